@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file config.h
+ * Compiler-dependent words that generated code and kernels use. C99 and later, gcc and clang.
+ */
+#ifndef ABOARD_CONFIG_H
+#define ABOARD_CONFIG_H
+
+/** A function that is always expanded at its call, so that literal parameters fold into it. */
+#define ABOARD_INLINE static inline __attribute__((always_inline))
+
+/** A function that stays one: an instance of a kernel that equal layers share. */
+#define ABOARD_NOINLINE __attribute__((noinline))
+
+/** Promises that no other pointer of the function reaches the same memory. */
+#define ABOARD_RESTRICT __restrict
+
+/** Asks for the next loop to be unrolled n times. */
+#if defined(__clang__)
+#define ABOARD_PRAGMA(x) _Pragma(#x)
+#define ABOARD_UNROLL(n) ABOARD_PRAGMA(clang loop unroll_count(n))
+#else
+#define ABOARD_PRAGMA(x) _Pragma(#x)
+#define ABOARD_UNROLL(n) ABOARD_PRAGMA(GCC unroll n)
+#endif
+
+/** Alignment of a variable, in bytes. */
+#define ABOARD_ALIGNED(n) __attribute__((aligned(n)))
+
+/** Larger and smaller of two values; arguments are evaluated twice. */
+#define ABOARD_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ABOARD_MIN(a, b) ((a) < (b) ? (a) : (b))
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file view.h
+ * How a kernel sees a tensor: rows at an address, which need not be the whole tensor.
+ *
+ * A tensor is `rows` rows of `cols` pixels of `channels` elements. Rows are counted over the whole tensor, batches
+ * after one another. Over a whole tensor `depth` equals `rows`; in a cascade the view is a ring of `depth` rows, and
+ * row r lies where row r - depth lay before; in place it is the memory of another tensor. A slice of the channels of a
+ * wider tensor has a `pixel_stride` larger than its own pixels. One kernel serves all of these.
+ *
+ * The geometry of a view is always known at compile time; only its base address is an argument. The base already
+ * includes the channel offset.
+ */
+#ifndef ABOARD_VIEW_H
+#define ABOARD_VIEW_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+
+/** Geometry of a view. All strides in bytes. */
+typedef struct {
+    int32_t rows;         /**< Rows of the tensor. */
+    int32_t cols;         /**< Pixels of a row. */
+    int32_t channels;     /**< Elements of a pixel. */
+    int32_t row_stride;   /**< From a row to the next; negative where rows are stored backwards. */
+    int32_t pixel_stride; /**< From a pixel to the next. */
+    int32_t depth;        /**< Rows of memory behind the view; `rows` for a whole tensor, fewer for a ring. */
+} aboard_view_t;
+
+/** Byte offset of row `r` from the base of a view. */
+ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
+    return (view->depth >= view->rows ? r : r % view->depth) * view->row_stride;
+}
+
+/** Address of row `r` of a readable view of int8. */
+ABOARD_INLINE const int8_t *aboard_row_s8(const aboard_view_t *view, const int8_t *base, int32_t r) {
+    return base + aboard_row_offset(view, r);
+}
+
+/** Address of row `r` of a writable view of int8. */
+ABOARD_INLINE int8_t *aboard_row_out_s8(const aboard_view_t *view, int8_t *base, int32_t r) {
+    return base + aboard_row_offset(view, r);
+}
+
+/** Address of row `r` of a readable view of float; strides are still bytes and multiples of 4. */
+ABOARD_INLINE const float *aboard_row_f32(const aboard_view_t *view, const float *base, int32_t r) {
+    return base + aboard_row_offset(view, r) / (int32_t)sizeof(float);
+}
+
+/** Address of row `r` of a writable view of float; strides are still bytes and multiples of 4. */
+ABOARD_INLINE float *aboard_row_out_f32(const aboard_view_t *view, float *base, int32_t r) {
+    return base + aboard_row_offset(view, r) / (int32_t)sizeof(float);
+}
+
+#endif

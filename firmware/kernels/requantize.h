@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file requantize.h
+ * TensorFlow Lite's double-rounding requantisation in 32-bit C: host/aboard/ir/numerics.py is the same in numpy.
+ */
+#ifndef ABOARD_KERNELS_REQUANTIZE_H
+#define ABOARD_KERNELS_REQUANTIZE_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+
+/** Restricts `x` to [low, high]. */
+ABOARD_INLINE int32_t aboard_clamp(int32_t x, int32_t low, int32_t high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/** Rounded high half of 2ab: floor((ab + 2^30) / 2^31). Never called with a = b = INT32_MIN, the only pair that
+ * overflows. */
+ABOARD_INLINE int32_t aboard_doubling_high_mul(int32_t a, int32_t b) {
+    return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+}
+
+/** x / 2^exponent, rounded, ties away from zero; exponent in [0, 31]. */
+ABOARD_INLINE int32_t aboard_rounding_shift(int32_t x, int32_t exponent) {
+    if (exponent == 0) {
+        return x;
+    }
+    /* For ties away from zero a negative x loses one before the halves are rounded up; 64-bit where x is near the ends.
+     */
+    return (int32_t)(((int64_t)x + (x >> 31) + ((int64_t)1 << (exponent - 1))) >> exponent);
+}
+
+/**
+ * x * multiplier / 2^31 * 2^shift with TFLite's two roundings.
+ *
+ * @param x           Accumulator; x * 2^max(shift, 0) wraps as it does in TFLite.
+ * @param multiplier  0, or in [2^30, 2^31).
+ * @param shift       In [-31, 30].
+ */
+ABOARD_INLINE int32_t aboard_requantize(int32_t x, int32_t multiplier, int32_t shift) {
+    const int32_t left = shift > 0 ? shift : 0;
+    const int32_t right = shift > 0 ? 0 : -shift;
+    const int32_t shifted = (int32_t)((uint32_t)x << left);
+    return aboard_rounding_shift(aboard_doubling_high_mul(shifted, multiplier), right);
+}
+
+#endif

@@ -1,0 +1,6 @@
+"""The intermediate representation: types, graph, verifier, printer."""
+
+from aboard.ir.graph import Attributes, Graph, Node, Tensor
+from aboard.ir.types import Array, DType, Quantization, TensorType
+
+__all__ = ["Array", "Attributes", "DType", "Graph", "Node", "Quantization", "Tensor", "TensorType"]

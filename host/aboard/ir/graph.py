@@ -1,0 +1,170 @@
+"""The graph a model becomes: tensors, nodes in execution order, inputs and outputs.
+
+A `Graph` is a list of nodes in topological order. Tensors are compared by identity and know nothing of their users;
+`Graph.producer` and `Graph.consumers` look them up. Passes change a graph in place and leave it valid
+(`aboard.ir.verify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from aboard.ir.types import Array, DType, Quantization, TensorType
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Base of the attribute classes that each op defines in `aboard.ops`."""
+
+
+@dataclass(eq=False)
+class Tensor:
+    """A value that flows along the edges of the graph.
+
+    Attributes:
+        name: Unique in the graph; from the model file where it has one.
+        type: Shape, element type and quantisation.
+        data: The values of a constant, with the shape and dtype of `type`; None for what is computed.
+        source: Index of the tensor in the model file; None for tensors a pass made.
+    """
+
+    name: str
+    type: TensorType
+    data: Array | None = None
+    source: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape, outermost dimension first."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.type.dtype
+
+    @property
+    def quant(self) -> Quantization:
+        """Quantisation of a tensor that must have one.
+
+        Raises:
+            ValueError: The tensor is not quantised.
+        """
+        if self.type.quant is None:
+            raise ValueError(f"tensor {self.name} has no quantisation")
+        return self.type.quant
+
+    @property
+    def is_constant(self) -> bool:
+        """True when the values are known at compile time."""
+        return self.data is not None
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.type}"
+
+
+@dataclass(eq=False)
+class Node:
+    """One operation.
+
+    Attributes:
+        op: Name of the op in `aboard.ops`, such as `conv2d`.
+        name: Unique in the graph; named after the first output in the model file.
+        inputs: Operands in the op's order; None where an optional operand is absent.
+        outputs: Results.
+        attrs: Instance of the op's attribute class.
+        sources: Numbers of the operators in the model file that this node stands for (several after fusion).
+    """
+
+    op: str
+    name: str
+    inputs: list[Tensor | None]
+    outputs: list[Tensor]
+    attrs: Attributes = field(default_factory=Attributes)
+    sources: tuple[int, ...] = ()
+
+    def input(self, index: int) -> Tensor:
+        """Returns an operand that must be present.
+
+        Raises:
+            ValueError: The operand is absent.
+        """
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            raise ValueError(f"{self.op} {self.name} has no operand {index}")
+        return tensor
+
+    def optional_input(self, index: int) -> Tensor | None:
+        """Returns an operand, or None where it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    @property
+    def output(self) -> Tensor:
+        """The first result."""
+        return self.outputs[0]
+
+    @property
+    def operands(self) -> list[Tensor]:
+        """The operands that are present."""
+        return [tensor for tensor in self.inputs if tensor is not None]
+
+    def __repr__(self) -> str:
+        results = ", ".join(f"%{t.name}" for t in self.outputs)
+        operands = ", ".join("-" if t is None else f"%{t.name}" for t in self.inputs)
+        return f"{results} = {self.op}({operands})"
+
+
+@dataclass(eq=False)
+class Graph:
+    """A model.
+
+    Attributes:
+        name: A C identifier in lower case; prefixes every symbol of the generated code.
+        inputs: Tensors the caller sets, in the order of the model file.
+        outputs: Tensors the caller reads, in the order of the model file.
+        nodes: Operations in execution order.
+        source: Where the model came from, for messages: a file name.
+        model_hash: SHA-256 of the model file, in hex.
+    """
+
+    name: str
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    nodes: list[Node]
+    source: str = ""
+    model_hash: str = ""
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Yields every tensor once: inputs, then in the order in which nodes mention them."""
+        seen: set[int] = set()
+        chain: list[Tensor] = list(self.inputs)
+        for node in self.nodes:
+            chain += node.operands + node.outputs
+        for tensor in [*chain, *self.outputs]:
+            if id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield tensor
+
+    def producer(self, tensor: Tensor) -> Node | None:
+        """Returns the node that computes a tensor; None for inputs and constants."""
+        return next((node for node in self.nodes if any(t is tensor for t in node.outputs)), None)
+
+    def consumers(self, tensor: Tensor) -> list[Node]:
+        """Returns the nodes that read a tensor, in execution order, each once."""
+        return [node for node in self.nodes if any(t is tensor for t in node.inputs)]
+
+    def is_output(self, tensor: Tensor) -> bool:
+        """True when the caller reads this tensor."""
+        return any(t is tensor for t in self.outputs)
+
+    def replace_uses(self, old: Tensor, new: Tensor) -> None:
+        """Makes every reader of `old`, graph outputs included, read `new`."""
+        for node in self.nodes:
+            node.inputs = [new if t is old else t for t in node.inputs]
+        self.outputs = [new if t is old else t for t in self.outputs]
+
+    def remove(self, nodes: Sequence[Node]) -> None:
+        """Removes nodes whose results nobody reads any more."""
+        gone = {id(node) for node in nodes}
+        self.nodes = [node for node in self.nodes if id(node) not in gone]

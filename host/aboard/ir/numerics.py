@@ -1,0 +1,77 @@
+"""The integer arithmetic of TensorFlow Lite for Microcontrollers' reference kernels (double rounding), in numpy.
+
+Everything here works on int64 arrays and gives what the 32-bit C code gives; `firmware/kernels/requantize.h` is the
+same in C. Sources: the gemmlowp fixed-point functions as TFLite defines them in `kernels/internal/common.h` and
+`quantization_util.cc`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """Splits a real multiplier into a 31-bit mantissa and a power of two.
+
+    Args:
+        real: At least 0; formed as a product of doubles.
+
+    Returns:
+        `(multiplier, shift)` with real ~ multiplier / 2**31 * 2**shift; multiplier in [2**30, 2**31) or (0, 0) where
+        the real multiplier is 0 or too small to matter (shift below -31).
+    """
+    if real == 0.0:
+        return 0, 0
+    mantissa, shift = math.frexp(real)
+    multiplier = int(math.floor(mantissa * (1 << 31) + 0.5))
+    if multiplier == 1 << 31:
+        multiplier //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:
+        return INT32_MAX, 30
+    return multiplier, shift
+
+
+def wrap32(x: npt.ArrayLike) -> Int64:
+    """Returns values as a 32-bit two's complement register would hold them."""
+    return ((np.asarray(x, np.int64) + 2**31) & 0xFFFFFFFF) - 2**31
+
+
+def saturating_doubling_high_mul(a: npt.ArrayLike, b: npt.ArrayLike) -> Int64:
+    """Returns round(a * b / 2**31) with ties rounded up: gemmlowp's SaturatingRoundingDoublingHighMul."""
+    product = np.asarray(a, np.int64) * np.asarray(b, np.int64)
+    return np.minimum((product + (1 << 30)) >> 31, INT32_MAX)
+
+
+def rounding_divide_by_pot(x: npt.ArrayLike, exponent: npt.ArrayLike) -> Int64:
+    """Returns round(x / 2**exponent) with ties rounded away from zero: gemmlowp's RoundingDivideByPOT."""
+    x, exponent = np.asarray(x, np.int64), np.asarray(exponent, np.int64)
+    mask = (np.int64(1) << exponent) - 1
+    return (x >> exponent) + ((x & mask) > (mask >> 1) + (x < 0))
+
+
+def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
+    """Returns round(round(x * 2**max(shift,0) * multiplier / 2**31) / 2**max(-shift,0)): TFLite's double rounding.
+
+    Args:
+        x: int32 values; the left shift wraps as it does in C.
+        multiplier: As `quantize_multiplier` gives it; broadcast against `x`.
+        shift: Likewise.
+    """
+    shift = np.asarray(shift, np.int64)
+    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
+    shifted = wrap32(np.asarray(x, np.int64) << left)
+    return rounding_divide_by_pot(saturating_doubling_high_mul(shifted, multiplier), right)
+
+
+def round_half_away(x: float) -> int:
+    """Returns the nearest integer, ties away from zero: C's `round`."""
+    return int(math.floor(abs(x) + 0.5)) * (1 if x >= 0 else -1)

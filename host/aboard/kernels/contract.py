@@ -1,0 +1,217 @@
+"""What an implementation of an op on a kind of core provides: the contract between kernels, scheduler, planner and emitter.
+
+An implementation looks at a node and at the views of its operands and results, and returns a `KernelCall`: which C function
+is called, with which literal parameters, over which packed constants, with how much scratch, in how many rows. It does not
+know where buffers lie: the planner decides that afterwards. It does not print C: the emitter does.
+
+Every kernel function has the same form::
+
+    ABOARD_INLINE void aboard_<op>_<form>(const aboard_<op>_<form>_t *p, <arguments...>, int32_t first, int32_t last)
+
+`p` points at literal parameters, and rows `first` to `last - 1` of the output are computed. Rows are numbered over the
+whole tensor (`aboard.ops.rows_of`), batches included. Calls come in ascending order and cover each row once; a kernel
+whose `step_rows` equals `rows` is only called for all rows at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Union
+
+from aboard.ir import Array, Node
+from aboard.ops import rows_of
+
+if TYPE_CHECKING:
+    from aboard.target import Target
+
+#: A literal of a C parameter struct: number, nested struct (mapping) or array (sequence).
+Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Literal"]]
+
+
+@dataclass(frozen=True)
+class View:
+    """Geometry of a tensor in memory; `firmware/include/aboard/view.h` is the same in C. Strides in bytes.
+
+    Attributes:
+        rows: Rows of the tensor, batches included.
+        cols: Pixels of a row.
+        channels: Elements of a pixel.
+        row_stride: From a row to the next.
+        pixel_stride: From a pixel to the next; more than `channels * element_bytes` for a slice of a wider tensor.
+        depth: Rows of memory behind the view; fewer than `rows` for a ring.
+        element_bytes: Bytes of an element.
+        offset: Bytes from the start of the buffer to element (0, 0, 0).
+    """
+
+    rows: int
+    cols: int
+    channels: int
+    row_stride: int
+    pixel_stride: int
+    depth: int
+    element_bytes: int
+    offset: int = 0
+
+    @classmethod
+    def whole(cls, shape: Sequence[int], element_bytes: int) -> View:
+        """Returns the view of a tensor that is stored whole and without gaps."""
+        channels = shape[-1] if shape else 1
+        cols = shape[-2] if len(shape) >= 3 else 1
+        rows = rows_of(shape)
+        pixel = channels * element_bytes
+        return cls(rows, cols, channels, cols * pixel, pixel, rows, element_bytes)
+
+    @property
+    def contiguous(self) -> bool:
+        """True when the tensor is stored whole and without gaps."""
+        pixel = self.channels * self.element_bytes
+        return self.pixel_stride == pixel and self.row_stride == self.cols * pixel and self.depth >= self.rows
+
+    @property
+    def span(self) -> int:
+        """Bytes from the first to one past the last byte, gaps included, without `offset`."""
+        pixel = self.channels * self.element_bytes
+        return (min(self.depth, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
+
+    def literal(self) -> Mapping[str, Literal]:
+        """Returns the fields of the C struct `aboard_view_t`."""
+        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "depth")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An array in flash.
+
+    Attributes:
+        name: What it holds, as a C identifier part: `weights`, `bias`, `multipliers`.
+        values: The array as the kernel reads it, packed; its numpy dtype gives the C type. Printed flat.
+        align: Alignment in bytes; at least that of the element.
+    """
+
+    name: str
+    values: Array
+    align: int = 4
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A buffer the kernel needs; it lies in the arena.
+
+    Attributes:
+        bytes: Size.
+        align: Alignment in bytes.
+        persistent: True when the content must survive from one call to the next of the same node (a ring of staged
+            rows, accumulators); False when it may be overwritten between calls.
+    """
+
+    bytes: int
+    align: int = 4
+    persistent: bool = False
+
+
+@dataclass(frozen=True)
+class InputArg:
+    """Argument: base address of operand `index` (a constant operand is emitted unpacked)."""
+
+    index: int
+    ctype: str
+
+
+@dataclass(frozen=True)
+class OutputArg:
+    """Argument: base address of result `index`."""
+
+    index: int
+    ctype: str
+
+
+@dataclass(frozen=True)
+class ConstantArg:
+    """Argument: address of a packed constant."""
+
+    constant: Constant
+
+
+@dataclass(frozen=True)
+class ScratchArg:
+    """Argument: address of a scratch buffer."""
+
+    scratch: Scratch
+    ctype: str
+
+
+Argument = InputArg | OutputArg | ConstantArg | ScratchArg
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """One node, lowered.
+
+    Attributes:
+        header: C header of the kernel, relative to `firmware/kernels/`.
+        function: C function.
+        params_type: C type of the parameter struct.
+        params: Its fields, in the order of the struct; literals, printed as designated initialisers.
+        arguments: The arguments between the parameters and the row range.
+        rows: Output rows in all.
+        step_rows: Rows a call must compute at once: 1 where any range will do, `rows` where only all will do.
+        code_key: Further text that instances must share to be the same code; normally empty.
+    """
+
+    header: str
+    function: str
+    params_type: str
+    params: Mapping[str, Literal]
+    arguments: tuple[Argument, ...]
+    rows: int
+    step_rows: int = 1
+    code_key: str = field(default="")
+
+    @property
+    def constants(self) -> list[Constant]:
+        """The packed constants, in the order of the arguments."""
+        return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
+
+    @property
+    def scratch(self) -> list[Scratch]:
+        """The scratch buffers, in the order of the arguments."""
+        return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
+
+
+class Implementation(ABC):
+    """A way to compute an op on a family of cores. One instance serves all nodes; it holds no state.
+
+    Attributes:
+        op: Name of the op.
+        name: Name of the implementation, unique among those of the op: `portable_s8`.
+        keys: Keys of which the target must have at least one: `portable` (every CPU), `arm_dsp`, `arm_mve`, `riscv`.
+        priority: Of the implementations that accept a node, the one with the highest is taken.
+        in_place: Pairs (result, operand) that may be the same memory when both views are equal.
+        strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
+    """
+
+    op: ClassVar[str]
+    name: ClassVar[str]
+    keys: ClassVar[frozenset[str]] = frozenset({"portable"})
+    priority: ClassVar[int] = 0
+    in_place: ClassVar[tuple[tuple[int, int], ...]] = ()
+    strided: ClassVar[bool] = False
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why this node cannot be computed by this implementation, or None when it can."""
+        del node, target
+        return None
+
+    @abstractmethod
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call that computes the node.
+
+        Args:
+            node: The node; accepted by `refuses`.
+            inputs: Views of the operands, None where one is absent. A constant operand has the view of the whole tensor.
+            outputs: Views of the results.
+            target: Where the code will run.
+        """

@@ -1,0 +1,35 @@
+"""The registry of implementations: every module of the package `aboard.kernels` registers what it defines."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import TypeVar
+
+from aboard.kernels.contract import Implementation
+
+_IMPLEMENTATIONS: dict[str, list[Implementation]] = {}
+_ImplementationType = TypeVar("_ImplementationType", bound=type[Implementation])
+
+
+def implements(cls: _ImplementationType) -> _ImplementationType:
+    """Adds an implementation class to the registry (class decorator)."""
+    others = _IMPLEMENTATIONS.setdefault(cls.op, [])
+    if any(other.name == cls.name for other in others):
+        raise ValueError(f"implementation {cls.name} of {cls.op} is registered twice")
+    others.append(cls())
+    return cls
+
+
+@cache
+def _all() -> dict[str, list[Implementation]]:
+    package = importlib.import_module("aboard.kernels")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"aboard.kernels.{module.name}")
+    return _IMPLEMENTATIONS
+
+
+def of(op: str) -> list[Implementation]:
+    """Returns the implementations of an op, highest priority first, then by name."""
+    return sorted(_all().get(op, []), key=lambda i: (-i.priority, i.name))

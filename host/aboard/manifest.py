@@ -1,0 +1,189 @@
+"""The bundle's `manifest.json`: the only thing that crosses from the compile path to the device path.
+
+The compile path writes it (`aboard.emit`), the device path reads it; this file defines it and imports neither.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from aboard.errors import ProjectError
+
+FORMAT = 1
+FILE_NAME = "manifest.json"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TensorRecord(_Record):
+    """An input or output of the model.
+
+    Attributes:
+        name: Name in the model file.
+        c_name: The same as a C identifier, unique among inputs and outputs.
+        dtype: numpy's name of the element type.
+        shape: Outermost dimension first.
+        scale: Quantisation; None for float.
+        zero_point: Likewise.
+        offset: Bytes from the start of the arena.
+        bytes: Size.
+    """
+
+    name: str
+    c_name: str
+    dtype: str
+    shape: tuple[int, ...]
+    scale: float | None = None
+    zero_point: int | None = None
+    offset: int
+    bytes: int
+
+
+class OperandRecord(_Record):
+    """Where an operand or result of a node lies when the node runs alone (`aboard_model_t.run_op`).
+
+    Attributes:
+        tensor: Name of the tensor.
+        source: Index of the tensor in the model file; None where a pass made it.
+        dtype: numpy's name of the element type.
+        shape: Outermost dimension first, as compiled.
+        offset: Bytes from the start of the workspace to element 0.
+        row_stride: Bytes between rows.
+        pixel_stride: Bytes between pixels.
+        channel_map: For each channel that was compiled, its index in the reference tensor; None when all are there.
+    """
+
+    tensor: str
+    source: int | None
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    row_stride: int
+    pixel_stride: int
+    channel_map: tuple[int, ...] | None = None
+
+
+class NodeRecord(_Record):
+    """A node as compiled.
+
+    Attributes:
+        name: Name of the node.
+        op: Name of the op.
+        implementation: Which implementation computes it.
+        sources: Numbers of the operators in the model file it stands for.
+        macs: Multiply-accumulates as compiled.
+        rows: Rows of its first output.
+        weights_bytes: Bytes of its constants as emitted.
+        scratch_bytes: Bytes of scratch.
+        workspace_bytes: Bytes that `run_op` needs for it.
+        inputs: Operands that are computed (not constants).
+        outputs: Results.
+    """
+
+    name: str
+    op: str
+    implementation: str
+    sources: tuple[int, ...]
+    macs: int
+    rows: int
+    weights_bytes: int
+    scratch_bytes: int
+    workspace_bytes: int
+    inputs: tuple[OperandRecord, ...]
+    outputs: tuple[OperandRecord, ...]
+
+
+class BufferRecord(_Record):
+    """A piece of the arena, for memory maps.
+
+    Attributes:
+        name: Tensor or scratch.
+        offset: Bytes from the start of the arena.
+        bytes: Size.
+        first: Index of the first node during which it lives.
+        last: Index of the last one.
+    """
+
+    name: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+
+class Manifest(_Record):
+    """What the device path has to know of a compiled model.
+
+    Attributes:
+        format: Version of this format.
+        generator: Name and version of the generator.
+        name: C identifier of the model.
+        model_file: File name of the model, without folders.
+        model_hash: SHA-256 of the model file, hex.
+        target: The target's string form.
+        core: The core it was compiled for, such as `cortex-m4`.
+        input_mode: `consumed` or `kept`.
+        macs: Multiply-accumulates of the model as given.
+        macs_run: As compiled.
+        ram_bytes: Arena: tensors, scratch, inputs and outputs.
+        ram_lower_bound_bytes: No plan for this order of nodes can need less.
+        weights_bytes: Constants as emitted.
+        cflags: Flags the generated sources want (optimisation level).
+        sources: C files, relative to the bundle.
+        headers: Header files, relative to the bundle.
+    """
+
+    format: Literal[1] = FORMAT
+    generator: str
+    name: str
+    model_file: str
+    model_hash: str
+    target: str
+    core: str
+    input_mode: Literal["consumed", "kept"]
+    macs: int
+    macs_run: int
+    ram_bytes: int
+    ram_lower_bound_bytes: int
+    weights_bytes: int
+    cflags: tuple[str, ...]
+    sources: tuple[str, ...]
+    headers: tuple[str, ...]
+    inputs: tuple[TensorRecord, ...]
+    outputs: tuple[TensorRecord, ...]
+    nodes: tuple[NodeRecord, ...]
+    buffers: tuple[BufferRecord, ...]
+
+
+def read(folder: Path) -> Manifest:
+    """Reads the manifest of a bundle.
+
+    Args:
+        folder: The bundle.
+
+    Raises:
+        ProjectError: It is missing, damaged, or of another version.
+    """
+    path = folder / FILE_NAME
+    try:
+        return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProjectError(
+            f"{path}: cannot be read, got {error.strerror}, expected a bundle. Make one with `aboard compile`"
+        ) from error
+    except (ValidationError, UnicodeDecodeError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "not UTF-8"}
+        place = ".".join(map(str, first["loc"])) or "file"
+        raise ProjectError(
+            f"{path}: {place}: {first['msg']}. Make the bundle again with `aboard compile` of this version"
+        ) from error
+
+
+def write(manifest: Manifest, folder: Path) -> None:
+    """Writes the manifest into a bundle."""
+    (folder / FILE_NAME).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")

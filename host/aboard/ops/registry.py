@@ -1,0 +1,192 @@
+"""What an op is, and the registry of all ops.
+
+An op file defines one `Op` subclass (a family may define several), decorated with `register`. Every module of the package
+`aboard.ops` is imported when the registry is first asked, so adding a file is all it takes to add an op.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, TypeVar
+
+from aboard.errors import ModelError, VerifyError, did_you_mean
+from aboard.ir import Array, Attributes, Node, Tensor, TensorType
+
+
+@dataclass(frozen=True)
+class SourceNode:
+    """An operator as the model file has it, before it becomes a `Node`.
+
+    Attributes:
+        kind: Name of the operator in its format, such as `CONV_2D`.
+        number: Index of the operator in the model file.
+        where: File and operator, for messages: `kws.tflite: node 3 CONV_2D`.
+        inputs: Operands; None where an optional one is absent.
+        outputs: Results, with the types the file states.
+        options: The operator's options by their name in the format's schema (`StrideH`, `FusedActivationFunction`);
+            enumerations are given as numbers. Fields missing in the file have the schema's defaults.
+    """
+
+    kind: str
+    number: int
+    where: str
+    inputs: list[Tensor | None]
+    outputs: list[Tensor]
+    options: Mapping[str, Any]
+
+    def unsupported(self, what: str) -> ModelError:
+        """Returns the error for something in this operator that is not supported."""
+        return ModelError(f"{self.where}: {what}")
+
+    def input(self, index: int) -> Tensor:
+        """Returns an operand that must be present.
+
+        Raises:
+            ModelError: The operand is absent.
+        """
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            raise self.unsupported(f"operand {index} is missing. The file is corrupt or of another version")
+        return tensor
+
+    def constant(self, index: int) -> Array:
+        """Returns the values of an operand that must be known at compile time.
+
+        Raises:
+            ModelError: The operand is absent or computed at run time.
+        """
+        tensor = self.input(index)
+        if tensor.data is None:
+            raise self.unsupported(f"operand {index} ({tensor.name}) is computed at run time, expected a constant")
+        return tensor.data
+
+    def node(self, op: str, inputs: Sequence[Tensor | None], attrs: Attributes | None = None) -> Node:
+        """Returns the `Node` that this operator becomes, with its outputs and its number as source."""
+        name = self.outputs[0].name if self.outputs else f"node_{self.number}"
+        return Node(op, name, list(inputs), list(self.outputs), attrs or Attributes(), (self.number,))
+
+
+class Op(ABC):
+    """Contract of an op: types, meaning, cost. One instance serves all nodes; it holds no state.
+
+    Attributes:
+        name: Name in the IR, lower case with underscores.
+        tflite: Names of the TFLite operators that become this op.
+        elementwise: True when output element i depends on element i of each operand only (after broadcasting), so that
+            the op may run in place.
+        moves_data: True when values are only moved (reshape, transpose, concatenation): nothing is computed.
+    """
+
+    name: ClassVar[str]
+    tflite: ClassVar[tuple[str, ...]] = ()
+    elementwise: ClassVar[bool] = False
+    moves_data: ClassVar[bool] = False
+
+    @abstractmethod
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node for an operator of a TFLite file.
+
+        Raises:
+            ModelError: The operator uses what is not supported; the message says what and what would be.
+        """
+
+    @abstractmethod
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the types of the outputs as they follow from operands and attributes.
+
+        Quantisation of outputs is taken from the node (it is a choice, not a consequence), unless the op fixes it.
+        """
+
+    def verify(self, node: Node) -> None:
+        """Checks what `infer` does not: operand count, element types, quantisation, attribute ranges.
+
+        Raises:
+            VerifyError: A rule is broken.
+        """
+
+    @abstractmethod
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the outputs in numpy, bit for bit as TensorFlow Lite for Microcontrollers' reference kernels do.
+
+        Args:
+            node: The node.
+            operands: Values of the operands, None where one is absent.
+
+        Returns:
+            Values of the outputs, with the types of `node.outputs`.
+        """
+
+    def macs(self, node: Node) -> int:
+        """Returns the multiply-accumulate operations of one inference, padding counted; 0 where none are meant."""
+        del node
+        return 0
+
+
+_OPS: dict[str, Op] = {}
+_OpType = TypeVar("_OpType", bound=type[Op])
+
+
+def register(cls: _OpType) -> _OpType:
+    """Adds an op class to the registry (class decorator)."""
+    if cls.name in _OPS:
+        raise ValueError(f"op {cls.name} is registered twice")
+    _OPS[cls.name] = cls()
+    return cls
+
+
+@cache
+def _all() -> dict[str, Op]:
+    package = importlib.import_module("aboard.ops")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"aboard.ops.{module.name}")
+    return _OPS
+
+
+def get(name: str) -> Op:
+    """Returns the op of a name.
+
+    Raises:
+        VerifyError: There is none.
+    """
+    ops = _all()
+    if name not in ops:
+        raise VerifyError(f"op {name}: not known. {did_you_mean(name, ops)}")
+    return ops[name]
+
+
+def names() -> list[str]:
+    """Returns the names of all ops, sorted."""
+    return sorted(_all())
+
+
+def from_tflite(kind: str) -> Callable[[SourceNode], Node] | None:
+    """Returns the function that imports a TFLite operator, or None where the operator is not supported."""
+    return next((op.from_tflite for op in _all().values() if kind in op.tflite), None)
+
+
+def tflite_kinds() -> list[str]:
+    """Returns the names of all TFLite operators that can be imported, sorted."""
+    return sorted(kind for op in _all().values() for kind in op.tflite)
+
+
+def require(condition: bool, node: Node, what: str) -> None:
+    """Raises `VerifyError` naming the node unless the condition holds."""
+    if not condition:
+        raise VerifyError(f"{node.op} {node.name}: {what}")
+
+
+def rows_of(shape: Sequence[int]) -> int:
+    """Returns how many rows a tensor has: the unit in which kernels compute and taps report.
+
+    A row is all pixels of one image line, or one sample of a matrix: for rank 3 and more the product of all dimensions
+    but the last two, for rank 2 the first dimension, else 1.
+    """
+    if len(shape) >= 3:
+        return math.prod(shape[:-2])
+    return shape[0] if len(shape) == 2 else 1
