@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
 from aboard.ir import Array, Attributes, Node, Tensor, TensorType
+from aboard.ops.sharing import Share
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,14 @@ class Op(ABC):
         Returns:
             Values of the outputs, with the types of `node.outputs`.
         """
+
+    def shares(self, node: Node) -> list[Share]:
+        """Returns how results and operands may share memory so that the node needs no code at all.
+
+        All shares must be possible together; the planner uses all of them or none. Empty for ops that compute.
+        """
+        del node
+        return []
 
     def macs(self, node: Node) -> int:
         """Returns the multiply-accumulate operations of one inference, padding counted; 0 where none are meant."""

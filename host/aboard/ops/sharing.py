@@ -1,0 +1,74 @@
+"""How an op that only moves data lets its results and operands share memory, so that nothing has to be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aboard.ir import Node
+
+
+@dataclass(frozen=True)
+class Share:
+    """One tensor of a node lies within another.
+
+    Attributes:
+        operand: Index of the operand.
+        result: Index of the result.
+        inner_is_result: True when the result is a part of the operand (split, slice, reshape), False when the operand
+            is a part of the result (concatenation).
+        starts: For each axis, the index in the outer tensor where the inner one begins; the inner tensor's shape is the
+            extent, all strides are 1. None when both hold the same elements in the same order (reshape).
+    """
+
+    operand: int
+    result: int
+    inner_is_result: bool
+    starts: tuple[int, ...] | None = None
+
+
+def along_axis(node: Node, axis: int, *, inner_is_result: bool) -> list[Share]:
+    """Returns the shares of a split (or concatenation) into equal or unequal parts along one axis.
+
+    Args:
+        node: The node; operand 0 is split, or all operands are joined.
+        axis: Not negative.
+        inner_is_result: True for a split, False for a concatenation.
+    """
+    parts = node.outputs if inner_is_result else node.operands
+    shares: list[Share] = []
+    start = 0
+    for index, part in enumerate(parts):
+        starts = tuple(start if a == axis else 0 for a in range(len(part.shape)))
+        shares.append(
+            Share(0, index, True, starts) if inner_is_result else Share(index, 0, False, starts),
+        )
+        start += part.shape[axis]
+    return shares
+
+
+def box_offsets(outer: Sequence[int], inner: Sequence[int], starts: Sequence[int]) -> tuple[int, int, int] | None:
+    """Returns where a box begins within a tensor, as (row, pixel, channel), or None where a view cannot express it.
+
+    Rows run over all leading axes, so a box may cut only one of them, and only where the axes before it are 1.
+
+    Args:
+        outer: Shape of the tensor.
+        inner: Shape of the box; same rank.
+        starts: First index of the box on each axis.
+    """
+    if len(outer) != len(inner):
+        return None
+    rank = len(outer)
+    channel = starts[-1] if rank else 0
+    pixel = starts[-2] if rank >= 3 else 0
+    leading = range(rank - 2 if rank >= 3 else rank - 1) if rank >= 2 else range(0)
+    row, cut = 0, False
+    for axis in leading:
+        if inner[axis] == outer[axis]:
+            row = row * outer[axis]
+            continue
+        if any(outer[before] != 1 for before in leading if before < axis) or cut:
+            return None
+        row, cut = starts[axis], True
+    return row, pixel, channel
