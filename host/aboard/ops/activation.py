@@ -1,0 +1,82 @@
+"""Fused activations: a clamp that an op applies to its own result."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from aboard.ir import DType, Quantization
+from aboard.ir.numerics import round_half_away
+from aboard.ops.registry import SourceNode
+
+#: Largest finite float32, where TFLite clamps when there is no activation.
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+_REFUSED = {4: "TANH", 5: "SIGN_BIT"}
+
+
+class Activation(Enum):
+    """A fused activation; the value is its number in the TFLite schema (`ActivationFunctionType`)."""
+
+    NONE = 0
+    RELU = 1
+    RELU_N1_TO_1 = 2
+    RELU6 = 3
+
+    @classmethod
+    def from_tflite(cls, source: SourceNode, option: str = "FusedActivationFunction") -> Activation:
+        """Returns the activation that an operator of a TFLite file has.
+
+        Args:
+            source: The operator.
+            option: Name of the option that holds the number.
+
+        Raises:
+            ModelError: TANH, SIGN_BIT (which tflite-micro silently ignores) or a number that is not in the schema.
+        """
+        number = int(source.options[option])
+        if number not in {member.value for member in cls}:
+            known = ", ".join(member.name for member in cls)
+            got = _REFUSED.get(number, str(number))
+            raise source.unsupported(
+                f"fused activation, got {got}, expected one of {known}. Export the activation as an operator of its own"
+            )
+        return cls(number)
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The real values the result is kept between; None where there is no limit."""
+        limits: dict[Activation, tuple[float | None, float | None]] = {
+            Activation.NONE: (None, None),
+            Activation.RELU: (0.0, None),
+            Activation.RELU_N1_TO_1: (-1.0, 1.0),
+            Activation.RELU6: (0.0, 6.0),
+        }
+        return limits[self]
+
+    def range(self, quant: Quantization, dtype: DType = DType.INT8) -> tuple[int, int]:
+        """Returns the integers `(low, high)` that a quantised result is clamped to.
+
+        As TFLite's `CalculateActivationRangeQuantized`: limits are divided by the scale in float32 and rounded with
+        ties away from zero.
+
+        Args:
+            quant: Per-tensor quantisation of the result.
+            dtype: An integer element type.
+        """
+        info = np.iinfo(dtype.value)
+        low, high = self.limits
+
+        def quantized(limit: float) -> int:
+            return round_half_away(float(np.float32(limit) / np.float32(quant.scale))) + quant.zero_point
+
+        return (
+            int(info.min) if low is None else max(int(info.min), quantized(low)),
+            int(info.max) if high is None else min(int(info.max), quantized(high)),
+        )
+
+    def float_range(self) -> tuple[float, float]:
+        """Returns the finite float32 values `(low, high)` that a float result is clamped to."""
+        low, high = self.limits
+        return (-FLOAT32_MAX if low is None else low, FLOAT32_MAX if high is None else high)

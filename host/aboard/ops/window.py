@@ -1,0 +1,89 @@
+"""Geometry of a window that slides over an image: padding, reach, output size. Sizes are (height, width) in pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aboard.ops.registry import SourceNode
+
+_SAME, _VALID = 0, 1
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Pixels assumed around an image."""
+
+    top: int = 0
+    left: int = 0
+    bottom: int = 0
+    right: int = 0
+
+    @property
+    def any(self) -> bool:
+        """True when there is padding on at least one side."""
+        return bool(self.top or self.left or self.bottom or self.right)
+
+
+def reach(window: int, dilation: int) -> int:
+    """Returns how many pixels a dilated window spans in one direction."""
+    return (window - 1) * dilation + 1
+
+
+def same(
+    size: tuple[int, int], window: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int] = (1, 1)
+) -> Padding:
+    """Returns the padding with which the output has ceil(size / stride) pixels; the odd pixel goes below and right."""
+    before_after = []
+    for pixels, taps, stride, dilation in zip(size, window, strides, dilations, strict=True):
+        outputs = -(-pixels // stride)
+        total = max((outputs - 1) * stride + reach(taps, dilation) - pixels, 0)
+        before_after.append((total // 2, total - total // 2))
+    (top, bottom), (left, right) = before_after
+    return Padding(top, left, bottom, right)
+
+
+def valid() -> Padding:
+    """Returns no padding: windows that do not fit are left out."""
+    return Padding()
+
+
+def output_size(
+    size: tuple[int, int],
+    window: tuple[int, int],
+    strides: tuple[int, int],
+    padding: Padding,
+    dilations: tuple[int, int] = (1, 1),
+) -> tuple[int, int]:
+    """Returns how many windows fit in each direction; 0 or less where not even one does."""
+    height = size[0] + padding.top + padding.bottom - reach(window[0], dilations[0])
+    width = size[1] + padding.left + padding.right - reach(window[1], dilations[1])
+    return height // strides[0] + 1, width // strides[1] + 1
+
+
+def padding_from_tflite(
+    source: SourceNode,
+    size: tuple[int, int],
+    window: tuple[int, int],
+    strides: tuple[int, int],
+    dilations: tuple[int, int] = (1, 1),
+) -> Padding:
+    """Returns the padding that an operator of a TFLite file asks for with its option `Padding`.
+
+    Raises:
+        ModelError: The number is not in the schema, a stride or dilation is below 1, or no window fits.
+    """
+    if min(*strides, *dilations, *window) < 1:
+        raise source.unsupported(
+            f"strides, dilations and window, got {strides}, {dilations} and {window}, expected at least 1 each. "
+            "The file is corrupt"
+        )
+    mode = int(source.options["Padding"])
+    if mode not in (_SAME, _VALID):
+        raise source.unsupported(f"padding, got {mode}, expected {_SAME} (SAME) or {_VALID} (VALID). The file is corrupt")
+    padding = same(size, window, strides, dilations) if mode == _SAME else valid()
+    if min(output_size(size, window, strides, padding, dilations)) < 1:
+        raise source.unsupported(
+            f"window of {window[0]}x{window[1]} with dilation {dilations[0]}x{dilations[1]}, got an image of "
+            f"{size[0]}x{size[1]}, expected a larger image. Use SAME padding or a smaller window"
+        )
+    return padding
