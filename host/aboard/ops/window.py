@@ -79,7 +79,9 @@ def padding_from_tflite(
         )
     mode = int(source.options["Padding"])
     if mode not in (_SAME, _VALID):
-        raise source.unsupported(f"padding, got {mode}, expected {_SAME} (SAME) or {_VALID} (VALID). The file is corrupt")
+        raise source.unsupported(
+            f"padding, got {mode}, expected {_SAME} (SAME) or {_VALID} (VALID). The file is corrupt"
+        )
     padding = same(size, window, strides, dilations) if mode == _SAME else valid()
     if min(output_size(size, window, strides, padding, dilations)) < 1:
         raise source.unsupported(
