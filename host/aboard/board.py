@@ -1,0 +1,322 @@
+"""What a board is: the records of the board and SoC files, and `Board`, which joins them.
+
+A `Board` knows nothing of files: a project stores `model_dump()` and reads it back. `aboard.boards` finds
+and reads the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from aboard.errors import BoardError, TargetError, did_you_mean
+from aboard.target import cpu as cpus
+
+
+def _known_core(name: str) -> str:
+    """Returns the core's full name; `native` becomes this machine's, so that a stored board says what it was."""
+    try:
+        return cpus.find(name).name
+    except TargetError as error:
+        raise ValueError(str(error)) from error
+
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+_Id = Annotated[str, Field(pattern=r"^[a-z0-9_.-]+/[a-z0-9_.-]+$")]
+_Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+_CoreName = Annotated[str, AfterValidator(_known_core)]
+_Text = Annotated[str, Field(min_length=1)]
+_Positive = Annotated[int, Field(gt=0)]
+_Address = Annotated[int, Field(ge=0, lt=1 << 32)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Core(_Record):
+    """A core of the SoC.
+
+    Attributes:
+        name: Name within the SoC, as in `vendor/board:name`.
+        mcpu: Core, as in the target attribute `-mcpu`.
+        clock_hz: Clock after the start-up code has run; None for cores of host class, which change it.
+        interrupts: Number of external interrupt lines in its vector table.
+    """
+
+    name: Identifier
+    mcpu: _CoreName
+    clock_hz: _Positive | None = None
+    interrupts: Annotated[int, Field(ge=0, le=480)] = 0
+
+
+class Memory(_Record):
+    """A memory region, as the core sees it after reset.
+
+    Attributes:
+        name: Name in the linker script.
+        kind: What it is made of; `external` is off the chip.
+        address: First address.
+        size_bytes: Size.
+        load: True for the region of vectors, code and constants; exactly one has it.
+        data: True for the region of data, bss, arena and stack; exactly one has it.
+    """
+
+    name: Identifier
+    kind: Literal["flash", "ram", "itcm", "dtcm", "external"]
+    address: _Address
+    size_bytes: _Positive
+    load: bool = False
+    data: bool = False
+
+    @property
+    def end(self) -> int:
+        """First address after the region."""
+        return self.address + self.size_bytes
+
+
+class Uart(_Record):
+    """A serial port of the SoC.
+
+    Attributes:
+        driver: IP block: names the driver in `firmware/ports/uart/`.
+        address: First register.
+        clock_hz: Clock that the baud rate is divided from.
+        irq: Number of its receive interrupt, counted from the first external one; None where it is polled.
+        params: What else the driver has to know, by name (`tx_pin = 24`).
+    """
+
+    driver: Identifier
+    address: _Address
+    clock_hz: _Positive
+    irq: Annotated[int, Field(ge=0)] | None = None
+    params: dict[Identifier, int] = {}
+
+
+class Counter(_Record):
+    """What times a run.
+
+    Attributes:
+        driver: Names the driver in `firmware/ports/counter/`: `systick`, `nrf51_timer`, `riscv_mtime`, `clock_gettime`.
+        hz: Ticks in a second.
+        address: First register; None where the core's architecture fixes it.
+        params: What else the driver has to know, by name.
+    """
+
+    driver: Identifier
+    hz: _Positive
+    address: _Address | None = None
+    params: dict[Identifier, int] = {}
+
+
+class Rpc(_Record):
+    """The line that the host talks over.
+
+    Attributes:
+        uart: Which serial port.
+        baud: Bits in a second.
+    """
+
+    uart: Identifier
+    baud: _Positive = 115200
+
+
+class Qemu(_Record):
+    """How QEMU emulates the board.
+
+    Attributes:
+        program: QEMU's command.
+        machine: Argument of -machine.
+        cpu: Argument of -cpu; None for the machine's own.
+        serial: Which of the machine's serial ports is the RPC's, counted from 0.
+        instructions_per_second: Instructions in a second of virtual time; 10**9 with `-icount shift=0`.
+        arguments: Further arguments.
+    """
+
+    program: Literal["qemu-system-arm", "qemu-system-riscv32"]
+    machine: _Text
+    cpu: _Text | None = None
+    serial: Annotated[int, Field(ge=0)] = 0
+    instructions_per_second: _Positive = 1_000_000_000
+    arguments: tuple[str, ...] = ()
+
+
+class Unicorn(_Record):
+    """How Unicorn emulates the board.
+
+    Attributes:
+        instructions_per_second: Instructions in a second of virtual time, which the counter is derived from.
+    """
+
+    instructions_per_second: _Positive = 1_000_000_000
+
+
+class Emulators(_Record):
+    """The emulators that can be the board."""
+
+    qemu: Qemu | None = None
+    unicorn: Unicorn | None = None
+
+
+class Soc(_Record):
+    """What a SoC file says.
+
+    Attributes:
+        name: Name for people.
+        source: Where the figures come from.
+        cores: Its cores; the first is the one meant where none is named.
+        memory: Its memory regions.
+        uart: Its serial ports.
+        counter: What times a run; None where the SoC is known but has no port yet.
+    """
+
+    name: _Text
+    source: _Text
+    cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    memory: tuple[Memory, ...] = ()
+    uart: dict[Identifier, Uart] = {}
+    counter: Counter | None = None
+
+
+class BoardFile(_Record):
+    """What a board file says; `Board` explains the keys."""
+
+    name: _Text
+    soc: _Id
+    source: _Text
+    aliases: tuple[_Alias, ...] = ()
+    zephyr: _Text | None = None
+    runtime: Literal["standalone", "host"] = "standalone"
+    memory: tuple[Memory, ...] = ()
+    rpc: Rpc | None = None
+    emulator: Emulators = Emulators()
+
+
+class Board(_Record):
+    """A board with its SoC. `Board.model_validate(board.model_dump())` is the same board, without any file.
+
+    Attributes:
+        id: `vendor/board`.
+        name: Name for people.
+        soc: Id of the SoC file.
+        source: Where the board's figures come from.
+        soc_source: Where the SoC's figures come from.
+        aliases: Other names.
+        zephyr: Zephyr's name of the board; None where Zephyr does not have it.
+        runtime: What the board implies for the target attribute `-runtime`.
+        cores: Its cores.
+        memory: Memory regions, in ascending order.
+        uarts: Serial ports by name.
+        counter: What times a run.
+        rpc: The line that the host talks over; None for the host's own process, and where there is no port yet.
+        emulator: The emulators that can be the board.
+    """
+
+    id: _Id
+    name: _Text
+    soc: _Id
+    source: _Text
+    soc_source: _Text
+    aliases: tuple[_Alias, ...] = ()
+    zephyr: str | None = None
+    runtime: Literal["standalone", "host"] = "standalone"
+    cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    memory: tuple[Memory, ...] = ()
+    uarts: dict[Identifier, Uart] = {}
+    counter: Counter | None = None
+    rpc: Rpc | None = None
+    emulator: Emulators = Emulators()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Board:
+        for problem in _problems(self):
+            raise ValueError(problem)
+        return self
+
+    def core(self, name: str | None = None) -> Core:
+        """Returns a core by name, or the first.
+
+        Raises:
+            BoardError: There is no such core.
+        """
+        found = next((core for core in self.cores if name in (None, core.name)), None)
+        if found is None:
+            known = ", ".join(core.name for core in self.cores)
+            raise BoardError(
+                f"board {self.id}: unknown core, got {name}, expected one of: {known}. Write it as in "
+                f"{self.id}:{self.cores[0].name}"
+            )
+        return found
+
+    @property
+    def target(self) -> str:
+        """Target string of the board's first core."""
+        return self.id
+
+    @property
+    def is_host(self) -> bool:
+        """True for a machine of host class: its firmware is a process."""
+        return cpus.find(self.cores[0].mcpu).is_host_class
+
+    @property
+    def load_memory(self) -> Memory | None:
+        """Region of vectors, code and constants; None for a machine of host class."""
+        return next((region for region in self.memory if region.load), None)
+
+    @property
+    def data_memory(self) -> Memory | None:
+        """Region of data, bss, arena and stack; None for a machine of host class."""
+        return next((region for region in self.memory if region.data), None)
+
+    @property
+    def flash_bytes(self) -> int | None:
+        """Room for code and constants; None where nothing limits it."""
+        return self.load_memory.size_bytes if self.load_memory else None
+
+    @property
+    def ram_bytes(self) -> int | None:
+        """Room for data, arena and stack; None where nothing limits it."""
+        return self.data_memory.size_bytes if self.data_memory else None
+
+    @property
+    def uart(self) -> Uart | None:
+        """The serial port that the host talks to."""
+        return self.uarts[self.rpc.uart] if self.rpc else None
+
+    @property
+    def emulators(self) -> dict[str, Qemu | Unicorn]:
+        """The emulators that can be the board, by name."""
+        both: dict[str, Qemu | Unicorn | None] = {"qemu": self.emulator.qemu, "unicorn": self.emulator.unicorn}
+        return {name: emulator for name, emulator in both.items() if emulator}
+
+
+def _problems(board: Board) -> Iterator[str]:
+    """Yields what is wrong with a board beyond the types of its values."""
+    for group, members in (("cores", board.cores), ("memory", board.memory)):
+        seen = [member.name for member in members]
+        twice = sorted({name for name in seen if seen.count(name) > 1})
+        if twice:
+            yield f"{group}: a name is used twice, got {', '.join(twice)}"
+    for one, other in combinations(board.memory, 2):
+        if one.address < other.end and other.address < one.end:
+            yield (
+                f"memory: regions overlap, got {one.name} 0x{one.address:x}..0x{one.end:x} and "
+                f"{other.name} 0x{other.address:x}..0x{other.end:x}"
+            )
+    yield from _homeless(board)
+    if board.rpc and board.rpc.uart not in board.uarts:
+        yield f"rpc.uart: no such serial port, got {board.rpc.uart}. {did_you_mean(board.rpc.uart, board.uarts)}"
+    if board.rpc and board.counter is None:
+        yield "counter: missing, expected what times a run on a board that has [rpc]"
+
+
+def _homeless(board: Board) -> Iterator[str]:
+    for role in ("load", "data"):
+        homes = [region.name for region in board.memory if getattr(region, role)]
+        expected = 0 if board.is_host else 1
+        if len(homes) != expected:
+            got = ", ".join(homes) or "none"
+            yield f"memory: {role} = true in the wrong number of regions, got {got}, expected {expected} region"

@@ -1,0 +1,110 @@
+"""The kind `c`: standalone C for a CPU core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aboard.errors import TargetError
+from aboard.target import cpu as cpus
+from aboard.target.kind import Attribute, Kind, Value, register
+
+_ATTRIBUTES = (
+    Attribute(
+        "hardware",
+        "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard boards` lists them",
+        identity=True,
+    ),
+    Attribute(
+        "input",
+        "Whether the model may overwrite its input while it runs; `kept` costs RAM",
+        default="consumed",
+        allowed=("consumed", "kept"),
+    ),
+    Attribute(
+        "mcpu",
+        "Core, as gcc names it, with modifiers for units left out: `cortex-m4`, `cortex-m33+nodsp+nofp`; `native` is "
+        "this machine's",
+        implied="-hardware, or this machine with -runtime=host",
+        identity=True,
+    ),
+    Attribute(
+        "mfloat-abi",
+        "Where floats are passed; follows the FPU: `hard` where there is one, else `soft`",
+        allowed=("hard", "soft"),
+        implied="-mcpu and -mfpu",
+    ),
+    Attribute(
+        "mfpu",
+        "FPU, as gcc names it; `none` leaves it unused, which is the same as -mcpu=...+nofp",
+        implied="-mcpu",
+    ),
+    Attribute(
+        "opt",
+        "What to prefer where a layer can be small or fast",
+        default="balanced",
+        allowed=("size", "balanced", "speed"),
+    ),
+    Attribute(
+        "runtime",
+        "What the code is linked with: `standalone` firmware, or a shared library in this process on the `host`",
+        allowed=("standalone", "host"),
+        implied="-hardware, else `host` for cores of host class and `standalone` for the rest",
+    ),
+)
+
+
+def _core(attrs: Mapping[str, Value], where: str) -> cpus.Cpu:
+    name = attrs.get("mcpu")
+    if name is None and attrs.get("runtime") == "host":
+        name = "native"
+    if name is None:
+        raise TargetError(
+            f"{where}: the core is missing, expected -mcpu=<core> or a board. Add -mcpu=, one of: "
+            f"{', '.join(cpus.names())}"
+        )
+    try:
+        core = cpus.find(str(name))
+    except TargetError as error:
+        raise TargetError(f"{where}: -mcpu: {error}") from error
+    wanted = str(attrs.get("mfpu", core.fpu))
+    fitted = core.with_fpu(wanted)
+    if fitted is None:
+        raise TargetError(
+            f"{where}: -mfpu does not belong to the core, got {wanted}, expected {core.fpu} for {core.name}. "
+            f"Leave -mfpu out, or name the core with modifiers: -mcpu={core.base}+nofp"
+        )
+    return fitted
+
+
+def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
+    core = _core(attrs, where)
+    abi = attrs.get("mfloat-abi", core.float_abi)
+    if abi != core.float_abi:
+        raise TargetError(
+            f"{where}: -mfloat-abi contradicts the FPU, got {abi}, expected {core.float_abi} for {core.name}. "
+            f"Leave it out; for soft float on a core with an FPU write -mfpu=none"
+        )
+    runtime = attrs.get("runtime", "host" if core.is_host_class else "standalone")
+    if runtime == "host" and not core.is_host_class:
+        raise TargetError(
+            f"{where}: -runtime=host needs a core of host class, got {core.name}, expected one of: "
+            f"{', '.join(n for n in cpus.names() if cpus.find(n).is_host_class)}. Use -runtime=standalone"
+        )
+    return {**attrs, "mcpu": core.name, "mfpu": core.fpu, "mfloat-abi": core.float_abi, "runtime": runtime}
+
+
+def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
+    core = cpus.find(str(attrs["mcpu"]))
+    found = {"portable"}
+    if core.is_arm_m and "dsp" in core.features:
+        found.add("arm_dsp")
+    if "mve" in core.features:
+        found.add("arm_mve")
+    if core.is_riscv:
+        found.add("riscv")
+    if core.is_host_class:
+        found.add("host")
+    return frozenset(found)
+
+
+C = register(Kind("c", "Standalone C99 for a CPU core", "cpu", _ATTRIBUTES, complete=_complete, keys=_keys))

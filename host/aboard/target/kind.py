@@ -1,0 +1,170 @@
+"""Target kinds: their names, typed attribute schemas, and the registry.
+
+A kind says which attributes its targets have and what they mean together; it does not compile. Kinds are registered
+with `register`; nothing else asks for one by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from aboard.errors import TargetError, did_you_mean
+
+#: Value of an attribute. `bool` is one of its types because it is a kind of `int`.
+Value = str | int
+
+_WORDS = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Schema of one attribute.
+
+    Attributes:
+        name: Name, as in `-name=value`.
+        help: What it means, one sentence.
+        type: Type of the value: `str`, `int` or `bool`.
+        default: Value where none is given; None when it has to be given or is implied by others.
+        allowed: All values there are; None for any.
+        implied: For the help: what implies the value where none is given.
+        identity: True when tuning records depend on it (`Target.key`).
+    """
+
+    name: str
+    help: str
+    type: type[str] | type[int] | type[bool] = str
+    default: Value | None = None
+    allowed: tuple[Value, ...] | None = None
+    implied: str = ""
+    identity: bool = False
+
+    def parse(self, value: object, where: str) -> Value:
+        """Returns a value given by a user, converted to the type of the attribute.
+
+        Args:
+            value: Text, or a value of the type.
+            where: The target, for messages.
+
+        Raises:
+            TargetError: It is of another type, or not one of the allowed values.
+        """
+        parsed = self._converted(value)
+        if parsed is None:
+            raise TargetError(
+                f"{where}: -{self.name} has the wrong type, got {value!r}, expected {self.type.__name__}. {self.help}"
+            )
+        if self.allowed is not None and parsed not in self.allowed:
+            expected = ", ".join(map(str, self.allowed))
+            raise TargetError(
+                f"{where}: -{self.name} has a value that is not allowed, got {parsed}, expected one of: {expected}. "
+                f"{did_you_mean(str(parsed), map(str, self.allowed))}"
+            )
+        return parsed
+
+    def _converted(self, value: object) -> Value | None:
+        if self.type is bool:
+            return value if isinstance(value, bool) else _WORDS.get(str(value).lower())
+        if isinstance(value, bool):
+            return None
+        if self.type is int:
+            try:
+                return int(value, 0) if isinstance(value, str) else value if isinstance(value, int) else None
+            except ValueError:
+                return None
+        return value if isinstance(value, str) and value else None
+
+
+def _unchanged(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
+    del where
+    return attrs
+
+
+def _no_keys(attrs: Mapping[str, Value]) -> frozenset[str]:
+    del attrs
+    return frozenset()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of target.
+
+    Attributes:
+        name: First word of the target string.
+        help: What it is, one sentence.
+        device_type: `cpu`, `accelerator` or `library`.
+        attributes: Schema of its attributes.
+        complete: Called with the attributes given by the user or implied by the hardware, and the target's text for
+            messages; checks them together and returns them with those that they imply. Defaults are filled in after it.
+        keys: Called with all attributes; returns the implementation keys (`Target.keys`).
+        subgraph_only: True when it can only be a device of a composite target.
+    """
+
+    name: str
+    help: str
+    device_type: str
+    attributes: tuple[Attribute, ...]
+    complete: Callable[[Mapping[str, Value], str], Mapping[str, Value]] = field(default=_unchanged, repr=False)
+    keys: Callable[[Mapping[str, Value]], frozenset[str]] = field(default=_no_keys, repr=False)
+    subgraph_only: bool = False
+
+    @property
+    def schema(self) -> Mapping[str, Attribute]:
+        """The attributes by name, sorted."""
+        return MappingProxyType({a.name: a for a in sorted(self.attributes, key=lambda a: a.name)})
+
+    def resolve(self, given: Mapping[str, object], where: str) -> dict[str, Value]:
+        """Returns all attributes of a target, sorted, from those that were given.
+
+        Args:
+            given: Attributes as the user wrote them, or as the hardware implies them.
+            where: The target, for messages.
+
+        Raises:
+            TargetError: An attribute is not known, has a wrong value, is missing, or contradicts another.
+        """
+        schema = self.schema
+        for name in given:
+            if name not in schema:
+                raise TargetError(
+                    f"{where}: unknown attribute of kind {self.name}, got -{name}. {did_you_mean(name, schema)} "
+                    f"`aboard targets show {self.name}` lists all"
+                )
+        parsed = {name: schema[name].parse(value, where) for name, value in given.items()}
+        known = dict(self.complete(parsed, where))
+        for name, attribute in schema.items():
+            if attribute.default is not None:
+                known.setdefault(name, attribute.default)
+        return dict(sorted(known.items()))
+
+
+_KINDS: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> Kind:
+    """Adds a kind to the registry.
+
+    Raises:
+        TargetError: The name is taken.
+    """
+    if kind.name in _KINDS:
+        raise TargetError(f"kind {kind.name}: is registered twice, expected a name of its own. Rename one of them")
+    _KINDS[kind.name] = kind
+    return kind
+
+
+def kinds() -> list[str]:
+    """Returns the names of all kinds."""
+    return sorted(_KINDS)
+
+
+def kind(name: str) -> Kind:
+    """Returns a kind.
+
+    Raises:
+        TargetError: There is none of that name.
+    """
+    if name not in _KINDS:
+        raise TargetError(f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}")
+    return _KINDS[name]
