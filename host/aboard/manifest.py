@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aboard.errors import ProjectError
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 FILE_NAME = "manifest.json"
 
 

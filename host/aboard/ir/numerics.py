@@ -48,14 +48,16 @@ def wrap32(x: npt.ArrayLike) -> Int64:
 def saturating_doubling_high_mul(a: npt.ArrayLike, b: npt.ArrayLike) -> Int64:
     """Returns round(a * b / 2**31) with ties rounded up: gemmlowp's SaturatingRoundingDoublingHighMul."""
     product = np.asarray(a, np.int64) * np.asarray(b, np.int64)
-    return np.minimum((product + (1 << 30)) >> 31, INT32_MAX)
+    rounded: Int64 = np.minimum((product + (1 << 30)) >> 31, INT32_MAX)
+    return rounded
 
 
 def rounding_divide_by_pot(x: npt.ArrayLike, exponent: npt.ArrayLike) -> Int64:
     """Returns round(x / 2**exponent) with ties rounded away from zero: gemmlowp's RoundingDivideByPOT."""
     x, exponent = np.asarray(x, np.int64), np.asarray(exponent, np.int64)
     mask = (np.int64(1) << exponent) - 1
-    return (x >> exponent) + ((x & mask) > (mask >> 1) + (x < 0))
+    rounded: Int64 = (x >> exponent) + ((x & mask) > (mask >> 1) + (x < 0))
+    return rounded
 
 
 def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:

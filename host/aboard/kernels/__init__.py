@@ -1,4 +1,6 @@
-"""Kernels: how each op is computed on a kind of core. One file per op; `contract` says what an implementation provides."""
+"""Kernels: how each op is computed on a kind of core. One file per op; `contract` says what an implementation
+provides.
+"""
 
 from aboard.kernels.contract import (
     Constant,

@@ -1,8 +1,9 @@
-"""What an implementation of an op on a kind of core provides: the contract between kernels, scheduler, planner and emitter.
+"""What an implementation of an op on a kind of core provides: the contract between kernels, scheduler, planner and
+emitter.
 
-An implementation looks at a node and at the views of its operands and results, and returns a `KernelCall`: which C function
-is called, with which literal parameters, over which packed constants, with how much scratch, in how many rows. It does not
-know where buffers lie: the planner decides that afterwards. It does not print C: the emitter does.
+An implementation looks at a node and at the views of its operands and results, and returns a `KernelCall`: which C
+function is called, with which literal parameters, over which packed constants, with how much scratch, in how many
+rows. It does not know where buffers lie: the planner decides that afterwards. It does not print C: the emitter does.
 
 Every kernel function has the same form::
 
@@ -211,7 +212,8 @@ class Implementation(ABC):
 
         Args:
             node: The node; accepted by `refuses`.
-            inputs: Views of the operands, None where one is absent. A constant operand has the view of the whole tensor.
+            inputs: Views of the operands, None where one is absent. A constant operand has the view of the whole
+            tensor.
             outputs: Views of the results.
             target: Where the code will run.
         """

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file hooks.h
+ * The calls that generated code makes around every step, and the build options that put them there.
+ *
+ *     ABOARD_HOOKS   1: call aboard_hooks_t.begin and .end around every node (profiling). Default 0.
+ *     ABOARD_TAPS    1: hand every node's rows to aboard_hooks_t.tap as they are produced; needs ABOARD_HOOKS. Default
+ * 0. ABOARD_RUN_OP  1: compile aboard_model_t.run_op, which runs one node by itself. Default 0.
+ *
+ * Without them nothing is left of the hooks but an unused argument. Only generated code includes this file.
+ */
+#ifndef ABOARD_HOOKS_H
+#define ABOARD_HOOKS_H
+
+#include "aboard/config.h"
+#include "aboard/model.h"
+
+#ifndef ABOARD_HOOKS
+#define ABOARD_HOOKS 0
+#endif
+#ifndef ABOARD_TAPS
+#define ABOARD_TAPS 0
+#endif
+#ifndef ABOARD_RUN_OP
+#define ABOARD_RUN_OP 0
+#endif
+#if ABOARD_TAPS && !ABOARD_HOOKS
+#error "ABOARD_TAPS needs ABOARD_HOOKS"
+#endif
+
+/** Leaves the calling function with the status of `call` unless it is ABOARD_OK. */
+#define ABOARD_RETURN_IF_ERROR(call)                                                                                   \
+    do {                                                                                                               \
+        const aboard_status_t hook_status = (call);                                                                    \
+        if (hook_status != ABOARD_OK) {                                                                                \
+            return hook_status;                                                                                        \
+        }                                                                                                              \
+    } while (0)
+
+#if ABOARD_HOOKS
+/** Calls the hook before node `n`. */
+#define ABOARD_BEGIN(n)                                                                                                \
+    if (hooks != NULL && hooks->begin != NULL)                                                                         \
+    ABOARD_RETURN_IF_ERROR(hooks->begin(hooks->user, (n)))
+/** Calls the hook after node `n`. */
+#define ABOARD_END(n)                                                                                                  \
+    if (hooks != NULL && hooks->end != NULL)                                                                           \
+    ABOARD_RETURN_IF_ERROR(hooks->end(hooks->user, (n)))
+#else
+#define ABOARD_BEGIN(n)
+#define ABOARD_END(n)
+#endif
+
+#if ABOARD_TAPS
+/** Hands rows to the tap hook; the arguments after `hooks` initialise an aboard_tap_t. */
+#define ABOARD_TAP(...)                                                                                                \
+    if (hooks != NULL && hooks->tap != NULL) {                                                                         \
+        const aboard_tap_t tap = {__VA_ARGS__};                                                                        \
+        ABOARD_RETURN_IF_ERROR(hooks->tap(hooks->user, &tap));                                                         \
+    }
+#else
+#define ABOARD_TAP(...)
+#endif
+
+#endif

@@ -1,0 +1,158 @@
+"""The bundle: everything a firmware project needs of a model, as files in one folder.
+
+manifest.json              what the device path reads
+CMakeLists.txt             static library `model_<name>`
+include/<name>.h           the model's API
+include/aboard/*.h         what it includes
+src/<name>.c               the model
+src/<name>_weights.h       its constants
+src/kernels/*.h            the kernels it uses, and no others
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from aboard import manifest, resources
+from aboard.emit import header, records, source
+from aboard.emit.instances import Instances
+from aboard.errors import ProjectError
+from aboard.ir import Graph
+from aboard.manifest import Manifest
+from aboard.memory.problem import Plan
+from aboard.schedule.lowering import Program
+from aboard.target import Target
+from aboard.version import VERSION
+
+GENERATOR = f"aboard {VERSION}"
+_PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "status.h", "view.h")
+_OPT_FLAGS = {"size": "-Os", "balanced": "-O2", "speed": "-O3"}
+_INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
+
+
+def emit(graph: Graph, program: Program, plan: Plan, target: Target, macs: int) -> tuple[dict[str, str], Manifest]:
+    """Returns the files of a bundle, without the manifest, and the manifest.
+
+    Args:
+        graph: The compiled graph.
+        program: Its schedule.
+        plan: The memory plan for `program.requests`.
+        target: Where the code will run.
+        macs: Multiply-accumulates of the model as given.
+    """
+    name = graph.name
+    instances = Instances(program, shared=target.opt == "size")
+    files = {
+        f"include/{name}.h": header.text(graph, program, plan, GENERATOR, target),
+        f"src/{name}.c": source.text(graph, program, plan, instances, GENERATOR, target),
+        f"src/{name}_weights.h": source.weights_text(graph, instances, GENERATOR, target),
+        "CMakeLists.txt": _cmake(name),
+    }
+    include = resources.firmware() / "include" / "aboard"
+    files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
+    files |= _kernel_headers(step.call.header for step in program.steps)
+    record = Manifest(
+        generator=GENERATOR,
+        name=name,
+        model_file=graph.source,
+        model_hash=graph.model_hash,
+        target=str(target),
+        core=target.cpu.name,
+        input_mode="kept" if target.input_mode == "kept" else "consumed",
+        macs=macs,
+        macs_run=sum(records.macs(step) for step in program.steps),
+        ram_bytes=plan.peak,
+        ram_lower_bound_bytes=plan.bound,
+        weights_bytes=instances.constants_bytes,
+        cflags=(_OPT_FLAGS[target.opt], "-fno-strict-aliasing"),
+        sources=(f"src/{name}.c",),
+        headers=tuple(sorted(path for path in files if path.endswith(".h"))),
+        inputs=records.tensors(graph.inputs, "input", program, plan),
+        outputs=records.tensors(graph.outputs, "output", program, plan),
+        nodes=records.nodes(program, instances),
+        buffers=records.buffers(program, plan),
+    )
+    return files, record
+
+
+def _kernel_headers(wanted: Iterable[str]) -> dict[str, str]:
+    """Returns the kernel headers that are needed and what they include, by path in the bundle."""
+    root = resources.firmware() / "kernels"
+    files: dict[str, str] = {}
+    left = sorted(set(wanted))
+    while left:
+        path = left.pop(0)
+        key = f"src/kernels/{path}"
+        if key in files:
+            continue
+        files[key] = (root / path).read_text(encoding="utf-8")
+        for included in _INCLUDE.findall(files[key]):
+            if not included.startswith("aboard/"):
+                left.append(_resolve(PurePosixPath(path).parent / included))
+    return dict(sorted(files.items()))
+
+
+def _resolve(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _cmake(name: str) -> str:
+    return f"""# The model `{name}` as a static library. Definitions it knows: see include/aboard/hooks.h.
+add_library(model_{name} STATIC ${{CMAKE_CURRENT_LIST_DIR}}/src/{name}.c)
+target_include_directories(model_{name} PUBLIC ${{CMAKE_CURRENT_LIST_DIR}}/include)
+"""
+
+
+def save(files: Mapping[str, str], record: Manifest, folder: Path) -> Path:
+    """Writes a bundle: into a temporary folder first, which then takes the place of `folder`.
+
+    Raises:
+        ProjectError: `folder` exists and is not a bundle, or cannot be written.
+    """
+    if folder.exists() and not (folder / manifest.FILE_NAME).is_file() and (folder.is_file() or any(folder.iterdir())):
+        raise ProjectError(
+            f"{folder}: is not empty and holds no bundle, expected a new folder or a bundle to replace. "
+            "Name another folder"
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+            fresh = Path(temporary) / "bundle"
+            fresh.mkdir()
+            for path, text in files.items():
+                (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+                (fresh / path).write_text(text, encoding="utf-8")
+            manifest.write(record, fresh)
+            if folder.exists():
+                folder.rename(Path(temporary) / "old")
+            fresh.rename(folder)
+    except OSError as error:
+        raise ProjectError(f"{folder}: cannot be written, got {error.strerror}. Choose another folder") from error
+    return folder
+
+
+def load(folder: Path) -> tuple[Manifest, dict[str, str]]:
+    """Reads a bundle.
+
+    Raises:
+        ProjectError: It is missing, or files are.
+    """
+    record = manifest.read(folder)
+    files: dict[str, str] = {}
+    for path in ["CMakeLists.txt", *record.headers, *record.sources]:
+        try:
+            files[path] = (folder / path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise ProjectError(
+                f"{folder / path}: cannot be read, got {error.strerror}. Make the bundle again with `aboard compile`"
+            ) from error
+    return record, files

@@ -1,0 +1,117 @@
+"""Printing C: literals, arrays, identifiers. Knows nothing of models."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from aboard.errors import VerifyError
+from aboard.ir import Array
+from aboard.kernels.contract import Literal
+
+_C_TYPES = {
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "bool": "bool",
+    "float32": "float",
+}
+WIDTH = 120
+
+
+def identifier(text: str) -> str:
+    """Returns a lower-case C identifier made of a name."""
+    word = re.sub(r"[^0-9a-z]+", "_", text.lower()).strip("_") or "model"
+    return word if word[0].isalpha() else f"m_{word}"
+
+
+def c_type(dtype: np.dtype[np.generic]) -> str:
+    """Returns the C type of a numpy type.
+
+    Raises:
+        VerifyError: There is none.
+    """
+    if dtype.name not in _C_TYPES:
+        raise VerifyError(f"constant of type {dtype.name}: no C type, expected one of {', '.join(_C_TYPES)}")
+    return _C_TYPES[dtype.name]
+
+
+def floating(value: float) -> str:
+    """Returns a float literal that reads back as the same single-precision value."""
+    if math.isnan(value):
+        return "(0.0f / 0.0f)"
+    if math.isinf(value):
+        return "(1.0f / 0.0f)" if value > 0 else "(-1.0f / 0.0f)"
+    text = repr(float(np.float32(value))) if value == 0 else np.format_float_scientific(np.float32(value), unique=True)
+    return f"{text}f" if value == 0 else f"{text.replace('.e', '.0e')}f"
+
+
+def literal(value: Literal) -> str:
+    """Returns a C literal: number, nested designated initialiser or list.
+
+    Args:
+        value: Strings are taken as they are (a constant's name).
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return floating(value)
+    if isinstance(value, int):
+        return "INT32_MIN" if value == -(2**31) else str(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f".{name} = {literal(field)}" for name, field in value.items()) + "}"
+    return "{" + ", ".join(literal(item) for item in value) + "}"
+
+
+def initializer(fields: Mapping[str, Literal], indent: str = "    ") -> str:
+    """Returns a designated initialiser with one field a line."""
+    return (
+        "{\n" + "".join(f"{indent}    .{name} = {literal(value)},\n" for name, value in fields.items()) + f"{indent}}}"
+    )
+
+
+def array(name: str, values: Array, align: int, storage: str = "static const") -> str:
+    """Returns the definition of an array, elements flat, lines filled.
+
+    Args:
+        name: Of the array.
+        values: Elements in memory order.
+        align: Alignment in bytes.
+        storage: Words before the type.
+    """
+    head = f"{storage} {c_type(values.dtype)} {name}[{values.size}] ABOARD_ALIGNED({align}) = {{"
+    return "\n".join([head, *_filled([_element(v) for v in values.reshape(-1).tolist()]), "};"])
+
+
+def _element(value: float) -> str:
+    if isinstance(value, int) and value == -(2**31):
+        return "INT32_MIN"
+    if isinstance(value, int) and not isinstance(value, bool) and value > 2**31 - 1:
+        return f"{value}u"
+    return literal(value)
+
+
+def _filled(words: Sequence[str]) -> Iterator[str]:
+    line = "   "
+    for word in words:
+        if len(line) + len(word) + 2 > WIDTH:
+            yield line
+            line = "   "
+        line += f" {word},"
+    if line.strip():
+        yield line
+
+
+def comment(lines: Sequence[str]) -> str:
+    """Returns a block comment; the end mark cannot be smuggled in."""
+    safe = [line.replace("*/", "* /").replace("\\", "/") for line in lines]
+    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n"

@@ -1,0 +1,139 @@
+"""Instances: which steps share the code of a kernel, and which share a constant.
+
+A kernel is specialised for its literal parameters in an instance, a function of its own. Steps with equal parameters
+(layers of one shape) call the same instance. With `shared`, kernels of one function with different parameters become
+one instance that reads its parameters at run time: smaller, slower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aboard.emit import c_text
+from aboard.ir import Array
+from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, KernelCall, OutputArg
+from aboard.schedule.lowering import Program, Step
+
+
+@dataclass
+class Instance:
+    """A function in the generated source.
+
+    Attributes:
+        name: Its name.
+        call: One of the calls that it serves.
+        steps: Steps that call it.
+        parameters: True when parameters are passed at run time.
+    """
+
+    name: str
+    call: KernelCall
+    steps: list[Step] = field(default_factory=list)
+    parameters: bool = False
+
+
+@dataclass(frozen=True)
+class NamedArray:
+    """A constant array in the generated source."""
+
+    name: str
+    values: Array
+    align: int
+
+
+class Instances:
+    """The instances and constants of a program.
+
+    Attributes:
+        instances: In the order of first use.
+        arrays: Constant arrays, each content once.
+    """
+
+    def __init__(self, program: Program, *, shared: bool) -> None:
+        self.instances: list[Instance] = []
+        self.arrays: list[NamedArray] = []
+        self._by_step: dict[int, Instance] = {}
+        self._array_names: dict[tuple[str, bytes], str] = {}
+        self._names_of_step: dict[int, list[str]] = {}
+        self._sharing = _functions_with_several_parameters(program) if shared else set()
+        by_key: dict[str, Instance] = {}
+        for step in program.steps:
+            key = self._key(step.call)
+            if key not in by_key:
+                name = f"k{len(self.instances)}_{step.call.function.removeprefix('aboard_')}"
+                by_key[key] = Instance(name, step.call, parameters=_function_key(step.call) in self._sharing)
+                self.instances.append(by_key[key])
+            by_key[key].steps.append(step)
+            self._by_step[step.index] = by_key[key]
+            self._names_of_step[step.index] = [self._add(program, step, argument) for argument in step.call.arguments]
+
+    def _key(self, call: KernelCall) -> str:
+        key = _function_key(call)
+        return key if key in self._sharing else f"{key}|{c_text.literal(call.params)}"
+
+    def _add(self, program: Program, step: Step, argument: Argument) -> str:
+        """Returns the array that an argument refers to; "" where it refers to the arena."""
+        prefix = f"{program.graph.name}_{step.index}"
+        if isinstance(argument, ConstantArg):
+            return self._array(f"{prefix}_{argument.constant.name}", argument.constant)
+        if isinstance(argument, InputArg):
+            data = step.node.input(argument.index).data
+            if data is not None:
+                return self._array(f"{prefix}_operand_{argument.index}", Constant("operand", data))
+        return ""
+
+    def _array(self, name: str, constant: Constant) -> str:
+        key = (str(constant.values.dtype), constant.values.tobytes())
+        if key not in self._array_names:
+            self._array_names[key] = name
+            self.arrays.append(NamedArray(name, constant.values, constant.align))
+        return self._array_names[key]
+
+    def of(self, step: Step) -> Instance:
+        """Returns the instance that a step calls."""
+        return self._by_step[step.index]
+
+    def arrays_of(self, step: Step) -> list[str]:
+        """Returns, for each argument of a step's call, the constant array it refers to, or ""."""
+        return self._names_of_step[step.index]
+
+    @property
+    def constants_bytes(self) -> int:
+        """Bytes of all constant arrays."""
+        return sum(array.values.nbytes for array in self.arrays)
+
+
+def _function_key(call: KernelCall) -> str:
+    kinds = ",".join(argument_type(argument) for argument in call.arguments)
+    return f"{call.header}|{call.function}|{kinds}|{call.code_key}"
+
+
+def _functions_with_several_parameters(program: Program) -> set[str]:
+    seen: dict[str, set[str]] = {}
+    for step in program.steps:
+        seen.setdefault(_function_key(step.call), set()).add(c_text.literal(step.call.params))
+    return {key for key, params in seen.items() if len(params) > 1}
+
+
+def argument_type(argument: Argument) -> str:
+    """Returns the C type of an instance's parameter."""
+    if isinstance(argument, ConstantArg):
+        return f"const {c_text.c_type(argument.constant.values.dtype)} *"
+    return argument.ctype if argument.ctype.endswith("*") else f"{argument.ctype} "
+
+
+def argument_names(call: KernelCall) -> list[str]:
+    """Returns the names of an instance's parameters, in order."""
+    names: list[str] = []
+    scratch = 0
+    for argument in call.arguments:
+        if isinstance(argument, InputArg):
+            names.append(f"x{argument.index}")
+        elif isinstance(argument, OutputArg):
+            names.append(f"y{argument.index}")
+        elif isinstance(argument, ConstantArg):
+            names.append(argument.constant.name)
+        else:
+            names.append(f"s{scratch}")
+            scratch += 1
+    return names

@@ -1,0 +1,125 @@
+"""Runs a compiled model in this process: the same C, in a shared library, called through cffi."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cffi
+import numpy as np
+
+from aboard.errors import AboardError, TargetError, ToolError
+from aboard.target import Target
+from aboard.tensor_io import Feed, Results, Values, decode, encode, single
+
+if TYPE_CHECKING:
+    from aboard.compiler import Module
+
+__all__ = ["Feed", "HostModel", "Results"]
+
+_ALIGN = 16
+
+
+class HostModel:
+    """A model loaded into this process.
+
+    Args:
+        module: Compiled with `-runtime=host` for this machine's instruction set.
+        cflags: More flags for the C compiler, such as sanitizers.
+
+    Raises:
+        TargetError: The module is for another runtime or instruction set.
+        ToolError: There is no C compiler, or it failed.
+    """
+
+    def __init__(self, module: Module, cflags: Sequence[str] = ()) -> None:
+        _check(module.target)
+        self.manifest = module.manifest
+        with tempfile.TemporaryDirectory(prefix="aboard-") as temporary:
+            library = build_library(module, Path(temporary), cflags)
+            self._ffi = cffi.FFI()
+            self._ffi.cdef(f"int {module.name}_run(void *arena, size_t arena_bytes);")
+            self._library = self._ffi.dlopen(str(library))
+        self._run = getattr(self._library, f"{module.name}_run")
+
+    def run(self, feed: Feed) -> Results:
+        """Runs the model once; see `Module.run`."""
+        return single(self.run_named(feed))
+
+    def run_named(self, feed: Feed) -> dict[str, Values]:
+        """Runs the model once and returns all outputs by tensor name."""
+        manifest = self.manifest
+        arena = _aligned(manifest.ram_bytes)
+        for record, data in zip(manifest.inputs, encode(feed, manifest.inputs, manifest.name), strict=True):
+            arena[record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
+        status = self._run(self._ffi.from_buffer(arena), manifest.ram_bytes)
+        if status != 0:
+            raise AboardError(f"{manifest.name}: run returned status {status}, expected 0 (ABOARD_OK)")
+        outputs = [arena[r.offset : r.offset + r.bytes].tobytes() for r in manifest.outputs]
+        return decode(outputs, manifest.outputs)
+
+
+def _check(target: Target) -> None:
+    machine = Target("c -runtime=host").cpu.name
+    if target.runtime != "host":
+        raise TargetError(
+            f"{target}: cannot run in this process, got -runtime={target.runtime}, expected -runtime=host. "
+            'Compile with target="c -runtime=host", or make a project and run it on its board'
+        )
+    if target.cpu.name != machine and target.cpu.arch != Target("c -runtime=host").cpu.arch:
+        raise TargetError(
+            f"{target}: cannot run in this process, got code for {target.cpu.name}, expected {machine} ({platform.machine()}). "
+            f"Build the bundle with a cross compiler such as {target.cpu.cross_compiler} and run it there"
+        )
+
+
+def build_library(module: Module, folder: Path, cflags: Sequence[str] = ()) -> Path:
+    """Compiles a bundle to a shared library.
+
+    Args:
+        module: The compiled model.
+        folder: Where the sources and the library are put.
+        cflags: More flags for the compiler.
+
+    Returns:
+        Path of the library.
+
+    Raises:
+        ToolError: There is no C compiler, or it failed.
+    """
+    bundle = module.save(folder / "bundle")
+    library = folder / f"lib{module.name}.so"
+    sources = [str(bundle / path) for path in module.manifest.sources]
+    command = [*_compiler(), "-std=c99", "-shared", "-fPIC", *module.manifest.cflags, *cflags]
+    command += [f"-I{bundle / 'include'}", *sources, "-o", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:300])
+        raise ToolError(
+            f"{module.name}: {command[0]} failed: {first}. This is a bug of aboard unless the compiler is unusual"
+        )
+    return library
+
+
+def _compiler() -> list[str]:
+    named = os.environ.get("CC")
+    if named:
+        return named.split()
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    from aboard import toolchain
+
+    return toolchain.zig_cc()
+
+
+def _aligned(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    raw = np.empty(size + _ALIGN, np.uint8)
+    start = -raw.ctypes.data % _ALIGN
+    return raw[start : start + size]

@@ -1,0 +1,221 @@
+"""Storage: in which buffer each tensor lies, and how it looks there.
+
+Every computed tensor starts in a buffer of its own. Two things bring tensors together, and both are exact because a
+buffer lives as long as any tensor in it:
+
+* nodes that only move data share memory where views can express it (`Op.shares`) and then need no code;
+* elementwise nodes write over an operand that nobody reads again (`Implementation.in_place`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aboard import ops
+from aboard.ir import Graph, Node, Tensor
+from aboard.kernels.contract import Implementation, View
+from aboard.ops.sharing import Share, box_offsets
+
+#: The life of a graph output goes on after the last node.
+AFTER_LAST = 1
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of memory that holds one or more tensors.
+
+    Attributes:
+        name: Of the tensor it was made for.
+        bytes: Size.
+        tensors: Who lies in it.
+    """
+
+    name: str
+    bytes: int
+    tensors: list[Tensor] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies."""
+
+    buffer: Buffer
+    view: View
+
+
+@dataclass
+class Storage:
+    """The result: a place for every computed tensor, and the nodes that still need code.
+
+    Attributes:
+        places: Of graph inputs and of all results.
+        steps: Nodes to execute, in order.
+    """
+
+    places: dict[Tensor, Place]
+    steps: list[Node]
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All buffers, in the order of their first tensor."""
+        return list(dict.fromkeys(place.buffer for place in self.places.values()))
+
+
+def assign(graph: Graph, implementations: Mapping[Node, Implementation], *, keep_inputs: bool) -> Storage:
+    """Decides which tensors share memory.
+
+    Args:
+        graph: Verified; in execution order.
+        implementations: For every node.
+        keep_inputs: True when the run must leave the graph's inputs as they were.
+
+    Returns:
+        The storage. Buffers have no address yet.
+    """
+    assigner = _Assigner(graph, implementations, keep_inputs)
+    for node in graph.nodes:
+        if not assigner.share(node):
+            assigner.steps.append(node)
+    for node in assigner.steps:
+        assigner.run_in_place(node)
+    return Storage(assigner.places, assigner.steps)
+
+
+class _Assigner:
+    def __init__(self, graph: Graph, implementations: Mapping[Node, Implementation], keep_inputs: bool) -> None:
+        self.graph = graph
+        self.implementations = implementations
+        self.keep_inputs = keep_inputs
+        self.steps: list[Node] = []
+        self.places: dict[Tensor, Place] = {}
+        self.order = {node: i for i, node in enumerate(graph.nodes)}
+        self.consumers: dict[Tensor, list[Node]] = {}
+        self.producers: dict[Tensor, Node] = {}
+        for node in graph.nodes:
+            for tensor in node.operands:
+                self.consumers.setdefault(tensor, []).append(node)
+            for tensor in node.outputs:
+                self.producers[tensor] = node
+        for tensor in [*graph.inputs, *(t for node in graph.nodes for t in node.outputs)]:
+            view = View.whole(tensor.shape, tensor.dtype.bytes)
+            buffer = Buffer(tensor.name, tensor.type.bytes, [tensor])
+            self.places[tensor] = Place(buffer, view)
+
+    # -- shared memory ---------------------------------------------------------------------------------------------
+
+    def share(self, node: Node) -> bool:
+        """Lets results and operands of a node share memory; False where they cannot and the node needs code."""
+        moves: list[tuple[Tensor, Tensor, View]] = []
+        for share in ops.get(node.op).shares(node):
+            operand, result = node.input(share.operand), node.outputs[share.result]
+            inner, outer = (result, operand) if share.inner_is_result else (operand, result)
+            view = self._inner_view(inner, outer, share) if operand in self.places else None
+            if view is None or not self._may_move(inner, view, node):
+                return False
+            moves.append((inner, outer, view))
+        if not moves or len({inner for inner, _, _ in moves}) != len(moves):
+            return False
+        if not self._all_results_shared(node, moves):
+            return False
+        for inner, outer, view in moves:
+            self._move(inner, self.places[outer].buffer, view)
+        return True
+
+    def _all_results_shared(self, node: Node, moves: list[tuple[Tensor, Tensor, View]]) -> bool:
+        mentioned = {t for inner, outer, _ in moves for t in (inner, outer)}
+        return all(t in mentioned for t in [*node.outputs, *node.operands] if t in self.places)
+
+    def _inner_view(self, inner: Tensor, outer: Tensor, share: Share) -> View | None:
+        place = self.places[outer]
+        own = View.whole(inner.shape, inner.dtype.bytes)
+        if share.starts is None:
+            return dataclasses.replace(own, offset=place.view.offset) if place.view.contiguous else None
+        begin = box_offsets(outer.shape, inner.shape, share.starts)
+        if begin is None:
+            return None
+        row, pixel, channel = begin
+        outer_view = place.view
+        offset = row * outer_view.row_stride + pixel * outer_view.pixel_stride + channel * outer_view.element_bytes
+        view = dataclasses.replace(
+            own,
+            row_stride=outer_view.row_stride,
+            pixel_stride=outer_view.pixel_stride,
+            offset=outer_view.offset + offset,
+        )
+        # The stride of a single row or pixel means nothing: the plain view is the same and pleases more kernels.
+        plain = dataclasses.replace(own, offset=view.offset)
+        return plain if _same_bytes(view, plain) else view
+
+    def _may_move(self, inner: Tensor, view: View, node: Node) -> bool:
+        """True when everyone who touches `inner` can do so through the new view."""
+        place = self.places[inner]
+        if len(place.buffer.tensors) > 1 and not (view.contiguous and place.view.contiguous):
+            return False
+        # The caller sees inputs and outputs as plain arrays.
+        at_boundary = any(t is inner for t in self.graph.inputs) or self.graph.is_output(inner)
+        if at_boundary and (not view.contiguous or self._is_boundary_buffer(node)):
+            return False
+        if view.contiguous:
+            return True
+        touching = [n for n in self.consumers.get(inner, []) if n is not node]
+        if inner in self.producers and self.producers[inner] is not node:
+            touching.append(self.producers[inner])
+        return all(self.implementations[n].strided for n in touching)
+
+    def _is_boundary_buffer(self, node: Node) -> bool:
+        boundary = [*self.graph.inputs, *self.graph.outputs]
+        touched = [t for t in [*node.operands, *node.outputs] if t in self.places]
+        inside = {t for tensor in touched for t in self.places[tensor].buffer.tensors}
+        return sum(any(t is b for t in inside) for b in boundary) > 1 and self.keep_inputs
+
+    def _move(self, inner: Tensor, buffer: Buffer, view: View) -> None:
+        old = self.places[inner].buffer
+        if old is buffer:
+            self.places[inner] = Place(buffer, view)
+            return
+        shift = view.offset - self.places[inner].view.offset
+        for tensor in old.tensors:
+            moved = dataclasses.replace(self.places[tensor].view, offset=self.places[tensor].view.offset + shift)
+            self.places[tensor] = Place(buffer, view if tensor is inner else moved)
+            buffer.tensors.append(tensor)
+
+    # -- in place --------------------------------------------------------------------------------------------------
+
+    def run_in_place(self, node: Node) -> None:
+        """Lets the first result that can be written over an operand take that operand's buffer."""
+        for result_index, operand_index in self.implementations[node].in_place:
+            operand = node.optional_input(operand_index)
+            result = node.outputs[result_index]
+            if operand is None or operand not in self.places or self.places[result].buffer.tensors != [result]:
+                continue
+            if self._dies_at(operand, node) and _same_geometry(self.places[operand].view, self.places[result].view):
+                self._move(result, self.places[operand].buffer, self.places[operand].view)
+                return
+
+    def _dies_at(self, operand: Tensor, node: Node) -> bool:
+        """True when nothing in the operand's buffer is read after `node`, nor twice by it."""
+        buffer = self.places[operand].buffer
+        if sum(t is operand for t in node.inputs) > 1:
+            return False
+        for tensor in buffer.tensors:
+            if self.graph.is_output(tensor) or (self.keep_inputs and any(t is tensor for t in self.graph.inputs)):
+                return False
+            if any(self.order[user] > self.order[node] for user in self.consumers.get(tensor, [])):
+                return False
+            if tensor in self.producers and self.order[self.producers[tensor]] > self.order[node]:
+                return False
+            if tensor is not operand and any(t is tensor for t in node.inputs):
+                return False
+        return buffer.bytes == self.places[operand].view.span
+
+
+def _same_geometry(a: View, b: View) -> bool:
+    return a.contiguous and b.contiguous and a.span == b.span and a.element_bytes == b.element_bytes
+
+
+def _same_bytes(a: View, b: View) -> bool:
+    rows_equal = a.rows == 1 or a.row_stride == b.row_stride
+    cols_equal = a.cols == 1 or a.pixel_stride == b.pixel_stride
+    return rows_equal and cols_equal
