@@ -1,0 +1,170 @@
+"""conv2d: convolution of an image with constant weights.
+
+Operands: input [batch, height, width, channels], weights [outputs, window height, window width, channels / groups],
+optional bias [outputs]. Groups follow from the shapes: with g of them, the first outputs / g channels of the result see
+the first channels / g channels of the input, and so on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops import weighted
+from aboard.ops.activation import Activation
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.weighted import Float64
+from aboard.ops.window import Padding, output_size, padding_from_tflite, reach
+
+#: Axis of the weights that counts output channels.
+AXIS = 0
+
+
+@dataclass(frozen=True)
+class ConvAttributes(Attributes):
+    """How the window moves.
+
+    Attributes:
+        strides: Pixels from a window to the next (down, right).
+        padding: Pixels assumed around the input; they hold the real value 0.
+        dilations: Pixels from a tap of the window to the next (down, right).
+        activation: Applied to the result.
+    """
+
+    strides: tuple[int, int] = (1, 1)
+    padding: Padding = field(default_factory=Padding)
+    dilations: tuple[int, int] = (1, 1)
+    activation: Activation = Activation.NONE
+
+
+def attributes(node: Node) -> ConvAttributes:
+    """Returns the attributes of a conv2d or depthwise_conv2d."""
+    return cast(ConvAttributes, node.attrs)
+
+
+def window(node: Node) -> tuple[int, int]:
+    """Returns height and width of the window of a conv2d or depthwise_conv2d."""
+    _, height, width, _ = node.input(1).shape
+    return height, width
+
+
+def attributes_from_tflite(source: SourceNode) -> ConvAttributes:
+    """Returns the attributes of a convolution of a TFLite file.
+
+    Raises:
+        ModelError: Input or weights are no images, or an option is not supported.
+    """
+    shape_in, shape_weights = source.input(0).shape, source.input(1).shape
+    wrong = image_problem(shape_in, shape_weights)
+    if wrong is not None:
+        raise source.unsupported(f"{wrong}. The file is corrupt")
+    strides = int(source.options["StrideH"]), int(source.options["StrideW"])
+    dilations = int(source.options["DilationHFactor"]), int(source.options["DilationWFactor"])
+    size, taps_of_window = (shape_in[1], shape_in[2]), (shape_weights[1], shape_weights[2])
+    padding = padding_from_tflite(source, size, taps_of_window, strides, dilations)
+    return ConvAttributes(strides, padding, dilations, Activation.from_tflite(source))
+
+
+def image_problem(shape_in: Sequence[int], shape_weights: Sequence[int]) -> str | None:
+    """Returns what is wrong with the ranks of input and weights, or None."""
+    if len(shape_in) != 4 or len(shape_weights) != 4:
+        return f"ranks of input and weights, got {len(shape_in)} and {len(shape_weights)}, expected 4 and 4"
+    return None
+
+
+def window_problem(node: Node) -> str | None:
+    """Returns what is wrong with strides, dilations and padding, or None."""
+    attrs, size = attributes(node), window(node)
+    padding = attrs.padding
+    if min(*attrs.strides, *attrs.dilations) < 1:
+        return f"strides and dilations, got {attrs.strides} and {attrs.dilations}, expected at least 1"
+    if min(padding.top, padding.left, padding.bottom, padding.right) < 0:
+        return f"padding, got {padding}, expected at least 0"
+    height, width = node.input(0).shape[1:3]
+    if min(output_size((height, width), size, attrs.strides, padding, attrs.dilations)) < 1:
+        return f"window of {size[0]}x{size[1]}, got an image of {height}x{width}, expected a larger image"
+    return None
+
+
+def output_shape(node: Node, channels: int) -> tuple[int, int, int, int]:
+    """Returns the shape of the result of a convolution."""
+    attrs = attributes(node)
+    batch, height, width, _ = node.input(0).shape
+    return batch, *output_size((height, width), window(node), attrs.strides, attrs.padding, attrs.dilations), channels
+
+
+def taps(node: Node, x: Float64) -> list[Float64]:
+    """Returns, for each tap of the window row by row, the pixels of a padded image [b, h, w, c] that it sees.
+
+    Args:
+        node: A convolution; gives strides, dilations and padding.
+        x: The input with 0 for the real value 0.
+    """
+    attrs, size = attributes(node), window(node)
+    padding, strides, dilations = attrs.padding, attrs.strides, attrs.dilations
+    padded = np.pad(x, ((0, 0), (padding.top, padding.bottom), (padding.left, padding.right), (0, 0)))
+    rows = (padded.shape[1] - reach(size[0], dilations[0])) // strides[0] * strides[0] + 1
+    cols = (padded.shape[2] - reach(size[1], dilations[1])) // strides[1] * strides[1] + 1
+    return [
+        padded[:, top : top + rows : strides[0], left : left + cols : strides[1]]
+        for top in range(0, size[0] * dilations[0], dilations[0])
+        for left in range(0, size[1] * dilations[1], dilations[1])
+    ]
+
+
+@register
+class Conv2d(Op):
+    """Convolution; a window over all channels, or over those of a group."""
+
+    name = "conv2d"
+    tflite = ("CONV_2D",)
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node of a CONV_2D."""
+        node = source.node(self.name, source.inputs, attributes_from_tflite(source))
+        wrong = self._problem(node)
+        if wrong is not None:
+            raise source.unsupported(f"{wrong}. Convert the model to int8 or float32 throughout")
+        return node
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the type of the result."""
+        shape = output_shape(node, node.input(1).shape[AXIS])
+        return [TensorType(shape, node.output.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks shapes, element types and quantisation."""
+        require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
+        wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the convolution, tap by tap, as matrix products of doubles (exact for int8)."""
+        x, weights, bias = weighted.values(operands)
+        real = weighted.real_weights(node, weights, AXIS)
+        groups = x.shape[3] // weights.shape[3]
+        sums = np.zeros(output_shape(node, weights.shape[AXIS]))
+        views = taps(node, weighted.centered(node, x))
+        for view, tap in zip(views, real.reshape(real.shape[0], -1, real.shape[3]).swapaxes(0, 1), strict=True):
+            per_group = zip(np.split(view, groups, -1), np.split(tap, groups), strict=True)
+            sums += np.concatenate([pixels @ matrix.T for pixels, matrix in per_group], -1)
+        return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
+
+    def macs(self, node: Node) -> int:
+        """Returns the products of one inference, padding counted."""
+        return node.output.type.elements * math.prod(node.input(1).shape[1:])
+
+    def _problem(self, node: Node) -> str | None:
+        channels, weights = node.input(0).shape[3], node.input(1).shape
+        groups, rest = divmod(channels, weights[3])
+        if rest or weights[0] % groups:
+            return (
+                f"channels, got {channels} of the input with weights of {weights[3]} for {weights[0]} outputs, "
+                "expected input and outputs to be divisible into equal groups"
+            )
+        return window_problem(node) or weighted.problem(node, AXIS)

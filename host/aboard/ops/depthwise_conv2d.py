@@ -1,0 +1,89 @@
+"""depthwise_conv2d: every channel of an image is convolved with windows of its own.
+
+Operands: input [batch, height, width, channels], weights [1, window height, window width, channels * multiplier],
+optional bias [channels * multiplier]. Output channel n sees input channel n // multiplier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node, TensorType
+from aboard.ops import weighted
+from aboard.ops.conv2d import (
+    attributes,
+    attributes_from_tflite,
+    image_problem,
+    output_shape,
+    taps,
+    window,
+    window_problem,
+)
+from aboard.ops.registry import Op, SourceNode, register, require
+
+#: Axis of the weights that counts output channels.
+AXIS = 3
+
+
+def depth_multiplier(node: Node) -> int:
+    """Returns how many output channels each input channel has."""
+    return node.input(1).shape[3] // node.input(0).shape[3]
+
+
+@register
+class DepthwiseConv2d(Op):
+    """Depthwise convolution; attributes as those of conv2d."""
+
+    name = "depthwise_conv2d"
+    tflite = ("DEPTHWISE_CONV_2D",)
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node of a DEPTHWISE_CONV_2D."""
+        node = source.node(self.name, source.inputs, attributes_from_tflite(source))
+        wrong = self._problem(node)
+        if wrong is not None:
+            raise source.unsupported(f"{wrong}. Convert the model to int8 or float32 throughout")
+        stated = int(source.options["DepthMultiplier"])
+        if stated not in (0, depth_multiplier(node)):
+            raise source.unsupported(
+                f"depth multiplier, got {stated}, expected {depth_multiplier(node)} as the shapes have it. "
+                "The file is corrupt"
+            )
+        return node
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the type of the result."""
+        shape = output_shape(node, node.input(1).shape[AXIS])
+        return [TensorType(shape, node.output.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks shapes, element types and quantisation."""
+        require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
+        wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the convolution, tap by tap, in doubles (exact for int8)."""
+        x, weights, bias = weighted.values(operands)
+        real = weighted.real_weights(node, weights, AXIS)
+        repeated = weighted.centered(node, x).repeat(depth_multiplier(node), axis=-1)
+        sums = np.zeros(output_shape(node, weights.shape[AXIS]))
+        for view, tap in zip(taps(node, repeated), real.reshape(-1, real.shape[AXIS]), strict=True):
+            sums += view * tap
+        return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
+
+    def macs(self, node: Node) -> int:
+        """Returns the products of one inference, padding counted."""
+        return node.output.type.elements * math.prod(window(node))
+
+    def _problem(self, node: Node) -> str | None:
+        channels, weights = node.input(0).shape[3], node.input(1).shape
+        if weights[0] != 1 or weights[3] % channels:
+            return (
+                f"shape of weights, got {weights} for an input of {channels} channels, expected (1, height, width, "
+                f"a multiple of {channels})"
+            )
+        return window_problem(node) or weighted.problem(node, AXIS)

@@ -1,0 +1,98 @@
+"""fully_connected: product of samples with a matrix of constant weights.
+
+Operands: input of any rank, weights [outputs, inputs], optional bias [outputs]. The input is read as samples of
+`inputs` values each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops import weighted
+from aboard.ops.activation import Activation
+from aboard.ops.registry import Op, SourceNode, register, require
+
+#: Axis of the weights that counts output channels.
+AXIS = 0
+
+_DEFAULT_FORMAT = 0
+
+
+@dataclass(frozen=True)
+class FullyConnectedAttributes(Attributes):
+    """What is done beside the product.
+
+    Attributes:
+        activation: Applied to the result.
+        keep_dims: True when the result has the input's shape but for the last dimension; False for [samples, outputs].
+    """
+
+    activation: Activation = Activation.NONE
+    keep_dims: bool = False
+
+
+def attributes(node: Node) -> FullyConnectedAttributes:
+    """Returns the attributes of a fully_connected."""
+    return cast(FullyConnectedAttributes, node.attrs)
+
+
+@register
+class FullyConnected(Op):
+    """Matrix product with a bias and an activation."""
+
+    name = "fully_connected"
+    tflite = ("FULLY_CONNECTED",)
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node of a FULLY_CONNECTED."""
+        weights_format = int(source.options["WeightsFormat"])
+        if weights_format != _DEFAULT_FORMAT:
+            raise source.unsupported(
+                f"weights format, got {weights_format}, expected {_DEFAULT_FORMAT} (DEFAULT). "
+                "Convert the model without shuffled weights"
+            )
+        attrs = FullyConnectedAttributes(Activation.from_tflite(source), bool(source.options["KeepNumDims"]))
+        for operand in (0, 1):
+            source.input(operand)
+        node = source.node(self.name, source.inputs, attrs)
+        wrong = self._problem(node)
+        if wrong is not None:
+            raise source.unsupported(f"{wrong}. Convert the model to int8 or float32 throughout")
+        return node
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the type of the result."""
+        x, (outputs, inputs) = node.input(0), node.input(1).shape
+        keep = attributes(node).keep_dims
+        shape = (*x.shape[:-1], outputs) if keep else (x.type.elements // inputs, outputs)
+        return [TensorType(shape, node.output.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks shapes, element types and quantisation."""
+        require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
+        wrong = self._problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the product in doubles (exact for int8)."""
+        x, weights, bias = weighted.values(operands)
+        samples = weighted.centered(node, x).reshape(-1, weights.shape[1])
+        sums = samples @ weighted.real_weights(node, weights, AXIS).T
+        result = weighted.finish(node, sums, bias, attributes(node).activation, AXIS)
+        return [result.reshape(self.infer(node)[0].shape)]
+
+    def macs(self, node: Node) -> int:
+        """Returns the products of one inference."""
+        return node.output.type.elements * node.input(1).shape[1]
+
+    def _problem(self, node: Node) -> str | None:
+        x, weights = node.input(0), node.input(1).shape
+        if len(weights) != 2:
+            return f"rank of weights, got {len(weights)}, expected 2"
+        last = x.shape[-1] if x.shape else 1
+        if x.type.elements % weights[1] or (attributes(node).keep_dims and last != weights[1]):
+            return f"input, got shape {x.shape}, expected samples of {weights[1]} values as the weights have"
+        return weighted.problem(node, AXIS)

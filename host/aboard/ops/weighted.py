@@ -1,0 +1,174 @@
+"""What conv2d, depthwise_conv2d and fully_connected have in common: element types, scales per channel, the finish.
+
+Their operands are input, weights and an optional bias; the weights have one axis of output channels. Three forms exist:
+
+    INT8     int8 input, weights and result; int32 bias; scales of the weights per tensor or per output channel
+    FLOAT    float32 throughout
+    HYBRID   float32 input, bias and result; int8 weights, used as `scale * integer` (weight-only quantisation)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.ir import Array, DType, Node, Quantization, Tensor
+from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier, wrap32
+from aboard.ops.activation import Activation
+
+Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+INPUT, WEIGHTS, BIAS = 0, 1, 2
+
+
+class Form(Enum):
+    """Element types of an op with weights."""
+
+    INT8 = "int8"
+    FLOAT = "float32"
+    HYBRID = "float32 with int8 weights"
+
+
+_FORMS = {
+    (DType.INT8, DType.INT8, DType.INT8): Form.INT8,
+    (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32): Form.FLOAT,
+    (DType.FLOAT32, DType.INT8, DType.FLOAT32): Form.HYBRID,
+}
+
+
+def form(node: Node) -> Form | None:
+    """Returns the form of a node, or None where its element types are no supported combination."""
+    return _FORMS.get((node.input(INPUT).dtype, node.input(WEIGHTS).dtype, node.output.dtype))
+
+
+def problem(node: Node, axis: int) -> str | None:
+    """Returns what is wrong with element types, bias or quantisation of a node, or None.
+
+    Args:
+        node: A node with weights; its shapes have been checked.
+        axis: Axis of the weights that counts output channels.
+    """
+    kind = form(node)
+    weights = node.input(WEIGHTS)
+    if kind is None:
+        got = ", ".join(t.dtype.value for t in (node.input(INPUT), weights, node.output))
+        return f"element types of input, weights and result, got {got}, expected {_known_forms()}"
+    return (
+        _bias_problem(node.optional_input(BIAS), weights.shape[axis], kind)
+        or (None if kind is Form.FLOAT else _weights_problem(weights, axis))
+        or (_tensor_problem(node.input(INPUT)) or _tensor_problem(node.output) if kind is Form.INT8 else None)
+    )
+
+
+def _known_forms() -> str:
+    return " or ".join(", ".join(dtype.value for dtype in key) for key in _FORMS)
+
+
+def _bias_problem(bias: Tensor | None, channels: int, kind: Form) -> str | None:
+    if bias is None:
+        return None
+    expected = DType.INT32 if kind is Form.INT8 else DType.FLOAT32
+    if bias.dtype is not expected:
+        return f"bias {bias.name}, got {bias.dtype.value}, expected {expected.value}"
+    if bias.type.elements != channels:
+        return f"bias {bias.name}, got {bias.type.elements} values, expected {channels}, one for each output channel"
+    return None
+
+
+def _weights_problem(weights: Tensor, axis: int) -> str | None:
+    quant = weights.type.quant
+    if quant is None:
+        return f"weights {weights.name}, got no quantisation, expected scales"
+    if any(quant.zero_points):
+        return f"weights {weights.name}, got a zero point that is not 0, expected symmetric quantisation"
+    channels = weights.shape[axis]
+    if quant.per_channel and (quant.axis not in (axis, None) or len(quant.scales) != channels):
+        return (
+            f"weights {weights.name}, got {len(quant.scales)} scales on axis {quant.axis}, "
+            f"expected 1, or {channels} on axis {axis}"
+        )
+    return _scales_problem(weights.name, quant)
+
+
+def _tensor_problem(tensor: Tensor) -> str | None:
+    quant = tensor.type.quant
+    if quant is None or quant.per_channel:
+        got = "no quantisation" if quant is None else f"{len(quant.scales)} scales"
+        return f"tensor {tensor.name}, got {got}, expected one scale and zero point"
+    return _scales_problem(tensor.name, quant)
+
+
+def _scales_problem(name: str, quant: Quantization) -> str | None:
+    wrong = next((scale for scale in quant.scales if not (math.isfinite(scale) and scale > 0)), None)
+    return None if wrong is None else f"tensor {name}, got a scale of {wrong}, expected a positive number"
+
+
+def channel_scales(node: Node, axis: int) -> tuple[float, ...]:
+    """Returns the scale of the weights of each output channel."""
+    weights = node.input(WEIGHTS)
+    scales = weights.quant.scales
+    return scales if len(scales) > 1 else scales * weights.shape[axis]
+
+
+def multipliers(node: Node, axis: int) -> tuple[Int64, Int64]:
+    """Returns multiplier and shift of each output channel of an INT8 node, from products of doubles as TFLite does."""
+    scale_in, scale_out = node.input(INPUT).quant.scale, node.output.quant.scale
+    pairs = [quantize_multiplier(scale_in * scale / scale_out) for scale in channel_scales(node, axis)]
+    multiplier, shift = np.array(pairs, np.int64).T
+    return multiplier, shift
+
+
+def values(operands: Sequence[Array | None]) -> tuple[Array, Array, Array | None]:
+    """Returns the values of input, weights and bias (None where it is absent).
+
+    Raises:
+        ValueError: Input or weights are absent.
+    """
+    x, weights, bias = [*operands, None][:3]
+    if x is None or weights is None:
+        raise ValueError("input and weights must have values")
+    return x, weights, bias
+
+
+def real_weights(node: Node, weights: Array, axis: int) -> Float64:
+    """Returns weights as real numbers: those of a HYBRID node times their scales, others as they are."""
+    if form(node) is not Form.HYBRID:
+        return weights.astype(np.float64)
+    shape = [1] * weights.ndim
+    shape[axis] = -1
+    real: Float64 = weights.astype(np.float64) * np.array(channel_scales(node, axis)).reshape(shape)
+    return real
+
+
+def centered(node: Node, x: Array) -> Float64:
+    """Returns the input as what is multiplied: less the zero point in an INT8 node."""
+    zero_point = node.input(INPUT).quant.zero_point if form(node) is Form.INT8 else 0
+    real: Float64 = x.astype(np.float64) - zero_point
+    return real
+
+
+def finish(node: Node, sums: Float64, bias: Array | None, activation: Activation, axis: int) -> Array:
+    """Returns the result of a node from its sums of products: bias, requantisation, activation.
+
+    Args:
+        node: The node.
+        sums: Sums of products, exact integers in an INT8 node; output channels last.
+        bias: Values of the bias, or None.
+        activation: The fused activation.
+        axis: Axis of the weights that counts output channels.
+    """
+    if form(node) is not Form.INT8:
+        low, high = activation.float_range()
+        result = sums if bias is None else sums + bias.astype(np.float64).reshape(-1)
+        return np.clip(result, low, high).astype(np.float32)
+    total = sums.astype(np.int64)
+    if bias is not None:
+        total = total + bias.astype(np.int64).reshape(-1)
+    scaled = multiply_by_quantized_multiplier(wrap32(total), *multipliers(node, axis))
+    low_int, high_int = activation.range(node.output.quant)
+    return np.clip(scaled + node.output.quant.zero_point, low_int, high_int).astype(np.int8)
