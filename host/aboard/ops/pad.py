@@ -1,0 +1,104 @@
+"""Padding with a constant on any side of any axis. PAD and PADV2 become this op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops.registry import Op, SourceNode, register, require
+
+_TYPES = (DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
+
+
+@dataclass(frozen=True)
+class PadAttributes(Attributes):
+    """Attributes of `pad`.
+
+    Attributes:
+        padding: (before, after) for each axis; none negative.
+        value: What is filled in, as it is stored: for a quantised tensor an integer.
+    """
+
+    padding: tuple[tuple[int, int], ...]
+    value: int | float
+
+
+@register
+class Pad(Op):
+    """The operand in the middle of a larger tensor of one value."""
+
+    name = "pad"
+    tflite = ("PAD", "PADV2")
+    moves_data = True
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Reads the paddings, and the value: that of PADV2's third operand, else what stands for zero.
+
+        Raises:
+            ModelError: Paddings that are not constant, negative or not one pair an axis; a value of another type or
+                quantisation than the result.
+        """
+        operand = source.input(0)
+        if operand.dtype not in _TYPES:
+            known = ", ".join(dtype.value for dtype in _TYPES)
+            raise source.unsupported(f"element type, got {operand.dtype.value}, expected one of {known}")
+        pairs = source.constant(1)
+        if pairs.shape != (len(operand.shape), 2) or int(pairs.min(initial=0)) < 0:
+            raise source.unsupported(
+                f"paddings, got {pairs.tolist()} for shape {operand.shape}, "
+                "expected a pair of numbers from 0 for each axis. The file is corrupt"
+            )
+        padding = tuple((int(before), int(after)) for before, after in pairs.tolist())
+        return source.node(self.name, [operand], PadAttributes(padding, _value(source)))
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type, larger by the padding."""
+        shape = tuple(
+            before + extent + after
+            for extent, (before, after) in zip(node.input(0).shape, attributes(node).padding, strict=True)
+        )
+        return [TensorType(shape, node.input(0).dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks the paddings.
+
+        Raises:
+            VerifyError: Their number is not that of the axes, or one is negative.
+        """
+        padding, rank = attributes(node).padding, len(node.input(0).shape)
+        require(len(padding) == rank, node, f"paddings, got {len(padding)}, expected {rank}, one for each axis")
+        require(all(min(pair) >= 0 for pair in padding), node, f"paddings, got {padding}, expected none below 0")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Returns the padded operand."""
+        attrs = attributes(node)
+        value = np.asarray(attrs.value).astype(node.output.dtype.numpy)
+        return [np.pad(np.asarray(operands[0]), attrs.padding, constant_values=value)]
+
+
+def attributes(node: Node) -> PadAttributes:
+    """Returns the attributes of a `pad` node."""
+    assert isinstance(node.attrs, PadAttributes)  # noqa: S101  an internal invariant that also narrows the type
+    return node.attrs
+
+
+def _value(source: SourceNode) -> int | float:
+    operand, result = source.input(0), source.outputs[0]
+    given = source.inputs[2] if len(source.inputs) > 2 else None
+    if given is None:
+        return result.quant.zero_point if operand.dtype is DType.INT8 and result.type.quant is not None else 0
+    values = source.constant(2)
+    if values.size != 1 or given.dtype is not operand.dtype:
+        raise source.unsupported(
+            f"padding value, got {given.type}, expected one {operand.dtype.value}. The file is corrupt"
+        )
+    if operand.dtype is DType.INT8 and given.type.quant != result.type.quant:
+        raise source.unsupported(
+            f"quantisation of the padding value, got {given.type}, expected that of the result {result.type}. "
+            "Quantise the model again with one scale for both"
+        )
+    value = values.reshape(-1)[0].item()
+    return float(value) if operand.dtype.is_float else int(value)

@@ -1,0 +1,120 @@
+"""Reshape: the same elements in the same order under another shape. RESHAPE, SQUEEZE and EXPAND_DIMS become this op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.sharing import Share
+
+
+@dataclass(frozen=True)
+class ReshapeAttributes(Attributes):
+    """Attributes of `reshape`.
+
+    Attributes:
+        shape: Shape of the result; all dimensions known.
+    """
+
+    shape: tuple[int, ...]
+
+
+@register
+class Reshape(Op):
+    """result[i] = operand[i], counted over all elements."""
+
+    name = "reshape"
+    tflite = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+    moves_data = True
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Takes the shape that the file gives the result, after checking it against what the operator asks for.
+
+        The wanted shape of RESHAPE is not read: interpreters for microcontrollers go by the result's shape too.
+
+        Raises:
+            ModelError: The shapes do not fit.
+        """
+        operand, result = source.input(0), source.outputs[0]
+        if source.kind == "SQUEEZE":
+            _check(source, squeezed(source, operand.shape), result.shape)
+        elif source.kind == "EXPAND_DIMS":
+            _check(source, expanded(source, operand.shape), result.shape)
+        if operand.type.elements != result.type.elements:
+            raise source.unsupported(
+                f"result shape, got {result.shape} for an operand of {operand.shape}, expected as many elements. "
+                "The file is corrupt, or its shapes are not static"
+            )
+        return source.node(self.name, [operand], ReshapeAttributes(result.shape))
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type with the new shape."""
+        return [TensorType(attributes(node).shape, node.input(0).dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks that no element is lost.
+
+        Raises:
+            VerifyError: The shapes have different numbers of elements.
+        """
+        before, after = node.input(0).type.elements, node.output.type.elements
+        require(before == after, node, f"elements, got {before} before and {after} after, expected the same")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Returns the operand under the new shape."""
+        return [np.asarray(operands[0]).reshape(attributes(node).shape)]
+
+    def shares(self, node: Node) -> list[Share]:
+        """Returns that operand and result are the same memory."""
+        del node
+        return [Share(0, 0, inner_is_result=True)]
+
+
+def attributes(node: Node) -> ReshapeAttributes:
+    """Returns the attributes of a `reshape` node."""
+    assert isinstance(node.attrs, ReshapeAttributes)  # noqa: S101  an internal invariant that also narrows the type
+    return node.attrs
+
+
+def squeezed(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape that SQUEEZE leaves: without the axes of its option, or without all axes of one element.
+
+    Raises:
+        ModelError: An axis of the option does not exist or has more than one element.
+    """
+    rank = len(shape)
+    axes = [int(axis) for axis in source.options["SqueezeDims"]]
+    if not axes:
+        return tuple(extent for extent in shape if extent != 1)
+    dropped = {axis + rank if axis < 0 else axis for axis in axes}
+    if not all(0 <= axis < rank and shape[axis] == 1 for axis in dropped):
+        raise source.unsupported(
+            f"axes to squeeze, got {axes} of shape {shape}, expected axes with one element. The file is corrupt"
+        )
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in dropped)
+
+
+def expanded(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape that EXPAND_DIMS makes: with an axis of one element more.
+
+    Raises:
+        ModelError: The axis is not a constant, or out of range.
+    """
+    values = source.constant(1).reshape(-1)
+    axis = int(values[0]) if values.size == 1 else len(shape) + 1
+    axis = axis + len(shape) + 1 if axis < 0 else axis
+    if not 0 <= axis <= len(shape):
+        raise source.unsupported(
+            f"axis, got {values.tolist()} for shape {shape}, expected one number in "
+            f"[{-len(shape) - 1}, {len(shape)}]. The file is corrupt"
+        )
+    return (*shape[:axis], 1, *shape[axis:])
+
+
+def _check(source: SourceNode, wanted: tuple[int, ...], stated: tuple[int, ...]) -> None:
+    if wanted != stated:
+        raise source.unsupported(f"result shape, got {stated}, expected {wanted}. The file is corrupt")

@@ -1,0 +1,110 @@
+"""Resize by nearest neighbour: every pixel of the result is a pixel of the image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops.registry import Op, SourceNode, register, require
+
+
+@dataclass(frozen=True)
+class ResizeNearestNeighborAttributes(Attributes):
+    """Attributes of `resize_nearest_neighbor`.
+
+    Attributes:
+        size: Rows and pixels of a row of the result.
+        align_corners: The corner pixels of image and result lie on one another; else their corners do.
+        half_pixel_centers: Pixels are taken at their centres, not at their upper left corners.
+    """
+
+    size: tuple[int, int]
+    align_corners: bool
+    half_pixel_centers: bool
+
+
+@register
+class ResizeNearestNeighbor(Op):
+    """result[b, y, x] = operand[b, rows[y], cols[x]] with the indices of `nearest`."""
+
+    name = "resize_nearest_neighbor"
+    tflite = ("RESIZE_NEAREST_NEIGHBOR",)
+    moves_data = True
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Reads size and options.
+
+        Raises:
+            ModelError: The size is computed at run time or below 1, or the operand is not a batch of images.
+        """
+        operand = source.input(0)
+        size = tuple(int(extent) for extent in source.constant(1).reshape(-1))
+        if len(operand.shape) != 4 or len(size) != 2 or min(size) < 1:
+            raise source.unsupported(
+                f"operand and size, got {operand.shape} and {list(size)}, expected an operand with four axes and two "
+                "numbers from 1. The file is corrupt"
+            )
+        attrs = ResizeNearestNeighborAttributes(
+            (size[0], size[1]), bool(source.options["AlignCorners"]), bool(source.options["HalfPixelCenters"])
+        )
+        return source.node(self.name, [operand], attrs)
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type with the new size."""
+        operand = node.input(0)
+        shape = (*operand.shape[:1], *attributes(node).size, *operand.shape[3:])
+        return [TensorType(shape, operand.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks rank and size.
+
+        Raises:
+            VerifyError: The operand has other than four axes, or the size is below 1.
+        """
+        rank, size = len(node.input(0).shape), attributes(node).size
+        require(rank == 4, node, f"operand, got {rank} axes, expected 4")
+        require(min(size) >= 1, node, f"size, got {size}, expected at least 1")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Returns the resized images."""
+        rows, cols = indices(node)
+        return [np.ascontiguousarray(np.asarray(operands[0])[:, rows][:, :, cols])]
+
+
+def attributes(node: Node) -> ResizeNearestNeighborAttributes:
+    """Returns the attributes of a `resize_nearest_neighbor` node."""
+    assert isinstance(node.attrs, ResizeNearestNeighborAttributes)  # noqa: S101  an invariant that also narrows the type
+    return node.attrs
+
+
+def indices(node: Node) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns for each row, and for each pixel of a row, of the result the one of the image it is taken from."""
+    attrs, (_, height, width, _) = attributes(node), node.input(0).shape
+    return (
+        nearest(height, attrs.size[0], attrs.align_corners, attrs.half_pixel_centers),
+        nearest(width, attrs.size[1], attrs.align_corners, attrs.half_pixel_centers),
+    )
+
+
+def nearest(before: int, after: int, align_corners: bool, half_pixel_centers: bool) -> npt.NDArray[np.int64]:
+    """Returns the index in the image for each index in the result, along one axis.
+
+    All in float32, in the order of TFLite's `GetNearestNeighbor`, so that ties and rounding errors fall as there.
+
+    Args:
+        before: Extent of the image.
+        after: Extent of the result.
+        align_corners: As in the attributes.
+        half_pixel_centers: As in the attributes.
+    """
+    corners = align_corners and after > 1
+    scale = np.float32(before - 1) / np.float32(after - 1) if corners else np.float32(before) / np.float32(after)
+    offset = np.float32(0.5 if half_pixel_centers else 0.0)
+    position = (np.arange(after, dtype=np.float32) + offset) * scale
+    whole = np.floor(position.astype(np.float64) + 0.5) if align_corners else np.floor(position)
+    index: npt.NDArray[np.int64] = np.clip(whole.astype(np.int64), 0, before - 1)
+    return index

@@ -1,0 +1,111 @@
+"""Split: one operand cut into parts along an axis. SPLIT (equal parts) and SPLIT_V (given sizes) become this op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, Node, Tensor, TensorType
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.sharing import Share, along_axis
+
+
+@dataclass(frozen=True)
+class SplitAttributes(Attributes):
+    """Attributes of `split`.
+
+    Attributes:
+        axis: Axis along which the operand is cut; not negative.
+        sizes: Extent of each part along the axis.
+    """
+
+    axis: int
+    sizes: tuple[int, ...]
+
+
+@register
+class Split(Op):
+    """Results are consecutive parts of the operand."""
+
+    name = "split"
+    tflite = ("SPLIT", "SPLIT_V")
+    moves_data = True
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Reads axis and sizes.
+
+        Raises:
+            ModelError: They are computed at run time, or do not divide the operand.
+        """
+        given_sizes = source.kind == "SPLIT_V"
+        operand = source.input(0 if given_sizes else 1)
+        axis = _axis(source, 2 if given_sizes else 0, len(operand.shape))
+        extent, parts = operand.shape[axis], len(source.outputs)
+        sizes = _sizes(source, operand, axis) if given_sizes else (extent // max(parts, 1),) * parts
+        if min(sizes, default=0) < 1 or len(sizes) != parts or sum(sizes) != extent:
+            raise source.unsupported(
+                f"sizes, got {list(sizes)} for {parts} results and an extent of {extent}, "
+                "expected as many as results, from 1, which add up to the extent. The file is corrupt"
+            )
+        return source.node(self.name, [operand], SplitAttributes(axis, sizes))
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type for each part, with the part's extent along the axis."""
+        attrs, operand = attributes(node), node.input(0)
+        return [
+            TensorType(
+                (*operand.shape[: attrs.axis], size, *operand.shape[attrs.axis + 1 :]), operand.dtype, result.type.quant
+            )
+            for size, result in zip(attrs.sizes, node.outputs, strict=True)
+        ]
+
+    def verify(self, node: Node) -> None:
+        """Checks that the parts are the whole.
+
+        Raises:
+            VerifyError: The axis does not exist, or the sizes do not fit results or operand.
+        """
+        attrs, shape = attributes(node), node.input(0).shape
+        require(0 <= attrs.axis < len(shape), node, f"axis, got {attrs.axis}, expected less than {len(shape)}")
+        fits = len(attrs.sizes) == len(node.outputs) and sum(attrs.sizes) == shape[attrs.axis]
+        require(
+            fits,
+            node,
+            f"sizes, got {attrs.sizes} for {len(node.outputs)} results, expected a sum of {shape[attrs.axis]}",
+        )
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Returns the parts."""
+        attrs = attributes(node)
+        cuts = np.cumsum(attrs.sizes)[:-1].tolist()
+        return list(np.split(np.asarray(operands[0]), cuts, attrs.axis))
+
+    def shares(self, node: Node) -> list[Share]:
+        """Returns that each result is a part of the operand."""
+        return along_axis(node, attributes(node).axis, inner_is_result=True)
+
+
+def attributes(node: Node) -> SplitAttributes:
+    """Returns the attributes of a `split` node."""
+    assert isinstance(node.attrs, SplitAttributes)  # noqa: S101  an internal invariant that also narrows the type
+    return node.attrs
+
+
+def _axis(source: SourceNode, index: int, rank: int) -> int:
+    values = source.constant(index).reshape(-1)
+    axis = int(values[0]) if values.size == 1 else rank
+    axis = axis + rank if axis < 0 else axis
+    if not 0 <= axis < rank:
+        raise source.unsupported(
+            f"axis, got {values.tolist()}, expected one number in [{-rank}, {rank - 1}]. The file is corrupt"
+        )
+    return axis
+
+
+def _sizes(source: SourceNode, operand: Tensor, axis: int) -> tuple[int, ...]:
+    sizes = [int(size) for size in source.constant(1).reshape(-1)]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = operand.shape[axis] - sum(size for size in sizes if size != -1)
+    return tuple(sizes)

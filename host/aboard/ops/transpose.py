@@ -1,0 +1,74 @@
+"""Transpose: axes in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops.registry import Op, SourceNode, register, require
+
+#: More axes than this the reference does not transpose.
+_MAX_RANK = 5
+
+
+@dataclass(frozen=True)
+class TransposeAttributes(Attributes):
+    """Attributes of `transpose`.
+
+    Attributes:
+        order: For each axis of the result, the axis of the operand it is.
+    """
+
+    order: tuple[int, ...]
+
+
+@register
+class Transpose(Op):
+    """result.shape[i] = operand.shape[order[i]]."""
+
+    name = "transpose"
+    tflite = ("TRANSPOSE",)
+    moves_data = True
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Reads the order of the axes.
+
+        Raises:
+            ModelError: It is computed at run time, or is no permutation of at most five axes.
+        """
+        operand = source.input(0)
+        order = tuple(int(axis) for axis in source.constant(1).reshape(-1))
+        if sorted(order) != list(range(len(operand.shape))) or len(order) > _MAX_RANK:
+            raise source.unsupported(
+                f"order of axes, got {list(order)} for shape {operand.shape}, expected a permutation of all its axes, "
+                f"at most {_MAX_RANK}"
+            )
+        return source.node(self.name, [operand], TransposeAttributes(order))
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type with its extents in the new order."""
+        operand = node.input(0)
+        shape = tuple(operand.shape[axis] for axis in attributes(node).order)
+        return [TensorType(shape, operand.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks the order.
+
+        Raises:
+            VerifyError: It is not a permutation of the operand's axes.
+        """
+        order, rank = attributes(node).order, len(node.input(0).shape)
+        require(sorted(order) == list(range(rank)), node, f"order, got {order}, expected a permutation of {rank} axes")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Returns the operand with its axes in the new order."""
+        return [np.ascontiguousarray(np.transpose(np.asarray(operands[0]), attributes(node).order))]
+
+
+def attributes(node: Node) -> TransposeAttributes:
+    """Returns the attributes of a `transpose` node."""
+    assert isinstance(node.attrs, TransposeAttributes)  # noqa: S101  an internal invariant that also narrows the type
+    return node.attrs
