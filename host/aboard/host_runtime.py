@@ -74,7 +74,8 @@ def _check(target: Target) -> None:
         )
     if target.cpu.name != machine and target.cpu.arch != Target("c -runtime=host").cpu.arch:
         raise TargetError(
-            f"{target}: cannot run in this process, got code for {target.cpu.name}, expected {machine} ({platform.machine()}). "
+            f"{target}: cannot run in this process, got code for {target.cpu.name}, "
+            f"expected {machine} ({platform.machine()}). "
             f"Build the bundle with a cross compiler such as {target.cpu.cross_compiler} and run it there"
         )
 

@@ -22,13 +22,15 @@ def text(graph: Graph, program: Program, plan: Plan, generator: str, target: Tar
         "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n",
         '#include "aboard/model.h"\n',
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        f"/** Bytes of RAM the model needs: tensors, scratch, inputs and outputs. */\n#define {upper}_ARENA_BYTES {plan.peak}\n",
+        "/** Bytes of RAM the model needs: tensors, scratch, inputs and outputs. */",
+        f"#define {upper}_ARENA_BYTES {plan.peak}\n",
         f"#define {upper}_INPUT_COUNT {len(graph.inputs)}\n#define {upper}_OUTPUT_COUNT {len(graph.outputs)}\n",
-        "/** True when a run leaves the inputs as they were. */\n"
+        "/** True when a run leaves the inputs as they were. */",
         f"#define {upper}_INPUTS_KEPT {'true' if kept else 'false'}\n",
         *(_tensor(name, kind, index, tensor, program, plan) for kind, index, tensor in tensors),
         _run_declaration(name, kept),
-        f"/** The model as data, for code that serves any model (aboard/model.h). */\nextern const aboard_model_t {name}_model;\n",
+        "/** The model as data, for code that serves any model (aboard/model.h). */",
+        f"extern const aboard_model_t {name}_model;\n",
         "#ifdef __cplusplus\n}\n#endif\n",
         "#endif\n",
     ]
@@ -55,10 +57,11 @@ aboard_status_t {name}_run(void *arena, size_t arena_bytes);
 def _tensor(name: str, kind: str, index: int, tensor: Tensor, program: Program, plan: Plan) -> str:
     prefix = f"{name.upper()}_{kind.upper()}_{index}"
     shape = ", ".join(map(str, tensor.shape)) or "1"
+    sizes = "x".join(map(str, tensor.shape)) or "scalar"
     label = tensor.name.replace("*/", "* /").replace("\\", "/")
     quoted = tensor.name.replace("\\", "\\\\").replace('"', '\\"')
     lines = [
-        f"/** {kind.capitalize()} {index}, `{label}`: {tensor.dtype.value} {'x'.join(map(str, tensor.shape)) or 'scalar'}. */",
+        f"/** {kind.capitalize()} {index}, `{label}`: {tensor.dtype.value} {sizes}. */",
         f'#define {prefix}_NAME "{quoted}"',
         f"#define {prefix}_OFFSET {records.tensor_offset(tensor, program, plan)}",
         f"#define {prefix}_BYTES {tensor.type.bytes}",

@@ -18,9 +18,7 @@ _WORKSPACE_ALIGN = 16
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where the operands of a step lie when it runs alone; offsets in bytes, by index of operand, result and
-    scratch.
-    """
+    """Where the operands of a step lie when it runs alone: offsets in bytes by index."""
 
     inputs: dict[int, int]
     outputs: dict[int, int]

@@ -35,9 +35,10 @@ def weights_text(graph: Graph, instances: Instances, generator: str, target: Tar
     guard = f"{graph.name.upper()}_WEIGHTS_H"
     parts = [
         banner(graph, generator, target, f"Constants of the model {graph.name}. Included by {graph.name}.c only."),
-        f'#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stdint.h>\n\n#include
-        "aboard/config.h"\n', *(c_text.array(array.name, array.values, array.align) + "\n" for array in
-        instances.arrays), "#endif\n",
+        f"#ifndef {guard}\n#define {guard}\n",
+        '#include <stdbool.h>\n#include <stdint.h>\n\n#include "aboard/config.h"\n',
+        *(c_text.array(array.name, array.values, array.align) + "\n" for array in instances.arrays),
+        "#endif\n",
     ]
     return "\n".join(parts)
 

@@ -29,7 +29,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     if real == 0.0:
         return 0, 0
     mantissa, shift = math.frexp(real)
-    multiplier = int(math.floor(mantissa * (1 << 31) + 0.5))
+    multiplier = math.floor(mantissa * (1 << 31) + 0.5)
     if multiplier == 1 << 31:
         multiplier //= 2
         shift += 1
@@ -76,4 +76,4 @@ def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike
 
 def round_half_away(x: float) -> int:
     """Returns the nearest integer, ties away from zero: C's `round`."""
-    return int(math.floor(abs(x) + 0.5)) * (1 if x >= 0 else -1)
+    return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)

@@ -1,6 +1,4 @@
-"""Kernels: how each op is computed on a kind of core. One file per op; `contract` says what an implementation
-provides.
-"""
+"""Kernels: how each op is computed on a kind of core. One file per op; `contract` says what one provides."""
 
 from aboard.kernels.contract import (
     Constant,
@@ -17,6 +15,16 @@ from aboard.kernels.contract import (
 from aboard.kernels.registry import implements, of
 
 __all__ = [
-    "Constant", "ConstantArg", "Implementation", "InputArg", "KernelCall", "Literal", "OutputArg", "Scratch", "ScratchArg",
-    "View", "implements", "of",
-]  # fmt: skip
+    "Constant",
+    "ConstantArg",
+    "Implementation",
+    "InputArg",
+    "KernelCall",
+    "Literal",
+    "OutputArg",
+    "Scratch",
+    "ScratchArg",
+    "View",
+    "implements",
+    "of",
+]

@@ -1,5 +1,4 @@
-"""What an implementation of an op on a kind of core provides: the contract between kernels, scheduler, planner and
-emitter.
+"""The contract between kernels, scheduler, planner and emitter: what an implementation of an op provides.
 
 An implementation looks at a node and at the views of its operands and results, and returns a `KernelCall`: which C
 function is called, with which literal parameters, over which packed constants, with how much scratch, in how many
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from aboard.target import Target
 
 #: A literal of a C parameter struct: number, nested struct (mapping) or array (sequence).
-Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Literal"]]
+Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Literal"]]  # noqa: UP007 - recursive
 
 
 @dataclass(frozen=True)

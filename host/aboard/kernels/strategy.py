@@ -42,7 +42,8 @@ def choose(node: Node, target: Target) -> Choice:
     reasons = "; ".join(f"{name}: {reason}" for name, reason in refused) or "there is none"
     operands = ", ".join(str(tensor.type) for tensor in node.operands)
     raise ModelError(
-        f"{node.op} {node.name}: no implementation for {operands} -> {node.output.type} on {target.cpu.name} ({reasons}). "
+        f"{node.op} {node.name}: no implementation for {operands} -> {node.output.type} "
+        f"on {target.cpu.name} ({reasons}). "
         "Convert the model to int8 or float32 throughout"
     )
 

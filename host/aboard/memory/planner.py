@@ -1,5 +1,4 @@
-"""Places buffers in an arena: greedy orders first, then an exact search for small problems, local search for large
-ones.
+"""Places buffers in an arena: greedy orders, then exact search for small problems, local search for large.
 
 Offset assignment for given lifetimes is NP-hard (it is dynamic storage allocation), yet for real models one of a few
 greedy orders nearly always meets the lower bound. Where none does, a branch and bound over first-fit orders either
