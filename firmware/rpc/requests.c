@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each request does, but for the runs. */
+#include "requests.h"
+
+#include <string.h>
+
+#include "aboard/port.h"
+
+enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2 };
+/* Inputs that are watched for having been written: one bit each. */
+#define WATCHED_INPUTS 32
+/* With the 46 bytes before it, it fits the shortest frame. */
+#define MAX_NAME 64
+
+const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t number) {
+    return number < server->config->model_count ? server->config->models[number] : NULL;
+}
+
+bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model) {
+    size_t bytes = 0;
+    for (uint8_t i = 0; i < model->input_count; ++i) {
+        bytes += model->inputs[i].bytes;
+    }
+    return server->config->input_copy != NULL && !model->inputs_kept && bytes <= server->config->input_copy_bytes;
+}
+
+/* A piece of memory that a request may reach. */
+typedef struct {
+    uint8_t *data;
+    size_t bytes;
+} region_t;
+
+static region_t input_region(const aboard_server_t *server, const aboard_model_t *model, uint8_t index) {
+    region_t region = {server->config->arena + model->inputs[index].offset, model->inputs[index].bytes};
+    if (aboard_uses_copy(server, model)) {
+        region.data = server->config->input_copy;
+        for (uint8_t i = 0; i < index; ++i) {
+            region.data += model->inputs[i].bytes;
+        }
+    }
+    return region;
+}
+
+/* Checks that [offset, offset + count) lies in a region; 32-bit numbers of the host's, which may be anything. */
+static bool inside(const region_t *region, uint32_t offset, size_t count) {
+    return offset <= region->bytes && count <= region->bytes - offset;
+}
+
+static bool workspace_is_in_arena(const aboard_server_config_t *config) {
+    const uintptr_t arena = (uintptr_t)config->arena;
+    const uintptr_t workspace = (uintptr_t)config->workspace;
+    return workspace < arena + config->arena_bytes && arena < workspace + config->workspace_bytes;
+}
+
+static aboard_status_t hello(aboard_server_t *server) {
+    const aboard_server_config_t *config = server->config;
+    const size_t board = aboard_text_length(config->board, UINT8_MAX);
+    const size_t build = aboard_text_length(config->build, UINT8_MAX);
+    uint32_t features = config->features & (ABOARD_FEATURE_PROFILE | ABOARD_FEATURE_TAPS);
+    features &= config->node_ticks != NULL ? ~0u : ~(uint32_t)ABOARD_FEATURE_PROFILE;
+    features |= config->workspace != NULL ? ABOARD_FEATURE_RUN_OP : 0u;
+    features |= config->input_copy != NULL ? ABOARD_FEATURE_INPUT_COPY : 0u;
+    aboard_reply_put(server, ABOARD_RPC_MAJOR, 1);
+    aboard_reply_put(server, ABOARD_RPC_MINOR, 1);
+    aboard_reply_put(server, config->model_count, 2);
+    aboard_reply_put(server, features, 4);
+    aboard_reply_put(server, aboard_port_tick_hz(), 4);
+    aboard_reply_put(server, config->frame_bytes, 2);
+    aboard_reply_put(server, config->burst, 2);
+    aboard_reply_put(server, config->arena_bytes, 4);
+    aboard_reply_put(server, config->input_copy != NULL ? config->input_copy_bytes : 0, 4);
+    aboard_reply_put(server, config->workspace != NULL ? config->workspace_bytes : 0, 4);
+    aboard_reply_put(server, aboard_port_fault()->kind, 4);
+    aboard_reply_put(server, board, 1);
+    aboard_reply_put(server, build, 1);
+    aboard_reply_data(server, 0, config->board, board);
+    aboard_reply_data(server, 1, config->build, build);
+    return ABOARD_OK;
+}
+
+static aboard_status_t describe_model(aboard_server_t *server, const uint8_t *payload) {
+    const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    if (model == NULL) {
+        return ABOARD_ERROR_INDEX;
+    }
+    const size_t name = aboard_text_length(model->name, MAX_NAME);
+    const uint32_t flags =
+        (model->inputs_kept ? INPUTS_KEPT : 0u) | (aboard_uses_copy(server, model) ? INPUTS_RESTORED : 0u);
+    aboard_reply_put(server, model->arena_bytes, 4);
+    aboard_reply_put(server, model->op_bytes, 4);
+    aboard_reply_put(server, model->nodes, 2);
+    aboard_reply_put(server, model->input_count, 1);
+    aboard_reply_put(server, model->output_count, 1);
+    aboard_reply_put(server, flags, 1);
+    aboard_reply_put(server, name, 1);
+    aboard_reply_data(server, 0, model->hash, sizeof model->hash);
+    aboard_reply_data(server, 1, model->name, name);
+    return ABOARD_OK;
+}
+
+static aboard_status_t write_tensor(aboard_server_t *server, const uint8_t *payload, size_t count) {
+    const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    const uint8_t index = payload[2];
+    if (model == NULL || payload[1] != ABOARD_RPC_INPUT || index >= model->input_count) {
+        return ABOARD_ERROR_INDEX;
+    }
+    const region_t region = input_region(server, model, index);
+    const uint32_t offset = aboard_get_u32(payload + 4);
+    count -= 8;
+    if (!inside(&region, offset, count)) {
+        return ABOARD_ERROR_RANGE;
+    }
+    memcpy(region.data + offset, payload + 8, count);
+    if (server->input_model != payload[0]) {
+        server->input_model = payload[0];
+        server->inputs = 0;
+    }
+    if (!aboard_uses_copy(server, model)) {
+        server->output_model = 0;
+    }
+    server->inputs |= (uint32_t)1 << (index % WATCHED_INPUTS);
+    return ABOARD_OK;
+}
+
+static aboard_status_t reply_region(aboard_server_t *server, const region_t *region, const uint8_t *range) {
+    const uint32_t offset = aboard_get_u32(range);
+    const uint32_t count = aboard_get_u32(range + 4);
+    if (!inside(region, offset, count) || count > aboard_payload_max(server)) {
+        return ABOARD_ERROR_RANGE;
+    }
+    aboard_reply_data(server, 0, region->data + offset, count);
+    return ABOARD_OK;
+}
+
+static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *payload) {
+    const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    const uint8_t index = payload[2];
+    if (model == NULL || payload[1] > ABOARD_RPC_OUTPUT ||
+        index >= (payload[1] == ABOARD_RPC_INPUT ? model->input_count : model->output_count)) {
+        return ABOARD_ERROR_INDEX;
+    }
+    region_t region;
+    if (payload[1] == ABOARD_RPC_INPUT) {
+        region = input_region(server, model, index);
+    } else if (server->output_model == payload[0] + 1) {
+        region.data = server->config->arena + model->outputs[index].offset;
+        region.bytes = model->outputs[index].bytes;
+    } else {
+        return ABOARD_ERROR_STATE;
+    }
+    return reply_region(server, &region, payload + 4);
+}
+
+static aboard_status_t read_profile(aboard_server_t *server, const uint8_t *payload) {
+    const uint32_t first = aboard_get_u16(payload);
+    const size_t bytes = aboard_get_u16(payload + 2) * sizeof(uint64_t);
+    if (server->config->node_ticks == NULL) {
+        return ABOARD_ERROR_UNSUPPORTED;
+    }
+    if (first + aboard_get_u16(payload + 2) > server->config->node_ticks_count || bytes > aboard_payload_max(server)) {
+        return ABOARD_ERROR_RANGE;
+    }
+    aboard_reply_data(server, 0, server->config->node_ticks + first, bytes);
+    return ABOARD_OK;
+}
+
+static aboard_status_t reach_workspace(aboard_server_t *server, uint8_t type, const uint8_t *payload, size_t count) {
+    const region_t region = {server->config->workspace, server->config->workspace_bytes};
+    if (region.data == NULL) {
+        return ABOARD_ERROR_UNSUPPORTED;
+    }
+    if (type == ABOARD_RPC_OP_READ) {
+        return reply_region(server, &region, payload);
+    }
+    if (workspace_is_in_arena(server->config)) {
+        server->output_model = 0;
+        server->inputs = 0;
+    }
+    if (type == ABOARD_RPC_OP_RUN) {
+        return aboard_request_op_run(server, payload);
+    }
+    const uint32_t offset = aboard_get_u32(payload);
+    if (!inside(&region, offset, count - 4)) {
+        return ABOARD_ERROR_RANGE;
+    }
+    memcpy(region.data + offset, payload + 4, count - 4);
+    return ABOARD_OK;
+}
+
+static aboard_status_t read_stats(aboard_server_t *server) {
+    const aboard_server_stats_t *stats = &server->stats;
+    aboard_reply_put(server, stats->frames, 4);
+    aboard_reply_put(server, stats->damaged, 4);
+    aboard_reply_put(server, stats->too_long, 4);
+    aboard_reply_put(server, stats->strange, 4);
+    aboard_reply_put(server, stats->requests, 4);
+    aboard_reply_put(server, stats->duplicates, 4);
+    return ABOARD_OK;
+}
+
+aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint8_t *payload, size_t count) {
+    switch (type) {
+    case ABOARD_RPC_HELLO:
+        return hello(server);
+    case ABOARD_RPC_MODEL:
+        return describe_model(server, payload);
+    case ABOARD_RPC_WRITE:
+        return write_tensor(server, payload, count);
+    case ABOARD_RPC_READ:
+        return read_tensor(server, payload);
+    case ABOARD_RPC_RUN:
+        return aboard_request_run(server, payload);
+    case ABOARD_RPC_PROFILE:
+        return read_profile(server, payload);
+    case ABOARD_RPC_OP_WRITE:
+    case ABOARD_RPC_OP_READ:
+    case ABOARD_RPC_OP_RUN:
+        return reach_workspace(server, type, payload, count);
+    case ABOARD_RPC_STATS:
+        return read_stats(server);
+    case ABOARD_RPC_FAULT:
+        aboard_reply_data(server, 0, aboard_port_fault(), sizeof(aboard_fault_t));
+        return ABOARD_OK;
+    case ABOARD_RPC_FAULT_CLEAR:
+        memset(aboard_port_fault(), 0, sizeof(aboard_fault_t));
+        return ABOARD_OK;
+    default: /* RESET: the reply comes first */
+        return ABOARD_OK;
+    }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file requests.h
+ * Between the files of the server; not for applications.
+ */
+#ifndef ABOARD_RPC_REQUESTS_H
+#define ABOARD_RPC_REQUESTS_H
+
+#include "aboard/config.h"
+#include "server.h"
+
+/** Reads little-endian numbers from a message. */
+uint32_t aboard_get_u16(const uint8_t *data);
+uint32_t aboard_get_u32(const uint8_t *data);
+
+/** Appends `bytes` bytes (at most 8) of a number to the reply, lowest first. */
+void aboard_reply_put(aboard_server_t *server, uint64_t value, uint8_t bytes);
+
+/** Appends to the reply data that is sent from where it lies; `part` is 0, then 1. */
+void aboard_reply_data(aboard_server_t *server, uint8_t part, const void *data, size_t count);
+
+/** Bytes of a text, at most `limit`. The C library's strlen need not exist. */
+size_t aboard_text_length(const char *text, size_t limit);
+
+/** Longest payload that both sides take. */
+size_t aboard_payload_max(const aboard_server_t *server);
+
+/** Sends an event made of two pieces. */
+void aboard_event(aboard_server_t *server, uint8_t type, const uint8_t *head, size_t head_count, const uint8_t *data,
+                  size_t data_count);
+
+/** Works on a request that has the right length; fills the reply. */
+aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint8_t *payload, size_t count);
+
+/** Finds a model by its number; NULL when there is none. */
+const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t number);
+
+/** True when the inputs of a model are kept in the copy and restored from it. */
+bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model);
+
+/** Handles RUN and OP_RUN. */
+aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *payload);
+aboard_status_t aboard_request_op_run(aboard_server_t *server, const uint8_t *payload);
+
+#endif

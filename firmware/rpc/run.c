@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RUN and OP_RUN: timed runs, the profile and the taps. */
+#include <string.h>
+
+#include "aboard/port.h"
+#include "requests.h"
+
+/* What a series of runs came to; the reply to RUN. */
+typedef struct {
+    uint64_t fewest;
+    uint64_t most;
+    uint64_t total;
+    uint32_t stack;
+} series_t;
+
+/* What is run: a model, or one node of it. */
+typedef struct {
+    const aboard_model_t *model;
+    const aboard_hooks_t *hooks;
+    bool one_node;
+    uint16_t node;
+} job_t;
+
+static aboard_status_t begin_node(void *user, uint16_t node) {
+    aboard_server_t *server = user;
+    (void)node;
+    server->node_started = aboard_port_ticks();
+    return ABOARD_OK;
+}
+
+static aboard_status_t end_node(void *user, uint16_t node) {
+    const uint64_t now = aboard_port_ticks();
+    aboard_server_t *server = user;
+    if (node < server->config->node_ticks_count) {
+        server->config->node_ticks[node] += now - server->node_started;
+    }
+    return ABOARD_OK;
+}
+
+static void put_u32(uint8_t *data, uint32_t value) {
+    data[0] = (uint8_t)value;
+    data[1] = (uint8_t)(value >> 8);
+    data[2] = (uint8_t)(value >> 16);
+    data[3] = (uint8_t)(value >> 24);
+}
+
+/* Copies `count` bytes of a row, as if it had no gaps between its pixels, from byte `offset` on. */
+static void gather(uint8_t *to, const aboard_tap_t *tap, const uint8_t *row, uint32_t offset, uint32_t count) {
+    const uint32_t pixel_bytes = (uint32_t)tap->channels * tap->element_bytes;
+    uint32_t byte = offset % pixel_bytes;
+    const uint8_t *pixel = row + (int32_t)(offset / pixel_bytes) * tap->pixel_stride;
+    for (uint32_t i = 0; i < count; ++i) {
+        to[i] = pixel[byte++];
+        if (byte == pixel_bytes) {
+            byte = 0;
+            pixel += tap->pixel_stride;
+        }
+    }
+}
+
+/* Sends a row in as many events as it needs. No request is received meanwhile, so the frame buffer is free. */
+static void send_row(aboard_server_t *server, const aboard_tap_t *tap, uint32_t r) {
+    const uint8_t *row = tap->data + (int32_t)r * tap->row_stride;
+    const uint32_t row_bytes = (uint32_t)tap->cols * tap->channels * tap->element_bytes;
+    const uint32_t room = (uint32_t)aboard_payload_max(server) - ABOARD_RPC_TAP_BYTES;
+    for (uint32_t offset = 0; offset < row_bytes; offset += room) {
+        const uint32_t count = ABOARD_MIN(room, row_bytes - offset);
+        uint8_t head[ABOARD_RPC_TAP_BYTES];
+        put_u32(head, server->tap_sequence++);
+        put_u32(head + 4, (uint32_t)tap->node | (uint32_t)tap->output << 16);
+        put_u32(head + 8, tap->first + r);
+        put_u32(head + 12, offset);
+        put_u32(head + 16, row_bytes);
+        gather(server->config->frame, tap, row, offset, count);
+        aboard_event(server, ABOARD_RPC_TAP, head, sizeof head, server->config->frame, count);
+    }
+}
+
+static aboard_status_t tap_rows(void *user, const aboard_tap_t *tap) {
+    aboard_server_t *server = user;
+    if (tap->node < server->tap_first || tap->node >= server->tap_last) {
+        return ABOARD_OK;
+    }
+    for (uint32_t r = 0; r < tap->rows; ++r) {
+        send_row(server, tap, r);
+    }
+    return ABOARD_OK;
+}
+
+static void restore_inputs(const aboard_server_t *server, const aboard_model_t *model) {
+    const uint8_t *from = server->config->input_copy;
+    for (uint8_t i = 0; i < model->input_count; ++i) {
+        memcpy(server->config->arena + model->inputs[i].offset, from, model->inputs[i].bytes);
+        from += model->inputs[i].bytes;
+    }
+}
+
+/*
+ * Runs once, and gives the time and, when asked for, the stack used. A function of its own that is not inlined: the
+ * stack is marked below this frame, which holds nothing else.
+ */
+static ABOARD_NOINLINE aboard_status_t run_once(const aboard_server_t *server, const job_t *job, uint64_t *ticks,
+                                                uint32_t *stack) {
+    const aboard_server_config_t *config = server->config;
+    if (stack != NULL) {
+        aboard_port_stack_mark();
+    }
+    const uint64_t start = aboard_port_ticks();
+    const aboard_status_t status = job->one_node
+                                       ? job->model->run_op(job->node, config->workspace, config->workspace_bytes)
+                                       : job->model->run(config->arena, config->arena_bytes, job->hooks);
+    *ticks = aboard_port_ticks() - start;
+    if (stack != NULL) {
+        *stack = aboard_port_stack_used();
+    }
+    return status;
+}
+
+static aboard_status_t run_series(aboard_server_t *server, const job_t *job, uint32_t count, series_t *series) {
+    uint64_t told = aboard_port_ticks();
+    for (uint32_t i = 0; i < count; ++i) {
+        uint64_t ticks;
+        if (!job->one_node && aboard_uses_copy(server, job->model)) {
+            restore_inputs(server, job->model);
+        }
+        const aboard_status_t status = run_once(server, job, &ticks, i == 0 ? &series->stack : NULL);
+        if (status != ABOARD_OK) {
+            return status;
+        }
+        series->fewest = i == 0 ? ticks : ABOARD_MIN(series->fewest, ticks);
+        series->most = ABOARD_MAX(series->most, ticks);
+        series->total += ticks;
+        if (aboard_port_ticks() - told >= aboard_port_tick_hz()) {
+            uint8_t done[4];
+            put_u32(done, i + 1);
+            aboard_event(server, ABOARD_RPC_PROGRESS, done, sizeof done, NULL, 0);
+            told = aboard_port_ticks();
+        }
+    }
+    return ABOARD_OK;
+}
+
+static aboard_status_t run_and_reply(aboard_server_t *server, const job_t *job, uint32_t count) {
+    series_t series = {0, 0, 0, 0};
+    aboard_event(server, ABOARD_RPC_ACCEPTED, NULL, 0, NULL, 0);
+    server->tap_sequence = 0;
+    const aboard_status_t status = run_series(server, job, count, &series);
+    if (status == ABOARD_OK) {
+        aboard_reply_put(server, count, 4);
+        aboard_reply_put(server, series.fewest, 8);
+        aboard_reply_put(server, series.most, 8);
+        aboard_reply_put(server, series.total, 8);
+        aboard_reply_put(server, series.stack, 4);
+        aboard_reply_put(server, server->tap_sequence, 4);
+    }
+    return status;
+}
+
+/* Chooses the hooks that the flags ask for. */
+static aboard_status_t prepare_hooks(aboard_server_t *server, uint8_t flags, aboard_hooks_t *hooks) {
+    const aboard_server_config_t *config = server->config;
+    if ((flags & ABOARD_RPC_RUN_PROFILE) != 0) {
+        if ((config->features & ABOARD_FEATURE_PROFILE) == 0 || config->node_ticks == NULL) {
+            return ABOARD_ERROR_UNSUPPORTED;
+        }
+        memset(config->node_ticks, 0, config->node_ticks_count * sizeof(uint64_t));
+        hooks->begin = begin_node;
+        hooks->end = end_node;
+    }
+    if ((flags & ABOARD_RPC_RUN_TAPS) != 0) {
+        if ((config->features & ABOARD_FEATURE_TAPS) == 0) {
+            return ABOARD_ERROR_UNSUPPORTED;
+        }
+        hooks->tap = tap_rows;
+    }
+    return ABOARD_OK;
+}
+
+static bool inputs_written(const aboard_server_t *server, const aboard_model_t *model, uint8_t number) {
+    const uint32_t all = model->input_count >= 32 ? ~(uint32_t)0 : ((uint32_t)1 << model->input_count) - 1u;
+    return server->input_model == number && (server->inputs & all) == all;
+}
+
+aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *payload) {
+    const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    const uint8_t flags = payload[1];
+    const uint32_t count = aboard_get_u32(payload + 2);
+    if (model == NULL) {
+        return ABOARD_ERROR_INDEX;
+    }
+    if (count == 0 || (flags & ~(ABOARD_RPC_RUN_PROFILE | ABOARD_RPC_RUN_TAPS)) != 0 ||
+        ((flags & ABOARD_RPC_RUN_TAPS) != 0 && count != 1)) {
+        return ABOARD_ERROR_RANGE;
+    }
+    const bool survive = model->inputs_kept || aboard_uses_copy(server, model);
+    if (count > 1 && !survive) {
+        return ABOARD_ERROR_UNSUPPORTED;
+    }
+    if (!inputs_written(server, model, payload[0])) {
+        return ABOARD_ERROR_STATE;
+    }
+    aboard_hooks_t hooks = {server, NULL, NULL, NULL};
+    aboard_status_t status = prepare_hooks(server, flags, &hooks);
+    if (status != ABOARD_OK) {
+        return status;
+    }
+    server->tap_first = (uint16_t)aboard_get_u16(payload + 6);
+    server->tap_last = (uint16_t)aboard_get_u16(payload + 8);
+    const job_t job = {model, flags != 0 ? &hooks : NULL, false, 0};
+    server->output_model = 0;
+    server->inputs = survive ? server->inputs : 0;
+    status = run_and_reply(server, &job, count);
+    server->output_model = status == ABOARD_OK ? (uint8_t)(payload[0] + 1) : 0;
+    return status;
+}
+
+aboard_status_t aboard_request_op_run(aboard_server_t *server, const uint8_t *payload) {
+    const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    const uint32_t count = aboard_get_u32(payload + 4);
+    const job_t job = {model, NULL, true, (uint16_t)aboard_get_u16(payload + 2)};
+    if (model == NULL || job.node >= model->nodes) {
+        return ABOARD_ERROR_INDEX;
+    }
+    if (model->run_op == NULL) {
+        return ABOARD_ERROR_UNSUPPORTED;
+    }
+    if (count == 0) {
+        return ABOARD_ERROR_RANGE;
+    }
+    return run_and_reply(server, &job, count);
+}
