@@ -44,13 +44,11 @@ class Core(_Record):
         name: Name within the SoC, as in `vendor/board:name`.
         mcpu: Core, as in the target attribute `-mcpu`.
         clock_hz: Clock after the start-up code has run; None for cores of host class, which change it.
-        interrupts: Number of external interrupt lines in its vector table.
     """
 
     name: Identifier
     mcpu: _CoreName
     clock_hz: _Positive | None = None
-    interrupts: Annotated[int, Field(ge=0, le=480)] = 0
 
 
 class Memory(_Record):
@@ -118,10 +116,12 @@ class Rpc(_Record):
     Attributes:
         uart: Which serial port.
         baud: Bits in a second.
+        params: What the board adds to the serial port's `params`, such as the pins it is wired to.
     """
 
     uart: Identifier
     baud: _Positive = 115200
+    params: dict[Identifier, int] = {}
 
 
 class Qemu(_Record):
@@ -283,8 +283,11 @@ class Board(_Record):
 
     @property
     def uart(self) -> Uart | None:
-        """The serial port that the host talks to."""
-        return self.uarts[self.rpc.uart] if self.rpc else None
+        """The serial port that the host talks to, with the parameters that the board adds."""
+        if self.rpc is None:
+            return None
+        port = self.uarts[self.rpc.uart]
+        return port.model_copy(update={"params": {**port.params, **self.rpc.params}})
 
     @property
     def emulators(self) -> dict[str, Qemu | Unicorn]:
