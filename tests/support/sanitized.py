@@ -1,0 +1,82 @@
+"""Runs a compiled model as a process with AddressSanitizer and UndefinedBehaviorSanitizer, or compiles it under every warning."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from aboard.compiler import Module
+from aboard.tensor_io import Feed, Values, decode, encode
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+
+_MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "{name}.h"
+
+int main(void) {{
+    /* Exactly as large as stated, so that the sanitizer sees the first byte beyond. */
+    void *arena = NULL;
+    if (posix_memalign(&arena, ABOARD_ARENA_ALIGN, {upper}_ARENA_BYTES) != 0) {{ return 2; }}
+    for (size_t i = 0; i < {name}_model.input_count; ++i) {{
+        const aboard_tensor_t *t = &{name}_model.inputs[i];
+        if (fread((char *)arena + t->offset, 1, t->bytes, stdin) != t->bytes) {{ return 3; }}
+    }}
+    if ({name}_run(arena, {upper}_ARENA_BYTES) != ABOARD_OK) {{ return 4; }}
+    for (size_t i = 0; i < {name}_model.output_count; ++i) {{
+        const aboard_tensor_t *t = &{name}_model.outputs[i];
+        fwrite((char *)arena + t->offset, 1, t->bytes, stdout);
+    }}
+    free(arena);
+    return 0;
+}}
+"""
+
+
+def run(module: Module, feed: Feed, folder: Path, compiler: str = "gcc") -> dict[str, Values]:
+    """Returns the outputs of a run in a sanitized process; fails with the sanitizer's report."""
+    bundle = module.save(folder / "bundle")
+    name, manifest = module.name, module.manifest
+    main = folder / "main.c"
+    main.write_text(_MAIN.format(name=name, upper=name.upper()))
+    program = folder / "sanitized"
+    sources = [str(bundle / path) for path in manifest.sources]
+    command = [compiler, "-std=gnu99", *SANITIZERS, f"-I{bundle / 'include'}", str(main), *sources, "-o", str(program)]
+    subprocess.run(command, check=True)
+    done = subprocess.run(
+        [str(program)], input=b"".join(encode(feed, manifest.inputs, name)), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    data, outputs = done.stdout, []
+    for record in manifest.outputs:
+        outputs.append(data[: record.bytes])
+        data = data[record.bytes :]
+    return decode(outputs, manifest.outputs)
+
+
+def compile_strictly(module: Module, folder: Path, compiler: list[str]) -> None:
+    """Compiles the generated sources under the project's warnings, in every build option, and as C++ where included."""
+    bundle = module.save(folder / "bundle")
+    for options in ([], ["-DABOARD_HOOKS=1", "-DABOARD_TAPS=1", "-DABOARD_RUN_OP=1"]):
+        for source in module.manifest.sources:
+            command = [*compiler, *WARNINGS, *module.manifest.cflags, *options, f"-I{bundle / 'include'}"]
+            done = subprocess.run([*command, "-c", str(bundle / source), "-o", "/dev/null"], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+
+
+def random_feed(module: Module, seed: int) -> dict[str, Values]:
+    """Returns random inputs over the whole range of each type."""
+    rng = np.random.default_rng(seed)
+    feed: dict[str, Values] = {}
+    for record in module.manifest.inputs:
+        dtype = np.dtype(record.dtype)
+        if dtype.kind == "f":
+            feed[record.name] = rng.standard_normal(record.shape).astype(dtype)
+        else:
+            limits = np.iinfo(dtype)
+            feed[record.name] = rng.integers(limits.min, limits.max + 1, record.shape).astype(dtype)
+    return feed
