@@ -1,0 +1,96 @@
+"""Takes machine-learning models aboard microcontrollers.
+
+The two paths, in a few lines::
+
+    import aboard
+
+    module = aboard.compile("kws.tflite", board="arm/mps2_an386")
+    project = aboard.create(module, board="arm/mps2_an386", path="build/kws")
+    project.build()
+    with project.session() as device:
+        y = device.run(x)
+
+Names are loaded when they are first used, so that talking to a device does not import the compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from aboard.errors import (
+    AboardError,
+    BoardError,
+    CapacityError,
+    DeviceError,
+    DeviceFault,
+    DeviceStatusError,
+    DeviceTimeout,
+    InputError,
+    ModelError,
+    ProjectError,
+    ProtocolError,
+    TargetError,
+    ToolError,
+    TransportError,
+    VerifyError,
+    WrongModelError,
+)
+
+if TYPE_CHECKING:
+    from aboard.compiler import Module
+    from aboard.compiler import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
+    from aboard.projects import Project, create
+    from aboard.session import Session
+    from aboard.target import Target
+    from aboard.version import VERSION as __version__  # noqa: N811 - the name that packages have
+
+__all__ = [
+    "AboardError",
+    "BoardError",
+    "CapacityError",
+    "DeviceError",
+    "DeviceFault",
+    "DeviceStatusError",
+    "DeviceTimeout",
+    "InputError",
+    "ModelError",
+    "Module",
+    "Project",
+    "ProjectError",
+    "ProtocolError",
+    "Session",
+    "Target",
+    "TargetError",
+    "ToolError",
+    "TransportError",
+    "VerifyError",
+    "WrongModelError",
+    "__version__",
+    "compile",
+    "create",
+]
+
+#: Where each lazy name is defined: module and name there.
+_LAZY = {
+    "Module": ("aboard.compiler", "Module"),
+    "Project": ("aboard.projects", "Project"),
+    "Session": ("aboard.session", "Session"),
+    "Target": ("aboard.target", "Target"),
+    "__version__": ("aboard.version", "VERSION"),
+    "compile": ("aboard.compiler", "compile_model"),
+    "create": ("aboard.projects", "create"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'aboard' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    value: object = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

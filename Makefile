@@ -1,0 +1,78 @@
+# Everything a developer or CI calls. `make demo` and `make test` work from a fresh checkout; a second call costs seconds.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h')
+JOBS ?= 2
+
+.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench wheel clean
+
+help:
+	@echo "make demo    set up, then take the shipped model aboard an emulated board"
+	@echo "make test    set up, then run all tests"
+	@echo "make setup   only set up: .venv, compilers, emulators"
+	@echo "make lint    ruff, mypy, clang-format"
+	@echo "make docs    build the documentation into site/"
+	@echo "make bench   measure, and write docs/benchmarks.md"
+	@echo "make wheel   build dist/*.whl"
+
+setup: $(VENV)/.stamp-setup
+
+setup-dev: $(VENV)/.stamp-dev
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "aboard needs Python 3.10 or newer, got $$($(PYTHON) --version). Say make PYTHON=python3.x" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || bash .ci/tools venv
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "aboard: no virtual environment could be made. Install it with: apt-get install python3-venv" >&2; exit 1; }
+
+# The reference interpreters have no wheel for some machines; without them `aboard verify` compares with numpy.
+$(VENV)/.stamp-setup: pyproject.toml .ci/tools | $(BIN)/python
+	@bash .ci/tools run
+	@$(PIP) install -q -e '.[portable]'
+	@$(PIP) install -q -e '.[oracle]' || echo "aboard: no reference interpreter for this machine; numpy takes its place" >&2
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp-setup
+	@bash .ci/tools test
+	@$(PIP) install -q -e '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/python -m aboard.demo
+
+test: setup-dev
+	@$(BIN)/python -m pytest -n $(JOBS) -q
+
+test-full: setup-dev
+	@ABOARD_FULL=1 $(BIN)/python -m pytest -n $(JOBS) -q
+
+lint: setup-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
+
+format: setup-dev
+	@$(BIN)/ruff check -q --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(C_SOURCES)
+
+docs: setup-dev docs-json
+	@$(BIN)/mkdocs build --strict --quiet
+
+docs-json: setup
+	@$(BIN)/python -m aboard.cli.json_page > $(VENV)/json.md
+	@cmp -s $(VENV)/json.md docs/json.md || cp $(VENV)/json.md docs/json.md
+
+bench: setup-dev
+	@$(BIN)/python -m pytest -q tests/bench --bench
+
+wheel: setup-dev
+	@$(BIN)/python -m build --wheel --outdir dist .
+
+clean:
+	rm -rf build dist site $(VENV)

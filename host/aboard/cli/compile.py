@@ -1,0 +1,111 @@
+"""`aboard compile`: from a model to a bundle of standalone C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard.cli import model as models
+from aboard.cli.console import Console
+from aboard.cli.options import (
+    Place,
+    example,
+    json_option,
+    model_argument,
+    name_option,
+    opt_option,
+    output_dir_option,
+    pass_console,
+    place_options,
+)
+from aboard.cli.schema import BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
+from aboard.reports import compiled
+
+if TYPE_CHECKING:
+    from aboard.compiler import Module
+    from aboard.manifest import TensorRecord
+
+
+@click.command(
+    "compile",
+    epilog=example(
+        "aboard compile kws.tflite --board arm/mps2_an386 -o build/kws",
+        'aboard compile digits --target "c -mcpu=cortex-m0" --opt size --json',
+    ),
+)
+@model_argument
+@place_options
+@output_dir_option("build/NAME")
+@name_option
+@opt_option
+@click.option("--dump-ir", is_flag=True, help="Print the IR after each pass.")
+@json_option
+@pass_console
+def command(
+    console: Console,
+    model: str,
+    target: str | None,
+    board: str | None,
+    output_dir: Path | None,
+    name: str | None,
+    opt: str | None,
+    dump_ir: bool,
+) -> None:
+    """Compile MODEL to a bundle of standalone C.
+
+    MODEL is a .tflite file, or the name of a shipped model (digits, digits_f32). Prints the operators, the memory the
+    model needs with the bound that no plan can beat, and the memory map.
+    """
+    place = Place.chosen(target, board)
+    dumps: list[IrDump] = []
+    on_ir = (lambda step, text: dumps.append(IrDump(after=step, text=text))) if dump_ir else None
+    with console.step(f"compiling {model}"):
+        module = models.load(model, place, name=name, opt=opt, on_ir=on_ir)
+        folder = module.save(output_dir or Path("build") / module.name)
+    for dump in dumps:
+        console.text(f"IR after {dump.after}\n\n{dump.text}\n")
+    result = describe(module, folder, dumps if dump_ir else None)
+    console.emit(result, lambda: f"{compiled.summary(module.manifest)}\n\nBundle in {folder}")
+
+
+def describe(module: Module, folder: Path, dumps: list[IrDump] | None) -> CompileResult:
+    """Returns what is said of a compiled model in JSON."""
+    manifest = module.manifest
+    return CompileResult(
+        name=manifest.name,
+        model=manifest.model_file,
+        model_hash=manifest.model_hash,
+        target=manifest.target,
+        board=module.target.hardware,
+        bundle=str(folder),
+        generator=manifest.generator,
+        input_mode=manifest.input_mode,
+        macs=manifest.macs,
+        macs_run=manifest.macs_run,
+        ram_bytes=manifest.ram_bytes,
+        ram_lower_bound_bytes=manifest.ram_lower_bound_bytes,
+        weights_bytes=manifest.weights_bytes,
+        inputs=[_tensor(record) for record in manifest.inputs],
+        outputs=[_tensor(record) for record in manifest.outputs],
+        ops=[
+            OpInfo(
+                name=node.name,
+                op=node.op,
+                implementation=node.implementation,
+                sources=list(node.sources),
+                output=list(node.outputs[0].shape) if node.outputs else [],
+                macs=node.macs,
+                weights_bytes=node.weights_bytes,
+                scratch_bytes=node.scratch_bytes,
+            )
+            for node in manifest.nodes
+        ],
+        buffers=[BufferInfo.model_validate(record.model_dump()) for record in manifest.buffers],
+        ir=dumps,
+    )
+
+
+def _tensor(record: TensorRecord) -> TensorInfo:
+    return TensorInfo.model_validate(record.model_dump())

@@ -1,0 +1,71 @@
+"""The click group `aboard`, which imports a command when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+from aboard.errors import did_you_mean
+
+#: Commands in the order of `aboard --help`: name, module, and what is said of it there.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "compile": ("aboard.cli.compile", "Compile a model to a bundle of standalone C."),
+    "create": ("aboard.cli.create", "Create a project that carries models aboard a board."),
+    "build": ("aboard.cli.build", "Build a project's image."),
+    "run": ("aboard.cli.run", "Boot a project's image and run one inference."),
+    "deploy": ("aboard.cli.deploy", "Compile, create, build and run in one."),
+    "verify": ("aboard.cli.verify", "Compare the device with the reference, byte for byte."),
+    "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
+    "boards": ("aboard.cli.boards", "List boards, or show one."),
+    "targets": ("aboard.cli.targets", "List kinds of target and cores, or show a target."),
+    "doctor": ("aboard.cli.doctor", "Tell which tools are here, and how to get the rest."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            ctx.fail(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    del parameter
+    if value and not ctx.resilient_parsing:
+        from aboard.version import VERSION
+
+        click.echo(f"aboard {VERSION}")
+        ctx.exit()
+
+
+@click.group(
+    cls=_LazyGroup,
+    epilog="\b\nExample:\n  aboard deploy digits --board arm/mps2_an386",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def group() -> None:
+    """Take machine-learning models aboard microcontrollers."""

@@ -1,0 +1,152 @@
+"""Arguments and options that several commands share, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from aboard.cli.console import Console
+from aboard.errors import TargetError
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+OPT_LEVELS = ("size", "balanced", "speed")
+
+pass_console = click.make_pass_decorator(Console)
+
+
+def example(*lines: str) -> str:
+    """Returns the epilog of a command's help."""
+    head = "Example:" if len(lines) == 1 else "Examples:"
+    return "\b\n" + "\n".join([head, *(f"  {line}" for line in lines)])
+
+
+def _set_json(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    del parameter
+    if value:
+        ctx.ensure_object(Console).json = True
+
+
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_set_json,
+    help="Print one JSON object on stdout (docs/json.md).",
+)
+
+model_argument = click.argument("model", metavar="MODEL")
+models_argument = click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+project_argument = click.argument("project", metavar="DIR", type=click.Path(path_type=Path))
+
+name_option = click.option("--name", metavar="NAME", help="C identifier of the model; from the file name by default.")
+opt_option = click.option(
+    "--opt", type=click.Choice(OPT_LEVELS), help="What to prefer where a layer can be small or fast."
+)
+template_option = click.option("--template", metavar="NAME", help="Project template; the board's own by default.")
+runner_option = click.option("--runner", metavar="NAME", help="What runs the image: qemu, unicorn or native.")
+toolchain_option = click.option(
+    "--toolchain", metavar="NAME", help="C toolchain: arm-none-eabi-gcc, riscv64-unknown-elf-gcc, zig, or a path."
+)
+input_option = click.option(
+    "--input",
+    "source",
+    metavar="SOURCE",
+    default="random:0",
+    show_default=True,
+    help="FILE.npy, FILE.npz (by tensor name), FILE.bin (raw, little-endian), or random:SEED.",
+)
+output_option = click.option(
+    "--output", metavar="FILE.npz", type=click.Path(path_type=Path), help="Write the outputs there, by tensor name."
+)
+profile_option = click.option("--profile", is_flag=True, help="Time every operator.")
+
+
+def output_dir_option(default: str) -> Callable[[_Function], _Function]:
+    """Returns `-o`, with what the default is said in the help; required where that is empty."""
+    return click.option(
+        "-o",
+        "--output-dir",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        required=not default,
+        help=f"Folder to make.{f' Default: {default}.' if default else ''}",
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a model shall run: `--target` or `--board`, of which one is given.
+
+    Attributes:
+        target: Target string.
+        board: Board id or alias.
+    """
+
+    target: str | None
+    board: str | None
+
+    @classmethod
+    def chosen(cls, target: str | None, board: str | None) -> Place:
+        """Returns the place.
+
+        Raises:
+            click.UsageError: Neither or both are given.
+        """
+        if target is not None and board is not None:
+            raise click.UsageError("--target and --board exclude each other: give one. A target may be a board.")
+        if target is None and board is None:
+            raise click.UsageError("Missing option '--board' or '--target'.")
+        return cls(target, board)
+
+    def board_name(self) -> str:
+        """Returns the board, which a target may name with its attributes.
+
+        Raises:
+            TargetError: The target is not valid, or names no board.
+        """
+        if self.board is not None:
+            return self.board
+        from aboard.target import Target
+
+        hardware = Target(str(self.target)).hardware
+        if hardware is None:
+            raise TargetError(
+                f"--target: names no board, got {self.target!r}, expected hardware in it. "
+                'Say --board B, or --target "B -input=kept" with a board B of `aboard boards`'
+            )
+        return hardware
+
+
+def place_options(function: _Function) -> _Function:
+    """Adds `--target` and `--board`, for `Place.chosen`."""
+    function = click.option("--board", "-b", metavar="B", help="Board (`aboard boards`).")(function)
+    return click.option("--target", "-t", metavar="T", help="Core or board, with attributes (`aboard targets`).")(
+        function
+    )
+
+
+def _pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in value:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"got {word!r}, expected KEY=VALUE, as in -O taps=on", ctx, parameter)
+        found[name] = text
+    return found
+
+
+template_options = click.option(
+    "-O",
+    "--option",
+    "options",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_pairs,
+    help="Option of the template; may be repeated.",
+)

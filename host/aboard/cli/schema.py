@@ -1,0 +1,336 @@
+"""The JSON that each command prints with `--json`; docs/json.md is made from it.
+
+Every key is always there; one that does not apply is null. Bytes are bytes and counts are counts: no units in values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Result(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorDetail(_Result):
+    """What went wrong."""
+
+    kind: str = Field(description="Name of the exception, such as `ModelError`; `UsageError` for wrong usage.")
+    message: str = Field(description="The same message as on stderr.")
+    exit_code: int = Field(description="1 the user can act on it, 2 usage, 70 our bug, 130 interrupted.")
+
+
+class ErrorResult(_Result):
+    """Any command that failed before it had a result."""
+
+    error: ErrorDetail
+
+
+class TensorInfo(_Result):
+    """An input or output of a model."""
+
+    name: str = Field(description="Name in the model file.")
+    c_name: str = Field(description="The same as a C identifier.")
+    dtype: str = Field(description="numpy's name of the element type.")
+    shape: list[int] = Field(description="Outermost dimension first.")
+    scale: float | None = Field(description="Quantisation; null for float.")
+    zero_point: int | None = Field(description="Likewise.")
+    offset: int = Field(description="Bytes from the start of the arena.")
+    bytes: int = Field(description="Size.")
+
+
+class OpInfo(_Result):
+    """An operator as compiled."""
+
+    name: str
+    op: str = Field(description="Name of the op in the IR, such as `conv2d`.")
+    implementation: str = Field(description="Kernel that computes it.")
+    sources: list[int] = Field(description="Numbers of the operators in the model file it stands for.")
+    output: list[int] = Field(description="Shape of its first output.")
+    macs: int = Field(description="Multiply-accumulates as compiled.")
+    weights_bytes: int = Field(description="Constants as emitted.")
+    scratch_bytes: int = Field(description="Scratch in the arena.")
+
+
+class BufferInfo(_Result):
+    """A piece of the arena."""
+
+    name: str = Field(description="Tensor, or scratch of an operator.")
+    offset: int = Field(description="Bytes from the start of the arena.")
+    bytes: int = Field(description="Size.")
+    first: int = Field(description="Index in `ops` of the first operator during which it lives.")
+    last: int = Field(description="Index of the last one.")
+
+
+class IrDump(_Result):
+    """The IR after a pass."""
+
+    after: str = Field(description="Name of the pass.")
+    text: str
+
+
+class CompileResult(_Result):
+    """`aboard compile`."""
+
+    name: str = Field(description="C identifier of the model.")
+    model: str = Field(description="File name of the model.")
+    model_hash: str = Field(description="SHA-256 of the model file, hex.")
+    target: str = Field(description="Canonical form of the target.")
+    board: str | None = Field(description="Board, where the target names one.")
+    bundle: str = Field(description="Folder of the bundle.")
+    generator: str = Field(description="Name and version of the generator.")
+    input_mode: str = Field(description="`consumed`: a run may overwrite the inputs; `kept`: it does not.")
+    macs: int = Field(description="Multiply-accumulates of the model as given.")
+    macs_run: int = Field(description="Multiply-accumulates as compiled.")
+    ram_bytes: int = Field(description="Arena: tensors, scratch, inputs and outputs.")
+    ram_lower_bound_bytes: int = Field(description="No plan for this order of operators can need less.")
+    weights_bytes: int = Field(description="Constants as emitted.")
+    inputs: list[TensorInfo]
+    outputs: list[TensorInfo]
+    ops: list[OpInfo]
+    buffers: list[BufferInfo]
+    ir: list[IrDump] | None = Field(description="With `--dump-ir`.")
+
+
+class ModelInfo(_Result):
+    """A model of a project."""
+
+    name: str
+    model_hash: str = Field(description="SHA-256 of the model file, hex.")
+    target: str
+    ram_bytes: int = Field(description="Arena of the model.")
+    weights_bytes: int = Field(description="Constants as emitted.")
+
+
+class CreateResult(_Result):
+    """`aboard create`."""
+
+    path: str = Field(description="Folder of the project.")
+    board: str
+    template: str
+    options: dict[str, Any] = Field(description="Options of the template, defaults included.")
+    models: list[ModelInfo]
+    build_id: str = Field(description="What the image says when it is asked who it is.")
+
+
+class ToolchainInfo(_Result):
+    """A C toolchain."""
+
+    name: str
+    version: str
+    path: str
+
+
+class BuildResult(_Result):
+    """`aboard build`."""
+
+    path: str = Field(description="Folder of the project.")
+    image: str = Field(description="Path of the ELF file.")
+    toolchain: ToolchainInfo
+    ram_bytes: int = Field(description="Of the models alone: the arena they share.")
+    flash_bytes: int = Field(description="Of the models alone: their code, the kernels they use, their constants.")
+    image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
+    image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
+    stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
+
+
+class ProfileRow(_Result):
+    """Time of one operator."""
+
+    node: int = Field(description="Index of the operator in the manifest.")
+    name: str
+    op: str
+    ticks: int = Field(description="Ticks of the device's counter.")
+    instructions: int | None = Field(description="Emulated boards; null elsewhere.")
+
+
+class RunResult(_Result):
+    """`aboard run`."""
+
+    path: str = Field(description="Folder of the project.")
+    board: str
+    runner: str
+    model: str
+    image: str = Field(description="Path of the ELF file.")
+    outputs: dict[str, Any] = Field(description="Nested lists by tensor name.")
+    instructions: int | None = Field(description="Of one inference without the RPC; null where not emulated.")
+    cycles: int | None = Field(description="Of one inference without the RPC; null where the counter counts no cycles.")
+    seconds: float | None = Field(description="Of one inference by the device's clock, emulated time where emulated.")
+    ram_bytes: int = Field(description="Of the model alone: arena, scratch, inputs and outputs.")
+    flash_bytes: int = Field(description="Of the models alone: code, the kernels they use, their constants.")
+    image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
+    image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
+    stack_bytes: int | None = Field(description="High-water mark of the inference; null where not measured.")
+    profile: list[ProfileRow] | None = Field(description="With `--profile`.")
+
+
+class DeployResult(RunResult):
+    """`aboard deploy`: what `aboard run` prints, and what came before."""
+
+    target: str
+    macs: int = Field(description="Multiply-accumulates of the model as given.")
+    macs_run: int = Field(description="Multiply-accumulates as compiled.")
+    ram_lower_bound_bytes: int = Field(description="No plan for this order of operators can need less.")
+    weights_bytes: int = Field(description="Constants as emitted.")
+    toolchain: ToolchainInfo
+
+
+class DifferenceInfo(_Result):
+    """The first place where device and reference differ."""
+
+    sample: int = Field(description="Index of the sample.")
+    node: int = Field(description="Index of the operator in the manifest.")
+    name: str = Field(description="Its name.")
+    op: str
+    tensor: str
+    row: int
+    column: int
+    channel: int = Field(description="Channel in the reference tensor.")
+    device: float
+    reference: float
+
+
+class VerifyResult(_Result):
+    """`aboard verify`."""
+
+    board: str
+    runner: str
+    model: str
+    image: str = Field(description="Path of the ELF file, in the project's folder.")
+    reference: str = Field(description="What the device was compared with: `tflite-micro` or `numpy`.")
+    samples: int = Field(description="Inputs compared: `--samples` random ones, all smallest and all largest.")
+    differing_bytes: int = Field(description="Over all samples; of float outputs, those beyond the tolerance.")
+    max_abs_diff: float = Field(description="Largest difference of an output element, in its own unit.")
+    equal: bool = Field(description="True when no byte differs, or all floats are within the tolerance.")
+    first_difference: DifferenceInfo | None = Field(description="Found with taps; null where outputs are equal.")
+
+
+class EvaluateResult(_Result):
+    """`aboard evaluate`."""
+
+    board: str
+    runner: str
+    model: str
+    samples: int
+    accuracy: float = Field(description="Share of the samples whose largest output is their label.")
+    confusion: list[list[int]] = Field(description="Row: label. Column: prediction. Both from 0.")
+    instructions_per_sample: int | None = Field(description="Mean; null where not emulated.")
+    cycles_per_sample: int | None = Field(description="Mean; null where the counter counts no cycles.")
+    seconds_per_sample: float | None = Field(description="Mean, by the device's clock, emulated time where emulated.")
+    stack_bytes: int | None = Field(description="High-water mark over all samples.")
+
+
+class MemoryInfo(_Result):
+    """A memory region of a board."""
+
+    name: str
+    kind: str
+    address: int
+    size_bytes: int
+
+
+class CoreInfo(_Result):
+    """A core of a board."""
+
+    name: str
+    mcpu: str
+    clock_hz: int | None = Field(description="After start-up; null for this machine.")
+
+
+class BoardInfo(_Result):
+    """A board."""
+
+    id: str
+    name: str
+    target: str
+    cores: list[CoreInfo]
+    memory: list[MemoryInfo]
+    flash_bytes: int | None = Field(description="Null where the board has no memory of its own (this machine).")
+    ram_bytes: int | None
+    emulators: list[str]
+    aliases: list[str]
+    zephyr: str | None = Field(description="The board's name in Zephyr.")
+    source: str = Field(description="Where the figures come from.")
+
+
+class BoardsResult(_Result):
+    """`aboard boards`."""
+
+    boards: list[BoardInfo]
+
+
+class AttributeInfo(_Result):
+    """An attribute of a kind of target."""
+
+    name: str
+    type: str
+    default: str | int | bool | None
+    allowed: list[str | int | bool] | None = Field(description="Null for any.")
+    implied: str | None = Field(description="What it follows from where it is not given.")
+    help: str
+
+
+class KindInfo(_Result):
+    """A kind of target."""
+
+    name: str
+    help: str
+    attributes: list[AttributeInfo]
+
+
+class TargetsResult(_Result):
+    """`aboard targets`."""
+
+    kinds: list[KindInfo]
+    cores: list[str] = Field(description="Values of -mcpu.")
+
+
+class TargetResult(_Result):
+    """`aboard targets show`."""
+
+    target: str = Field(description="Canonical form.")
+    kind: str
+    attributes: dict[str, str | int | bool]
+    hardware: str | None
+    core: str
+    features: list[str]
+    keys: list[str] = Field(description="Which implementations of kernels it can use.")
+
+
+class ToolInfo(_Result):
+    """A tool that is found, not depended on."""
+
+    name: str
+    purpose: str
+    found: bool
+    version: str | None
+    path: str | None
+    hint: str = Field(description="How to get it.")
+
+
+class DoctorResult(_Result):
+    """`aboard doctor`."""
+
+    ready: bool = Field(description="True when a model can be compiled, built and run on an emulated board.")
+    tools: list[ToolInfo]
+    probes: list[str] = Field(description="Serial ports with something attached.")
+
+
+#: What `COMMAND --json` prints.
+RESULTS: Mapping[str, type[BaseModel]] = {
+    "compile": CompileResult,
+    "create": CreateResult,
+    "build": BuildResult,
+    "run": RunResult,
+    "deploy": DeployResult,
+    "verify": VerifyResult,
+    "evaluate": EvaluateResult,
+    "boards": BoardsResult,
+    "boards show": BoardInfo,
+    "targets": TargetsResult,
+    "targets show": TargetResult,
+    "doctor": DoctorResult,
+}
