@@ -82,9 +82,11 @@ class Op(ABC):
         elementwise: True when output element i depends on element i of each operand only (after broadcasting), so that
             the op may run in place.
         moves_data: True when values are only moved (reshape, transpose, concatenation): nothing is computed.
+        attributes: Class of the attributes that nodes of this op have.
     """
 
     name: ClassVar[str]
+    attributes: ClassVar[type[Attributes]] = Attributes
     tflite: ClassVar[tuple[str, ...]] = ()
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
