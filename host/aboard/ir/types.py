@@ -21,6 +21,7 @@ class DType(Enum):
     INT32 = "int32"
     INT64 = "int64"
     BOOL = "bool"
+    FLOAT16 = "float16"  # constants only: folding turns them into float32 before any kernel sees them
     FLOAT32 = "float32"
 
     @property
@@ -40,7 +41,7 @@ class DType(Enum):
 
     @property
     def is_float(self) -> bool:
-        """True for floating point."""
+        """True for the floating point that is computed in."""
         return self is DType.FLOAT32
 
 
