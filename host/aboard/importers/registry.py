@@ -1,0 +1,136 @@
+"""Reading a model file: which importer it belongs to is told by its content, then by its suffix.
+
+An importer is a subclass of `Importer`, decorated with `register`, in a file of its own in this package: adding the
+file is all it takes to add a format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pkgutil
+import re
+from abc import ABC, abstractmethod
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from aboard.errors import ModelError, did_you_mean
+from aboard.ir import Graph
+
+
+class Importer(ABC):
+    """Reads one file format. One instance serves all files; it holds no state.
+
+    Attributes:
+        format: Name of the format, for messages.
+        suffixes: Usual ends of file names, lower case, with the dot.
+    """
+
+    format: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def recognises(self, data: bytes) -> bool:
+        """True when the content shows that the file is of this format."""
+
+    @abstractmethod
+    def read(self, data: bytes, where: str) -> Graph:
+        """Returns the graph; `load` sets its name, source and hash.
+
+        Args:
+            data: The whole file.
+            where: File name, with which every message starts.
+
+        Raises:
+            ModelError: The file is corrupt or uses what is not supported.
+        """
+
+
+_IMPORTERS: list[Importer] = []
+_ImporterType = TypeVar("_ImporterType", bound=type[Importer])
+
+#: Names that would collide with the runtime's own files and symbols.
+_RESERVED = {"aboard"}
+
+
+def register(cls: _ImporterType) -> _ImporterType:
+    """Adds an importer class to the registry (class decorator)."""
+    _IMPORTERS.append(cls())
+    return cls
+
+
+@cache
+def _all() -> tuple[Importer, ...]:
+    package = importlib.import_module("aboard.importers")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"aboard.importers.{module.name}")
+    return tuple(sorted(_IMPORTERS, key=lambda importer: importer.format))
+
+
+def load(model: str | Path | bytes, name: str | None = None) -> Graph:
+    """Reads a model.
+
+    Args:
+        model: Path of the file, or its bytes.
+        name: C identifier that will prefix every symbol of the generated code, lower case; made from the file name
+            where it is not given (`model` for bytes).
+
+    Returns:
+        The graph, verified.
+
+    Raises:
+        ModelError: The file cannot be read, is of no known format, is corrupt, or uses what is not supported.
+    """
+    data, where, stem = (model, "model (bytes)", "model") if isinstance(model, bytes) else _read(Path(model))
+    if name is not None and name != identifier(name):
+        raise ModelError(
+            f"{where}: name of the model, got {name!r}, expected a C identifier in lower case. Try {identifier(name)}"
+        )
+    if not data:
+        raise ModelError(f"{where}: the file is empty. Export or download the model again")
+    graph = _importer(data, where).read(data, where)
+    graph.name = name or identifier(stem)
+    graph.source = where
+    graph.model_hash = hashlib.sha256(data).hexdigest()
+    return graph
+
+
+def identifier(text: str) -> str:
+    """Returns a C identifier in lower case that resembles a text: `ResNet-8 (int8)` gives `resnet_8_int8`."""
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
+    return f"model_{name}" if name[0].isdigit() or name in _RESERVED else name
+
+
+def _read(path: Path) -> tuple[bytes, str, str]:
+    where = path.name or str(path)
+    if path.is_dir():
+        raise ModelError(f"{where}: got a folder, expected a model file. Name the file within it")
+    try:
+        return path.read_bytes(), where, path.stem
+    except FileNotFoundError:
+        near = _models_beside(path)
+        hint = did_you_mean(path.name, near) if near else "Check the path"
+        raise ModelError(f"{where}: no such file in {path.parent}. {hint}") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{where}: cannot be read ({error}). Check the path and its permissions") from error
+
+
+def _models_beside(path: Path) -> list[str]:
+    suffixes = {suffix for importer in _all() for suffix in importer.suffixes}
+    try:
+        return [entry.name for entry in path.parent.iterdir() if entry.suffix.lower() in suffixes]
+    except OSError:
+        return []
+
+
+def _importer(data: bytes, where: str) -> Importer:
+    """Returns the importer for a file: by content, else by suffix, so that a damaged file gets its format's message."""
+    for importer in _all():
+        if importer.recognises(data):
+            return importer
+    for importer in _all():
+        if Path(where).suffix.lower() in importer.suffixes:
+            return importer
+    formats = ", ".join(f"{importer.format} ({', '.join(importer.suffixes)})" for importer in _all())
+    raise ModelError(f"{where}: not a model file, got bytes {data[:8]!r}, expected {formats}. Convert the model first")

@@ -1,0 +1,318 @@
+"""A TFLite file as plain records: the only code that touches the flatbuffer.
+
+A flatbuffer is offsets all the way down, and a corrupt one points anywhere. Here every table is read once, every count
+is held against the size of the file before it is believed, and all that is read is charged to a budget, so that tables
+that point at each other a million times end as an error and not in memory. What comes out are numbers, bytes and lists;
+whether they make sense is the importer's business.
+"""
+
+from __future__ import annotations
+
+import inspect
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+import flatbuffers
+import numpy as np
+import numpy.typing as npt
+import tflite
+
+from aboard.errors import ModelError
+
+#: The identifier at byte 4 of the file, and the only version of the schema there has been since 2017.
+IDENTIFIER = b"TFL3"
+VERSION = 3
+
+# What reading a corrupt flatbuffer raises: offsets past the end (struct.error, ValueError of numpy), offsets out of
+# range of their own type (TypeError of flatbuffers), counts too large for Python (OverflowError).
+_CORRUPT = (struct.error, ValueError, TypeError, OverflowError, IndexError)
+
+# Buffer.offset is only meant where it is larger: 0 is the schema's default and 1 a placeholder of the converter.
+_FIRST_OFFSET = 2
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True)
+class FileTensor:
+    """A tensor of the file.
+
+    Attributes:
+        name: May be empty and need not be unique.
+        shape: As stated; -1 where the size is not known.
+        signature: `shape_signature`, empty where absent.
+        type: Number of the element type.
+        buffer: Number of its buffer.
+        scales: Scales of its quantisation, empty where there is none.
+        zero_points: Zero points; may be empty.
+        axis: Axis of the scales.
+        variable: True for state that is kept between inferences.
+        sparse: True when the values are stored in a sparse format.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    signature: tuple[int, ...]
+    type: int
+    buffer: int
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int
+    variable: bool
+    sparse: bool
+
+
+@dataclass(frozen=True)
+class FileOperator:
+    """An operator of the file.
+
+    Attributes:
+        kind: Name in the schema; `CUSTOM <name>` for a custom operator.
+        inputs: Tensor numbers; -1 where an optional operand is absent.
+        outputs: Tensor numbers.
+        options: Fields of its options table, with the schema's defaults; empty where there is no table.
+    """
+
+    kind: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, Any]
+
+
+@dataclass
+class File:
+    """The content of a file with one subgraph.
+
+    Attributes:
+        tensors: All tensors.
+        operators: In execution order.
+        inputs: Tensor numbers.
+        outputs: Tensor numbers.
+    """
+
+    tensors: list[FileTensor]
+    operators: list[FileOperator]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    _buffer: Callable[[int], bytes] = field(repr=False)
+
+    def buffer(self, number: int) -> bytes:
+        """Returns the content of a buffer; empty where the file holds none.
+
+        Raises:
+            ModelError: There is no such buffer, or it reaches past the end of the file.
+        """
+        return self._buffer(number)
+
+
+def parse(data: bytes, where: str) -> File:
+    """Reads a TFLite file.
+
+    Args:
+        data: The whole file.
+        where: File name, for messages.
+
+    Raises:
+        ModelError: It is no TFLite file, another version of it, corrupt, or has not exactly one subgraph.
+    """
+    if data[4:8] != IDENTIFIER:
+        raise ModelError(
+            f"{where}: not a TFLite file, got {data[4:8]!r} at byte 4, expected {IDENTIFIER!r}. "
+            "Convert the model with the TensorFlow Lite converter"
+        )
+    reader = _Reader(data, where)
+    return reader.guard(reader.file)
+
+
+@cache
+def _numbers(enumeration: type) -> dict[int, str]:
+    return {number: name for name, number in vars(enumeration).items() if isinstance(number, int)}
+
+
+def type_name(number: int) -> str:
+    """Returns the schema's name of an element type."""
+    return _numbers(tflite.TensorType).get(number, f"number {number}")
+
+
+class _Reader:
+    """Reads tables within the bounds of the file and a budget of values."""
+
+    def __init__(self, data: bytes, where: str) -> None:
+        self._data = data
+        self._where = where
+        self._budget = 4 * len(data) + (1 << 16)
+        self._model: Any = None
+        self._buffers: dict[int, bytes] = {}
+
+    def guard(self, read: Callable[[], _Read]) -> _Read:
+        """Calls a reading function; whatever a corrupt flatbuffer makes it raise becomes a `ModelError`."""
+        try:
+            return read()
+        except _CORRUPT as error:
+            raise self.corrupt(f"an offset points outside it ({error})") from error
+
+    def corrupt(self, what: str) -> ModelError:
+        """Returns the error for a damaged file of this many bytes."""
+        return ModelError(
+            f"{self._where}: the file is cut off or corrupt, got {len(self._data)} bytes in which {what}. "
+            "Export or download the model again"
+        )
+
+    def file(self) -> File:
+        """Reads the whole file, buffers excepted."""
+        self._model = model = tflite.Model.GetRootAs(self._data, 0)
+        if model.Version() != VERSION:
+            raise ModelError(
+                f"{self._where}: version of the schema, got {model.Version()}, expected {VERSION}. "
+                "Convert the model with a current TensorFlow"
+            )
+        if model.SubgraphsLength() != 1:
+            raise ModelError(
+                f"{self._where}: subgraphs, got {model.SubgraphsLength()}, expected 1. "
+                "Export a single signature without control flow"
+            )
+        graph = model.Subgraphs(0)
+        codes = [self._code(model.OperatorCodes(i)) for i in range(self._count(model.OperatorCodesLength()))]
+        return File(
+            [self._tensor(graph.Tensors(i)) for i in range(self._count(graph.TensorsLength()))],
+            [self._operator(graph.Operators(i), codes) for i in range(self._count(graph.OperatorsLength()))],
+            self._integers(graph.InputsAsNumpy()),
+            self._integers(graph.OutputsAsNumpy()),
+            lambda number: self.guard(lambda: self._read_buffer(number)),
+        )
+
+    def _count(self, count: int) -> int:
+        """Charges `count` table entries, of 4 bytes each at least."""
+        self._charge(4 * count)
+        return count
+
+    def _charge(self, size: int) -> None:
+        self._budget -= size
+        if self._budget < 0:
+            raise self.corrupt("tables state more content than it can hold")
+
+    def _integers(self, vector: npt.NDArray[Any] | int) -> tuple[int, ...]:
+        """Returns the values of a vector; the schema's code gives 0 for one that is absent."""
+        if isinstance(vector, int):
+            return ()
+        self._charge(vector.nbytes)
+        return tuple(int(value) for value in vector)
+
+    def _text(self, text: bytes | None) -> str:
+        self._charge(len(text or b""))
+        return (text or b"").decode("utf-8", "replace")
+
+    def _code(self, code: Any) -> str:
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        kind = _numbers(tflite.BuiltinOperator).get(number, f"operator number {number}")
+        return f"CUSTOM {self._text(code.CustomCode())}" if kind == "CUSTOM" else kind
+
+    def _tensor(self, tensor: Any) -> FileTensor:
+        quantization = tensor.Quantization()
+        scales: tuple[float, ...] = ()
+        zero_points: tuple[int, ...] = ()
+        axis = 0
+        if quantization is not None:
+            values = quantization.ScaleAsNumpy()
+            if not isinstance(values, int):
+                self._charge(values.nbytes)
+                scales = tuple(float(value) for value in values)
+            zero_points = self._integers(quantization.ZeroPointAsNumpy())
+            axis = int(quantization.QuantizedDimension())
+        return FileTensor(
+            self._text(tensor.Name()),
+            self._integers(tensor.ShapeAsNumpy()),
+            self._integers(tensor.ShapeSignatureAsNumpy()),
+            int(tensor.Type()),
+            int(tensor.Buffer()),
+            scales,
+            zero_points,
+            axis,
+            bool(tensor.IsVariable()),
+            tensor.Sparsity() is not None,
+        )
+
+    def _operator(self, operator: Any, codes: list[str]) -> FileOperator:
+        index = operator.OpcodeIndex()
+        if index >= len(codes):
+            raise self.corrupt(f"operator code {index} of {len(codes)} is asked for")
+        kind = codes[index]
+        return FileOperator(
+            kind,
+            self._integers(operator.InputsAsNumpy()),
+            self._integers(operator.OutputsAsNumpy()),
+            self._options(operator, kind),
+        )
+
+    def _options(self, operator: Any, kind: str) -> Mapping[str, Any]:
+        number = operator.BuiltinOptionsType()
+        table = operator.BuiltinOptions()
+        if number == 0 or table is None:
+            return _defaults("".join(word.capitalize() for word in kind.split("_")) + "Options")
+        cls = _table_class(_numbers(tflite.BuiltinOptions).get(number, ""))
+        if cls is None:
+            return {}
+        options = cls()
+        options.Init(table.Bytes, table.Pos)
+        return {name: self._field(options, name, is_vector) for name, is_vector in _fields(cls)}
+
+    def _field(self, options: Any, name: str, is_vector: bool) -> Any:
+        if is_vector:
+            return self._integers(getattr(options, f"{name}AsNumpy")())
+        value = getattr(options, name)()
+        return self._text(value) if isinstance(value, bytes) else value
+
+    def _read_buffer(self, number: int) -> bytes:
+        if number not in self._buffers:
+            if number >= self._model.BuffersLength():
+                raise self.corrupt(f"buffer {number} of {self._model.BuffersLength()} is asked for")
+            self._buffers[number] = self._buffer_content(self._model.Buffers(number))
+        return self._buffers[number]
+
+    def _buffer_content(self, buffer: Any) -> bytes:
+        """Returns the bytes of a buffer: in the flatbuffer, or (files over 2 GB) behind it at an offset in the file."""
+        start, size = buffer.Offset(), buffer.Size()
+        if start >= _FIRST_OFFSET:
+            if start + size > len(self._data):
+                raise self.corrupt(f"a buffer ends at byte {start + size}")
+            self._charge(size)
+            return self._data[start : start + size]
+        content: npt.NDArray[np.uint8] | int = buffer.DataAsNumpy()
+        if isinstance(content, int):
+            return b""
+        self._charge(content.nbytes)
+        return content.tobytes()
+
+
+def _table_class(name: str) -> Any | None:
+    found = getattr(tflite, name, None)
+    return found if isinstance(found, type) else None
+
+
+@cache
+def _fields(cls: type) -> tuple[tuple[str, bool], ...]:
+    """Returns the fields of a table that hold numbers, texts or vectors of numbers: (name, is a vector)."""
+    fields = []
+    for name, member in inspect.getmembers(cls, inspect.isfunction):
+        parameters = len(inspect.signature(member).parameters)
+        if hasattr(cls, f"{name}AsNumpy"):
+            fields.append((name, True))
+        elif parameters == 1 and not name.endswith(("AsNumpy", "Length", "IsNone")) and name[0].isupper():
+            fields.append((name, False))
+    return tuple(fields)
+
+
+@cache
+def _defaults(table: str) -> Mapping[str, Any]:
+    """Returns the schema's defaults of an options table, for operators whose file leaves it out."""
+    cls = _table_class(table)
+    if cls is None:
+        return {}
+    builder = flatbuffers.Builder(16)
+    builder.StartObject(0)
+    builder.Finish(builder.EndObject())
+    empty = cls.GetRootAs(bytes(builder.Output()), 0)
+    return {name: () if is_vector else getattr(empty, name)() for name, is_vector in _fields(cls)}

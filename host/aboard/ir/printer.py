@@ -1,0 +1,60 @@
+"""Prints a graph as text, for `--dump-ir` and for people: the same graph always gives the same text."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+from aboard.ir.graph import Graph, Node, Tensor
+
+_SHORT = 8
+
+
+def dump(graph: Graph) -> str:
+    """Returns a graph as text, one line for each input, constant, node and output; ends with a newline.
+
+    Args:
+        graph: The graph; need not be valid.
+    """
+    lines = [f"graph {graph.name} from {graph.source or '-'} {{"]
+    lines += [f"  input %{tensor.name}: {tensor.type}" for tensor in graph.inputs]
+    lines += [f"  const %{t.name}: {t.type} = {_content(t)}" for t in graph.tensors() if t.is_constant]
+    lines += [f"  {_node(node)}" for node in graph.nodes]
+    lines += [f"  output %{tensor.name}" for tensor in graph.outputs]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _node(node: Node) -> str:
+    results = ", ".join(f"%{t.name}" for t in node.outputs)
+    operands = ", ".join("-" if t is None else f"%{t.name}" for t in node.inputs)
+    types = ", ".join(str(t.type) for t in node.outputs)
+    sources = f" from {', '.join(map(str, node.sources))}" if node.sources else ""
+    return f"{results} = {node.op}({operands}){_attributes(node)} : {types}{sources}"
+
+
+def _attributes(node: Node) -> str:
+    fields = [(field.name, getattr(node.attrs, field.name)) for field in dataclasses.fields(node.attrs)]
+    return " {" + ", ".join(f"{name}={_plain(value)}" for name, value in fields) + "}" if fields else ""
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return "(" + ", ".join(f"{field.name}={_plain(getattr(value, field.name))}" for field in fields) + ")"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return str(value)
+
+
+def _content(tensor: Tensor) -> str:
+    """Returns the values of a small constant, and a fingerprint of a large one."""
+    if tensor.data is None:
+        return "-"
+    if tensor.data.size <= _SHORT:
+        return "[" + ", ".join(str(value) for value in tensor.data.ravel().tolist()) + "]"
+    return f"sha256:{hashlib.sha256(tensor.data.tobytes()).hexdigest()[:16]}"
