@@ -214,7 +214,7 @@ static void handle(aboard_server_t *server, const uint8_t *message, size_t count
             return;
         }
     } else if (!known) {
-        refuse(type, ABOARD_ERROR_STATE, id, session);
+        refuse(type, ABOARD_ERROR_SESSION, id, session);
         return;
     } else if (id == server->id && server->reply_type == (type | ABOARD_RPC_REPLY)) {
         server->stats.duplicates++;

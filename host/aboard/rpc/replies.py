@@ -1,0 +1,260 @@
+"""Replies and events: what the device sends, byte for byte.
+
+Each is a frozen dataclass with `pack()` and `unpack()`. A payload longer than known is accepted: later minor versions
+of the protocol append to it. Every `unpack()` raises `ProtocolError` for a payload that is too short.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import astuple, dataclass
+from typing import ClassVar
+
+from aboard.errors import ProtocolError
+from aboard.rpc.messages import Feature, Fixed, take
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Reply to HELLO: who answers, and what it can do.
+
+    Attributes:
+        major: Version of the protocol.
+        minor: Likewise.
+        models: Number of models.
+        features: What the image can do.
+        tick_hz: Ticks in a second.
+        max_frame: Longest message the device takes, with CRC.
+        burst: Bytes the device takes without a pause; 0 for any number.
+        arena_bytes: Size of the arena.
+        input_copy_bytes: Size of the copy that inputs are restored from; 0 for none.
+        workspace_bytes: Size of the workspace for single nodes; 0 for none.
+        fault: Kind of the last fault; 0 for none.
+        board: Id of the board.
+        build: Id of the build.
+    """
+
+    major: int
+    minor: int
+    models: int
+    features: Feature
+    tick_hz: int
+    max_frame: int
+    burst: int
+    arena_bytes: int
+    input_copy_bytes: int
+    workspace_bytes: int
+    fault: int
+    board: str
+    build: str
+
+    _FORM: ClassVar[struct.Struct] = struct.Struct("<BBBxIIHHIIIIBB")
+
+    def pack(self) -> bytes:
+        """Returns the payload."""
+        board, build = self.board.encode(), self.build.encode()
+        numbers = astuple(self)[:-2]
+        return self._FORM.pack(*numbers, len(board), len(build)) + board + build
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Hello:
+        """Reads the payload."""
+        numbers = take(cls._FORM, payload, "hello")
+        board_bytes, build_bytes = numbers[-2:]
+        texts = payload[cls._FORM.size :]
+        board = texts[:board_bytes].decode("utf-8", "replace")
+        build = texts[board_bytes : board_bytes + build_bytes].decode("utf-8", "replace")
+        major, minor, models, features, tick_hz, max_frame, burst, arena, copy, workspace, fault = numbers[:-2]
+        return cls(
+            major=major,
+            minor=minor,
+            models=models,
+            features=Feature(features),
+            tick_hz=tick_hz,
+            max_frame=max_frame,
+            burst=burst,
+            arena_bytes=arena,
+            input_copy_bytes=copy,
+            workspace_bytes=workspace,
+            fault=fault,
+            board=board,
+            build=build,
+        )
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """Reply to MODEL.
+
+    Attributes:
+        arena_bytes: What the model needs.
+        op_bytes: Workspace that its nodes need; 0 where they cannot run alone.
+        nodes: Number of nodes.
+        inputs: Number of inputs.
+        outputs: Number of outputs.
+        inputs_kept: A run leaves the inputs as they were.
+        inputs_restored: Inputs are restored from a copy before every run.
+        hash: SHA-256 of the model file.
+        name: Its name.
+    """
+
+    arena_bytes: int
+    op_bytes: int
+    nodes: int
+    inputs: int
+    outputs: int
+    inputs_kept: bool
+    inputs_restored: bool
+    hash: bytes
+    name: str
+
+    _FORM: ClassVar[struct.Struct] = struct.Struct("<IIHBBBB")
+    _HASH_BYTES: ClassVar[int] = 32
+
+    def pack(self) -> bytes:
+        """Returns the payload."""
+        name = self.name.encode()
+        flags = self.inputs_kept | self.inputs_restored << 1
+        counts = (self.arena_bytes, self.op_bytes, self.nodes, self.inputs, self.outputs)
+        return self._FORM.pack(*counts, flags, len(name)) + self.hash + name
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> ModelInfo:
+        """Reads the payload."""
+        arena, op_bytes, nodes, inputs, outputs, flags, name_bytes = take(cls._FORM, payload, "model")
+        rest = payload[cls._FORM.size :]
+        digest, name = rest[: cls._HASH_BYTES], rest[cls._HASH_BYTES :][:name_bytes]
+        if len(digest) < cls._HASH_BYTES:
+            raise ProtocolError(f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}")
+        kept, restored = bool(flags & 1), bool(flags & 2)
+        text = name.decode("utf-8", "replace")
+        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, text)
+
+
+@dataclass(frozen=True)
+class RunReply(Fixed):
+    """Reply to RUN and OP_RUN.
+
+    Attributes:
+        runs: How often it ran.
+        ticks_min: Fewest ticks of a run, without the restoring of inputs.
+        ticks_max: Most ticks.
+        ticks_total: Sum.
+        stack_bytes: Stack the first run used; 0 where it cannot be told.
+        taps: TAP events sent.
+    """
+
+    form: ClassVar[struct.Struct] = struct.Struct("<IQQQII")
+    runs: int
+    ticks_min: int
+    ticks_max: int
+    ticks_total: int
+    stack_bytes: int
+    taps: int
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> RunReply:
+        """Reads the payload."""
+        return cls(*take(cls.form, payload, "run"))
+
+
+@dataclass(frozen=True)
+class Stats(Fixed):
+    """Reply to STATS: the server's counters since it started.
+
+    Attributes:
+        frames: Whole frames with a right CRC.
+        damaged: Frames that were not COBS or had a wrong CRC.
+        too_long: Frames longer than the device's buffer.
+        strange: Right frames that are no request.
+        requests: Requests worked on.
+        duplicates: Requests seen again.
+    """
+
+    form: ClassVar[struct.Struct] = struct.Struct("<6I")
+    frames: int
+    damaged: int
+    too_long: int
+    strange: int
+    requests: int
+    duplicates: int
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Stats:
+        """Reads the payload."""
+        return cls(*take(cls.form, payload, "stats"))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Reply to FAULT: what is known of the last crash.
+
+    Attributes:
+        kind: 0 for none, else the exception number (Arm IPSR) or RISC-V mcause + 1.
+        registers: Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. The rest is 0.
+        status: Arm: CFSR. RISC-V: mcause.
+        address: Arm: BFAR or MMFAR. RISC-V: mtval.
+    """
+
+    kind: int
+    registers: tuple[int, ...]
+    status: int
+    address: int
+
+    _FORM: ClassVar[struct.Struct] = struct.Struct("<I16III")
+
+    def pack(self) -> bytes:
+        """Returns the payload."""
+        return self._FORM.pack(self.kind, *self.registers, self.status, self.address)
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Fault:
+        """Reads the payload."""
+        kind, *registers, status, address = take(cls._FORM, payload, "fault")
+        return cls(kind, tuple(registers), status, address)
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Event TAP: a piece of a row that a node produced.
+
+    Attributes:
+        sequence: Number of the event in its run, from 0.
+        node: Index of the node.
+        output: Which of its outputs.
+        row: Number of the row.
+        offset: Bytes from the start of the row, which has no gaps.
+        row_bytes: Bytes of the whole row.
+        data: The piece.
+    """
+
+    sequence: int
+    node: int
+    output: int
+    row: int
+    offset: int
+    row_bytes: int
+    data: bytes
+
+    _FORM: ClassVar[struct.Struct] = struct.Struct("<IHHIII")
+
+    def pack(self) -> bytes:
+        """Returns the payload."""
+        numbers = astuple(self)[:-1]
+        return self._FORM.pack(*numbers) + self.data
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Tap:
+        """Reads the payload."""
+        sequence, node, output, row, offset, row_bytes = take(cls._FORM, payload, "tap")
+        return cls(sequence, node, output, row, offset, row_bytes, payload[cls._FORM.size :])
+
+
+def unpack_ticks(payload: bytes, count: int) -> tuple[int, ...]:
+    """Reads the reply to PROFILE: the ticks of `count` nodes."""
+    return take(struct.Struct(f"<{count}Q"), payload, "profile")
+
+
+def unpack_progress(payload: bytes) -> int:
+    """Reads the event PROGRESS: how many runs are done."""
+    return take(struct.Struct("<I"), payload, "progress")[0]
