@@ -1,0 +1,48 @@
+"""A pair of pseudo-terminals: a process on one end, a serial port on the other, which is opened as a real one is."""
+
+from __future__ import annotations
+
+import os
+import tty
+
+from aboard.transports.serial import SerialTransport
+
+
+class Pty:
+    """A new pair of pseudo-terminals, both in raw mode from the start so that no byte is changed or echoed.
+
+    Attributes:
+        path: The terminal, for the host (`SerialTransport`) or for a process that opens its port by name.
+        controller: Descriptor of the other end, for a process to inherit or for a `PipeTransport`.
+    """
+
+    def __init__(self) -> None:
+        self.controller, self._terminal = os.openpty()
+        tty.setraw(self.controller)
+        tty.setraw(self._terminal)
+        self.path = os.ttyname(self._terminal)
+
+    def connect(self, baud: int = 115200) -> SerialTransport:
+        """Opens the terminal as a serial port. Bytes sent before this call wait in it.
+
+        The pair's own handle of the terminal is given up, so that the port fails when the other end is closed.
+        """
+        transport = SerialTransport(self.path, baud)
+        self._close_terminal()
+        return transport
+
+    def release(self) -> int:
+        """Hands the controller's descriptor over to the caller, who closes it."""
+        fd, self.controller = self.controller, -1
+        return fd
+
+    def close(self) -> None:
+        """Closes what is still held. A second call does nothing."""
+        self._close_terminal()
+        if self.controller >= 0:
+            os.close(self.release())
+
+    def _close_terminal(self) -> None:
+        if self._terminal >= 0:
+            os.close(self._terminal)
+            self._terminal = -1
