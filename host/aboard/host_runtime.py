@@ -117,7 +117,7 @@ def _compiler() -> list[str]:
             return [name]
     from aboard import toolchain
 
-    return toolchain.zig_cc()
+    return list(toolchain.choose("native").command)
 
 
 def _aligned(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
