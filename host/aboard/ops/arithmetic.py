@@ -1,0 +1,251 @@
+"""Arithmetic of two operands with numpy's broadcasting: add, sub, mul."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
+from aboard.ops.activation import Activation
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.unary import Float32
+from aboard.ops.uniform import types_problem
+
+#: More axes than this the kernels do not broadcast over.
+MAX_RANK = 6
+
+#: Bits by which operands of add and sub are moved up before they are brought to one scale.
+_LEFT_SHIFT = 20
+
+#: Mantissa and exponent of a scale.
+Scaling = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ArithmeticAttributes(Attributes):
+    """Attributes of add, sub and mul.
+
+    Attributes:
+        activation: Applied to the result.
+    """
+
+    activation: Activation = Activation.NONE
+
+
+def attributes(node: Node) -> ArithmeticAttributes:
+    """Returns the attributes of an add, sub or mul."""
+    return cast(ArithmeticAttributes, node.attrs)
+
+
+class Arithmetic(Op):
+    """An element-wise op with two operands."""
+
+    elementwise = True
+    attributes = ArithmeticAttributes
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node.
+
+        Raises:
+            ModelError: Types, shapes, quantisation or activation are not supported.
+        """
+        attrs = ArithmeticAttributes(Activation.from_tflite(source))
+        node = source.node(self.name, [source.input(0), source.input(1)], attrs)
+        wrong = self.problem(node)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return node
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with types, shapes or quantisation, or None."""
+        a, b = node.input(0), node.input(1)
+        wrong = types_problem([a, b, node.output])
+        if wrong is not None:
+            return wrong
+        if broadcast_shape(a.shape, b.shape) is None:
+            return (
+                f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1, counted from the last. "
+                "The file is corrupt"
+            )
+        if max(len(a.shape), len(b.shape)) > MAX_RANK:
+            return f"shapes, got {a.shape} and {b.shape}, expected at most {MAX_RANK} axes. Reshape the operands"
+        if not node.output.dtype.is_float:
+            return self.scaling_problem(node)
+        return None
+
+    def scaling_problem(self, node: Node) -> str | None:
+        """Returns what is wrong with the ratio of the scales, or None."""
+        del node
+        return None
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the broadcast shape with the result's quantisation."""
+        a, b = node.input(0), node.input(1)
+        shape = broadcast_shape(a.shape, b.shape)
+        require(shape is not None, node, f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1")
+        return [TensorType(shape or (), a.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks what `problem` finds.
+
+        Raises:
+            VerifyError: Types, shapes or quantisation are wrong.
+        """
+        wrong = self.problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result."""
+        a, b = np.asarray(operands[0]), np.asarray(operands[1])
+        if node.output.dtype is DType.FLOAT32:
+            low, high = attributes(node).activation.limits
+            result = self.real(a.astype(np.float32), b.astype(np.float32))
+            if low is not None:
+                result = np.where(result < np.float32(low), np.float32(low), result)
+            if high is not None:
+                result = np.where(result > np.float32(high), np.float32(high), result)
+            return [np.asarray(result, np.float32)]
+        quant = node.output.quant
+        result_int = self.quantized(node, a.astype(np.int64), b.astype(np.int64)) + quant.zero_point
+        return [np.asarray(np.clip(result_int, *attributes(node).activation.range(quant)), np.int8)]
+
+    @abstractmethod
+    def real(self, a: Float32, b: Float32) -> Float32:
+        """Computes float32 elements, before the activation."""
+
+    @abstractmethod
+    def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
+        """Computes quantised elements, before the result's zero point and clamp."""
+
+
+@dataclass(frozen=True)
+class SumScaling:
+    """The rescaling of an int8 add or sub: result = out((first(a) + second(b)).
+
+    Attributes:
+        first: Of the first operand, moved up by 20 bits.
+        second: Of the second operand, likewise.
+        out: Of the sum.
+    """
+
+    first: Scaling
+    second: Scaling
+    out: Scaling
+
+
+class _Sum(Arithmetic):
+    """Add and sub: operands are brought to one scale, twice the larger, with 20 bits to spare."""
+
+    @abstractmethod
+    def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
+        """Returns the real multipliers of both operands and of the sum for three scales."""
+
+    def scaling(self, node: Node) -> SumScaling:
+        """Returns the rescaling of an int8 node."""
+        scales = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
+        first, second, out = (quantize_multiplier(ratio) for ratio in self.ratios(*scales))
+        return SumScaling(first, second, out)
+
+    def scaling_problem(self, node: Node) -> str | None:
+        """Returns what is wrong with the ratio of the scales, or None."""
+        if self.scaling(node).out[1] > 0:
+            a, b, out = (t.quant.scale for t in (node.input(0), node.input(1), node.output))
+            return (
+                f"scale of the result, got {out:g} for operands of {a:g} and {b:g}, expected more than "
+                f"{max(a, b) / 2**19:g}. Quantise the model again"
+            )
+        return None
+
+    def operand(self, node: Node, index: int, x: Int64) -> Int64:
+        """Returns an operand in the common scale, the second one with the sign it enters the sum with."""
+        scaling = self.scaling(node)
+        multiplier, shift = (scaling.first, scaling.second)[index]
+        centred = (x - node.input(index).quant.zero_point) << _LEFT_SHIFT
+        scaled = multiply_by_quantized_multiplier(centred, multiplier, shift)
+        return -scaled if index == 1 and self.name == "sub" else scaled
+
+    def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
+        """Computes quantised elements."""
+        total = self.operand(node, 0, a) + self.operand(node, 1, b)
+        return multiply_by_quantized_multiplier(total, *self.scaling(node).out)
+
+
+@register
+class Add(_Sum):
+    """a + b. Ratios of scales are formed in double precision."""
+
+    name = "add"
+    tflite = ("ADD",)
+
+    def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
+        """Returns the real multipliers."""
+        twice = 2 * max(a, b)
+        return a / twice, b / twice, twice / ((1 << _LEFT_SHIFT) * out)
+
+    def real(self, a: Float32, b: Float32) -> Float32:
+        """Computes float32 elements."""
+        return a + b
+
+
+@register
+class Sub(_Sum):
+    """a - b. Ratios of scales are formed in single precision, as the reference does here and not in add."""
+
+    name = "sub"
+    tflite = ("SUB",)
+
+    def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
+        """Returns the real multipliers."""
+        first, second = np.float32(a), np.float32(b)
+        twice = np.float32(2) * max(first, second)
+        total = np.float32(1 << _LEFT_SHIFT) * np.float32(out)
+        return float(first / twice), float(second / twice), float(twice / total)
+
+    def real(self, a: Float32, b: Float32) -> Float32:
+        """Computes float32 elements."""
+        return a - b
+
+
+@register
+class Mul(Arithmetic):
+    """a * b."""
+
+    name = "mul"
+    tflite = ("MUL",)
+
+    def scaling(self, node: Node) -> Scaling:
+        """Returns the rescaling of the product of an int8 node."""
+        a, b, out = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
+        return quantize_multiplier(a * b / out)
+
+    def scaling_problem(self, node: Node) -> str | None:
+        """Returns what is wrong with the ratio of the scales, or None; beyond 2^14 a product would overflow 32 bits."""
+        if self.scaling(node)[1] > 14:
+            a, b, out = (t.quant.scale for t in (node.input(0), node.input(1), node.output))
+            return (
+                f"scale of the result, got {out:g} for operands of {a:g} and {b:g}, expected more than "
+                f"{a * b / 2**14:g}. Quantise the model again"
+            )
+        return None
+
+    def real(self, a: Float32, b: Float32) -> Float32:
+        """Computes float32 elements."""
+        return a * b
+
+    def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
+        """Computes quantised elements."""
+        product = (a - node.input(0).quant.zero_point) * (b - node.input(1).quant.zero_point)
+        return multiply_by_quantized_multiplier(product, *self.scaling(node))
+
+
+def broadcast_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
+    """Returns the shape two operands have together by numpy's rules, or None where they do not fit."""
+    try:
+        return tuple(np.broadcast_shapes(tuple(a), tuple(b)))
+    except ValueError:
+        return None

@@ -1,0 +1,105 @@
+"""Fixed-point exponential, logistic and tanh, bit for bit as TFLite's integer kernels compute them, in numpy.
+
+A value with `integer_bits` integer bits in 32-bit form stands for raw / 2**(31 - integer_bits). The formulas are those
+of gemmlowp's `fixedpoint.h`: a Taylor series on [-1/4, 0), a product of constants for the bits above, and Newton's
+method for quotients. All functions take and return int64 arrays that hold 32-bit values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, rounding_divide_by_pot, wrap32
+from aboard.ir.numerics import saturating_doubling_high_mul as multiply
+
+#: 1 with no integer bits (the nearest there is) and with two.
+ONE_Q0, ONE_Q2 = INT32_MAX, 1 << 29
+
+_EXP_MINUS_EIGHTH = 1895147668
+_ONE_THIRD = 715827883
+_EXP_OF_BITS = {-2: 1672461947, -1: 1302514674, 0: 790015084, 1: 290630308, 2: 39332535, 3: 720401, 4: 242}
+_48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
+
+
+def _shift_left_saturating(x: npt.ArrayLike, exponent: int) -> Int64:
+    shifted: Int64 = np.clip(np.asarray(x, np.int64) << exponent, INT32_MIN, INT32_MAX)
+    return shifted
+
+
+def _exp_of_last_quarter(x: Int64) -> Int64:
+    """Returns e**x for x in [-1/4, 0), no integer bits."""
+    y = x + (1 << 28)
+    y2 = multiply(y, y)
+    y3, y4 = multiply(y2, y), multiply(y2, y2)
+    series = rounding_divide_by_pot(multiply(rounding_divide_by_pot(y4, 2) + y3, _ONE_THIRD) + y2, 1)
+    return _EXP_MINUS_EIGHTH + multiply(_EXP_MINUS_EIGHTH, y + series)
+
+
+def exp_on_negative_values(x: npt.ArrayLike, integer_bits: int) -> Int64:
+    """Returns e**x with no integer bits.
+
+    Args:
+        x: At most 0.
+        integer_bits: Of `x`; 0 to 5.
+    """
+    x = np.asarray(x, np.int64)
+    fraction_bits = 31 - integer_bits
+    quarter = 1 << (fraction_bits - 2)
+    within = (x & (quarter - 1)) - quarter
+    result = _exp_of_last_quarter(_shift_left_saturating(within, integer_bits))
+    remainder = within - x
+    for exponent, factor in _EXP_OF_BITS.items():
+        if exponent < integer_bits:
+            bit = (remainder >> (fraction_bits + exponent)) & 1
+            result = np.where(bit == 1, multiply(result, factor), result)
+    return np.where(x == 0, ONE_Q0, result)
+
+
+def _newton(x: Int64) -> Int64:
+    """Returns 1 / ((1 + x) / 2) with two integer bits, for x in [0, 1]."""
+    total = x + ONE_Q0
+    half = (total + np.where(total >= 0, 1, -1)) // 2
+    quotient = _48_OVER_17 + multiply(half, _MINUS_32_OVER_17)
+    for _ in range(3):
+        error = ONE_Q2 - multiply(half, quotient)
+        quotient = quotient + _shift_left_saturating(multiply(quotient, error), 2)
+    return quotient
+
+
+def one_over_one_plus(x: npt.ArrayLike) -> Int64:
+    """Returns 1 / (1 + x) for x in [0, 1]; neither has integer bits."""
+    return _shift_left_saturating(_newton(np.asarray(x, np.int64)), 1)
+
+
+def _one_minus_over_one_plus(x: Int64) -> Int64:
+    return _shift_left_saturating(_newton(x) - ONE_Q2, 2)
+
+
+def logistic(x: npt.ArrayLike, integer_bits: int) -> Int64:
+    """Returns 1 / (1 + e**-x) with no integer bits."""
+    x = np.asarray(x, np.int64)
+    positive = one_over_one_plus(exp_on_negative_values(-np.abs(x), integer_bits))
+    result = np.where(x > 0, positive, ONE_Q0 - positive)
+    return np.where(x == 0, 1 << 30, result)
+
+
+def tanh(x: npt.ArrayLike, integer_bits: int) -> Int64:
+    """Returns the hyperbolic tangent with no integer bits."""
+    x = np.asarray(x, np.int64)
+    # Twice x, without a bit lost: the same 32 bits with one integer bit more.
+    magnitude = _one_minus_over_one_plus(exp_on_negative_values(-np.abs(x), integer_bits + 1))
+    result = np.where(x < 0, -magnitude, magnitude)
+    return np.where(x == 0, 0, result)
+
+
+def reciprocal(x: npt.ArrayLike, integer_bits: int) -> tuple[Int64, Int64]:
+    """Returns 1 / x as a value in [1/2, 1] with no integer bits, and the power of two it has to be divided by.
+
+    Args:
+        x: Above 0; read as an unsigned 32-bit number.
+        integer_bits: Of `x`.
+    """
+    x = np.asarray(x, np.int64) & 0xFFFFFFFF
+    headroom = 32 - np.frompyfunc(int.bit_length, 1, 1)(x).astype(np.int64)
+    return one_over_one_plus(wrap32((x << headroom) - 2**31)), integer_bits - headroom

@@ -1,0 +1,117 @@
+"""mean: the average over any axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier, wrap32
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.unary import saturate
+from aboard.ops.uniform import types_problem
+
+#: More axes than this the kernels do not reduce.
+MAX_RANK = 6
+
+
+@dataclass(frozen=True)
+class MeanAttributes(Attributes):
+    """Attributes of `mean`.
+
+    Attributes:
+        axes: Axes to average over, ascending, not negative, each once.
+        keep_dims: True when these axes stay in the result with an extent of 1.
+    """
+
+    axes: tuple[int, ...]
+    keep_dims: bool = False
+
+
+def attributes(node: Node) -> MeanAttributes:
+    """Returns the attributes of a mean."""
+    return cast(MeanAttributes, node.attrs)
+
+
+def count(node: Node) -> int:
+    """Returns how many elements of the operand go into one of the result."""
+    return math.prod(node.input(0).shape[axis] for axis in attributes(node).axes)
+
+
+def scaling(node: Node) -> tuple[int, int]:
+    """Returns multiplier and shift that take the centred sum of an int8 node to the result's scale.
+
+    The division by the number of elements is part of the multiplier, truncated, as the reference has it.
+    """
+    multiplier, shift = quantize_multiplier(node.input(0).quant.scale / node.output.quant.scale)
+    extra = min(count(node).bit_length() - 1, 32, 31 + shift)
+    return (multiplier << extra) // count(node), shift - extra
+
+
+@register
+class Mean(Op):
+    """Average over axes."""
+
+    name = "mean"
+    tflite = ("MEAN",)
+    attributes = MeanAttributes
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Reads the axes.
+
+        Raises:
+            ModelError: They are computed at run time or do not exist, or a type is not supported.
+        """
+        operand, rank = source.input(0), len(source.input(0).shape)
+        given = [int(axis) for axis in source.constant(1).reshape(-1)]
+        if any(not -rank <= axis < rank for axis in given):
+            raise source.unsupported(
+                f"axes, got {given}, expected numbers in [{-rank}, {rank - 1}]. The file is corrupt"
+            )
+        axes = tuple(sorted({axis % rank for axis in given}))
+        node = source.node(self.name, [operand], MeanAttributes(axes, bool(source.options["KeepDims"])))
+        wrong = self.problem(node)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return node
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with axes, types or quantisation, or None."""
+        axes, shape = attributes(node).axes, node.input(0).shape
+        if list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes):
+            return f"axes, got {axes}, expected ascending numbers below {len(shape)}"
+        if len(shape) > MAX_RANK:
+            return f"shape of the operand, got {shape}, expected at most {MAX_RANK} axes. Reshape the operand"
+        return types_problem([node.input(0), node.output])
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type without the axes, or with an extent of 1."""
+        attrs, operand = attributes(node), node.input(0)
+        kept = [1 if axis in attrs.axes else size for axis, size in enumerate(operand.shape)]
+        left = [size for axis, size in enumerate(operand.shape) if axis not in attrs.axes]
+        return [TensorType(tuple(kept if attrs.keep_dims else left), operand.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks what `problem` finds.
+
+        Raises:
+            VerifyError: Axes, types or quantisation are wrong.
+        """
+        wrong = self.problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result; float sums are formed in the order of memory."""
+        x, axes = np.asarray(operands[0]), attributes(node).axes
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        columns = x.transpose(*kept, *axes).reshape((*node.output.shape, count(node)))
+        if node.output.dtype is DType.FLOAT32:
+            total = np.cumsum(columns, axis=-1, dtype=np.float32)[..., -1]
+            return [np.asarray(total / np.float32(count(node)), np.float32)]
+        centred = columns.sum(axis=-1, dtype=np.int64) - node.input(0).quant.zero_point * count(node)
+        scaled = multiply_by_quantized_multiplier(wrap32(centred), *scaling(node))
+        return [saturate(scaled + node.output.quant.zero_point).astype(np.int8)]

@@ -1,0 +1,190 @@
+"""Pooling over a window that slides over an image: average_pool2d and max_pool2d.
+
+Operand and result are [batch, height, width, channels]. Padding takes no part: averages are over pixels that exist.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir.numerics import Int64
+from aboard.ops.activation import Activation
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.unary import Float32
+from aboard.ops.uniform import types_problem
+from aboard.ops.window import Padding, output_size, padding_from_tflite
+
+#: Scales of operand and result that differ by no more than this count as equal, as in the reference.
+_SCALE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class PoolAttributes(Attributes):
+    """Attributes of average_pool2d and max_pool2d.
+
+    Attributes:
+        window: Height and width.
+        strides: Pixels from a window to the next (down, right).
+        padding: Pixels assumed around the operand; they are left out of averages and maxima.
+        activation: Applied to the result.
+    """
+
+    window: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    padding: Padding = field(default_factory=Padding)
+    activation: Activation = Activation.NONE
+
+
+def attributes(node: Node) -> PoolAttributes:
+    """Returns the attributes of an average_pool2d or max_pool2d."""
+    return cast(PoolAttributes, node.attrs)
+
+
+def spans(node: Node, axis: int) -> list[tuple[int, int]]:
+    """Returns which lines (axis 0) or columns (axis 1) [first, end) of the operand each window covers."""
+    attrs = attributes(node)
+    before = attrs.padding.top if axis == 0 else attrs.padding.left
+    size, outputs = node.input(0).shape[1 + axis], node.output.shape[1 + axis]
+    starts = (index * attrs.strides[axis] - before for index in range(outputs))
+    return [(max(start, 0), min(start + attrs.window[axis], size)) for start in starts]
+
+
+class _Pool(Op):
+    """What both ops share."""
+
+    attributes = PoolAttributes
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node.
+
+        Raises:
+            ModelError: The operand is no image, or an option, type or quantisation is not supported.
+        """
+        shape = source.input(0).shape
+        if len(shape) != 4:
+            raise source.unsupported(f"rank of the operand, got {len(shape)}, expected 4. The file is corrupt")
+        window = int(source.options["FilterHeight"]), int(source.options["FilterWidth"])
+        strides = int(source.options["StrideH"]), int(source.options["StrideW"])
+        padding = padding_from_tflite(source, (shape[1], shape[2]), window, strides)
+        attrs = PoolAttributes(window, strides, padding, Activation.from_tflite(source))
+        node = source.node(self.name, [source.input(0)], attrs)
+        wrong = self.problem(node)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return node
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with types, quantisation or window, or None."""
+        operand, attrs = node.input(0), attributes(node)
+        if len(operand.shape) != 4:
+            return f"rank of the operand, got {len(operand.shape)}, expected 4"
+        if min(*attrs.window, *attrs.strides) < 1:
+            return f"window and strides, got {attrs.window} and {attrs.strides}, expected at least 1"
+        if any(not 0 <= pad < size for pad, size in _pads(attrs)):
+            return f"padding, got {attrs.padding}, expected less than the window of {attrs.window}"
+        if min(self._size(node)) < 1:
+            return f"window {attrs.window}, got an image of {operand.shape[1:3]}, expected a larger image"
+        wrong = types_problem([operand, node.output])
+        if wrong is not None or node.output.dtype.is_float:
+            return wrong
+        before, after = operand.quant, node.output.quant
+        if before.zero_point != after.zero_point or abs(before.scale - after.scale) > _SCALE_TOLERANCE:
+            return (
+                f"quantisation of operand and result, got {operand.type} and {node.output.type}, expected the same. "
+                "Insert a QUANTIZE"
+            )
+        return None
+
+    def _size(self, node: Node) -> tuple[int, int]:
+        attrs, (_, height, width, _) = attributes(node), node.input(0).shape
+        return output_size((height, width), attrs.window, attrs.strides, attrs.padding)
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the type of the result."""
+        operand = node.input(0)
+        require(len(operand.shape) == 4, node, f"rank of the operand, got {len(operand.shape)}, expected 4")
+        shape = (operand.shape[0], *self._size(node), operand.shape[3])
+        return [TensorType(shape, operand.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks what `problem` finds.
+
+        Raises:
+            VerifyError: Types, quantisation or window are wrong.
+        """
+        wrong = self.problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result, window by window."""
+        x, result = np.asarray(operands[0]), np.empty(node.output.shape, node.output.dtype.numpy)
+        for row, (top, bottom) in enumerate(spans(node, 0)):
+            for col, (left, right) in enumerate(spans(node, 1)):
+                pixels = x[:, top:bottom, left:right].reshape(x.shape[0], -1, x.shape[3])
+                result[:, row, col] = self._window(node, pixels)
+        return [result]
+
+    def _window(self, node: Node, pixels: Array) -> Array:
+        activation = attributes(node).activation
+        if node.output.dtype is DType.FLOAT32:
+            low, high = activation.limits
+            value = self.real(pixels.astype(np.float32))
+            return np.clip(value, None if low is None else np.float32(low), None if high is None else np.float32(high))
+        return np.clip(self.quantized(pixels.astype(np.int64)), *activation.range(node.output.quant))
+
+    @abstractmethod
+    def real(self, pixels: Float32) -> Float32:
+        """Reduces float32 [batch, pixels, channels] over the pixels, before the activation."""
+
+    @abstractmethod
+    def quantized(self, pixels: Int64) -> Int64:
+        """Reduces integers likewise."""
+
+
+@register
+class AveragePool2d(_Pool):
+    """Mean of the pixels of a window; integers are rounded to nearest, ties away from zero."""
+
+    name = "average_pool2d"
+    tflite = ("AVERAGE_POOL_2D",)
+
+    def real(self, pixels: Float32) -> Float32:
+        """Sums in order and divides."""
+        total: Float32 = np.cumsum(pixels, axis=1, dtype=np.float32)[:, -1]
+        average: Float32 = total / np.float32(pixels.shape[1])
+        return average
+
+    def quantized(self, pixels: Int64) -> Int64:
+        """Sums, and divides with rounding."""
+        count, total = pixels.shape[1], pixels.sum(axis=1)
+        magnitude: Int64 = (np.abs(total) + count // 2) // count
+        return np.where(total > 0, magnitude, -magnitude)
+
+
+@register
+class MaxPool2d(_Pool):
+    """Largest of the pixels of a window."""
+
+    name = "max_pool2d"
+    tflite = ("MAX_POOL_2D",)
+
+    def real(self, pixels: Float32) -> Float32:
+        """Takes the maximum."""
+        largest: Float32 = pixels.max(axis=1)
+        return largest
+
+    def quantized(self, pixels: Int64) -> Int64:
+        """Takes the maximum."""
+        largest: Int64 = pixels.max(axis=1)
+        return largest
+
+
+def _pads(attrs: PoolAttributes) -> list[tuple[int, int]]:
+    pad, (height, width) = attrs.padding, attrs.window
+    return [(pad.top, height), (pad.bottom, height), (pad.left, width), (pad.right, width)]

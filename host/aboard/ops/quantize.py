@@ -1,0 +1,128 @@
+"""quantize and dequantize: between real numbers and integers, and from one quantisation to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, DType, Node, TensorType
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.unary import Float32, saturate
+from aboard.ops.uniform import quantization_problem
+
+_QUANTIZED = {
+    (DType.FLOAT32, DType.INT8),
+    (DType.INT8, DType.INT8),
+    (DType.INT8, DType.UINT8),
+    (DType.UINT8, DType.INT8),
+}
+_DEQUANTIZED = (DType.INT8, DType.UINT8)
+
+
+class _Conversion(Op):
+    elementwise = True
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node.
+
+        Raises:
+            ModelError: Types or quantisation are not supported.
+        """
+        node = source.node(self.name, [source.input(0)])
+        wrong = self.problem(node)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return node
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with types or quantisation, or None."""
+        raise NotImplementedError
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's shape with the result's type."""
+        return [TensorType(node.input(0).shape, node.output.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks what `problem` finds.
+
+        Raises:
+            VerifyError: Types or quantisation are wrong.
+        """
+        wrong = self.problem(node)
+        require(wrong is None, node, wrong or "")
+
+
+@register
+class Quantize(_Conversion):
+    """Float32 to int8, or 8-bit integers from one quantisation to another."""
+
+    name = "quantize"
+    tflite = ("QUANTIZE",)
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with types or quantisation, or None."""
+        operand, result = node.input(0), node.output
+        if (operand.dtype, result.dtype) not in _QUANTIZED:
+            known = ", ".join(sorted(f"{a.value} to {b.value}" for a, b in _QUANTIZED))
+            return (
+                f"element types, got {operand.dtype.value} to {result.dtype.value}, expected one of {known}. "
+                "Convert the model to int8 or float32 throughout"
+            )
+        return quantization_problem([operand, result])
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result; what cannot be represented saturates, and NaN becomes the lowest value."""
+        x, result = np.asarray(operands[0]), node.output
+        if node.input(0).dtype is DType.FLOAT32:
+            steps = _round_half_away(x.astype(np.float32) / np.float32(result.quant.scale))
+        else:
+            before = node.input(0).quant
+            scaling = quantize_multiplier(before.scale / result.quant.scale)
+            steps = multiply_by_quantized_multiplier(x.astype(np.int64) - before.zero_point, *scaling)
+        return [saturate(steps + result.quant.zero_point, result.dtype).astype(result.dtype.numpy)]
+
+
+@register
+class Dequantize(_Conversion):
+    """8-bit integers to float32. A constant operand may have one scale per channel, or be float16."""
+
+    name = "dequantize"
+    tflite = ("DEQUANTIZE",)
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with types or quantisation, or None."""
+        operand, result = node.input(0), node.output
+        allowed = (*_DEQUANTIZED, DType.FLOAT16) if operand.is_constant else _DEQUANTIZED
+        if operand.dtype not in allowed or result.dtype is not DType.FLOAT32:
+            known = " or ".join(dtype.value for dtype in _DEQUANTIZED)
+            return (
+                f"element types, got {operand.dtype.value} to {result.dtype.value}, expected {known} to float32, "
+                "or a constant of float16. "
+                "Convert the model to int8 or float32 throughout"
+            )
+        if operand.dtype is DType.FLOAT16 or (operand.is_constant and operand.type.quant is not None):
+            return None
+        return quantization_problem([operand])
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result."""
+        operand = node.input(0)
+        if operand.dtype is DType.FLOAT16:
+            return [np.asarray(operands[0]).astype(np.float32)]
+        quant = operand.quant
+        scales, zero_points = np.asarray(quant.scales, np.float32), np.asarray(quant.zero_points, np.int64)
+        if quant.per_channel:
+            shape = [-1 if axis == quant.axis else 1 for axis in range(len(operand.shape))]
+            scales, zero_points = scales.reshape(shape), zero_points.reshape(shape)
+        centred = np.asarray(operands[0]).astype(np.int64) - zero_points
+        return [np.asarray(scales * centred.astype(np.float32), np.float32)]
+
+
+def _round_half_away(x: Float32) -> Int64:
+    """Returns the nearest integers, ties away from zero, at most 2^20 in magnitude; NaN gives the lowest."""
+    bounded = np.nan_to_num(np.clip(x, -(2.0**20), 2.0**20), nan=-(2.0**20))
+    whole = np.trunc(bounded)
+    rounded: Int64 = (whole + np.sign(bounded) * (np.abs(bounded - whole) >= 0.5)).astype(np.int64)
+    return rounded

@@ -1,0 +1,132 @@
+"""Rectifiers: relu, relu6, relu_n1_to_1 and leaky_relu as operators of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from aboard.ir import Attributes, Node, Quantization
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
+from aboard.ops.activation import Activation
+from aboard.ops.registry import SourceNode, register
+from aboard.ops.unary import Float32, Unary, saturate
+
+
+def _ratio(operand: Quantization, result: Quantization, factor: float = 1.0) -> float:
+    """Returns operand scale * factor / result scale, in float32 as TFLite computes it."""
+    return float(np.float32(operand.scale) * np.float32(factor) / np.float32(result.scale))
+
+
+class _Clamp(Unary):
+    activation: ClassVar[Activation]
+
+    def real(self, node: Node, x: Float32) -> Float32:
+        """Returns the operand kept between the activation's limits; NaN stays."""
+        del node
+        low, high = self.activation.limits
+        if high is not None:
+            x = np.where(x > np.float32(high), np.float32(high), x)
+        return np.where(x < np.float32(cast(float, low)), np.float32(cast(float, low)), x)
+
+    def quantized(self, node: Node, x: Int64) -> Int64:
+        """Rescales the operand to the result's quantisation and clamps it."""
+        operand, result = node.input(0).quant, node.output.quant
+        multiplier, shift = quantize_multiplier(_ratio(operand, result))
+        scaled = multiply_by_quantized_multiplier(x - operand.zero_point, multiplier, shift)
+        low, high = self.activation.range(result, node.output.dtype)
+        return np.clip(scaled + result.zero_point, low, high)
+
+
+@register
+class Relu(_Clamp):
+    """max(x, 0)."""
+
+    name = "relu"
+    tflite = ("RELU",)
+    activation = Activation.RELU
+
+
+@register
+class ReluN1To1(_Clamp):
+    """min(max(x, -1), 1). The reference has no such kernel; it is LiteRT that this equals."""
+
+    name = "relu_n1_to_1"
+    tflite = ("RELU_N1_TO_1",)
+    activation = Activation.RELU_N1_TO_1
+
+
+@register
+class Relu6(_Clamp):
+    """min(max(x, 0), 6). Quantised operand and result share scale and zero point: the reference only clamps."""
+
+    name = "relu6"
+    tflite = ("RELU6",)
+    activation = Activation.RELU6
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong, or None; the reference would ignore a change of quantisation."""
+        operand, result = node.input(0), node.output
+        wrong = super().problem(node)
+        if wrong is None and not result.dtype.is_float and operand.quant != result.quant:
+            return (
+                f"quantisation of operand and result, got {operand.type} and {result.type}, expected the same. "
+                "tflite-micro ignores the difference and would compute something else; insert a QUANTIZE"
+            )
+        return wrong
+
+    def quantized(self, node: Node, x: Int64) -> Int64:
+        """Clamps the operand."""
+        low, high = self.activation.range(node.output.quant, node.output.dtype)
+        return np.clip(x, low, high)
+
+
+@dataclass(frozen=True)
+class LeakyReluAttributes(Attributes):
+    """Attributes of `leaky_relu`.
+
+    Attributes:
+        alpha: Slope below 0, a float32; may be negative or above 1.
+    """
+
+    alpha: float
+
+
+@register
+class LeakyRelu(Unary):
+    """X where x > 0, else alpha * x."""
+
+    name = "leaky_relu"
+    tflite = ("LEAKY_RELU",)
+    attributes = LeakyReluAttributes
+
+    def read(self, source: SourceNode) -> Attributes:
+        """Returns the slope."""
+        return LeakyReluAttributes(float(source.options["Alpha"]))
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong, or None."""
+        alpha = attributes(node).alpha
+        if not np.isfinite(alpha):
+            return f"alpha, got {alpha}, expected a finite number. The file is corrupt"
+        return super().problem(node)
+
+    def real(self, node: Node, x: Float32) -> Float32:
+        """Multiplies what is not positive by alpha."""
+        return np.where(x > 0, x, x * np.float32(attributes(node).alpha))
+
+    def quantized(self, node: Node, x: Int64) -> Int64:
+        """Rescales with one multiplier on each side of 0."""
+        operand, result = node.input(0).quant, node.output.quant
+        alpha = attributes(node).alpha
+        centred = x - operand.zero_point
+        above = multiply_by_quantized_multiplier(centred, *quantize_multiplier(_ratio(operand, result)))
+        below = multiply_by_quantized_multiplier(centred, *quantize_multiplier(_ratio(operand, result, abs(alpha))))
+        scaled = np.where(centred >= 0, above, -below if alpha < 0 else below)
+        return saturate(scaled + result.zero_point)
+
+
+def attributes(node: Node) -> LeakyReluAttributes:
+    """Returns the attributes of a leaky_relu."""
+    return cast(LeakyReluAttributes, node.attrs)

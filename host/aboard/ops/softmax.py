@@ -1,0 +1,128 @@
+"""softmax: exponentials of the last axis, divided by their sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir.numerics import INT32_MAX, Int64, quantize_multiplier, rounding_divide_by_pot, wrap32
+from aboard.ir.numerics import saturating_doubling_high_mul as multiply
+from aboard.ops import fixed_point
+from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.uniform import types_problem
+
+#: Integer bits of the scaled difference to the maximum, and of the sum of exponentials.
+_DIFFERENCE_BITS, SUM_BITS = 5, 12
+
+
+@dataclass(frozen=True)
+class SoftmaxAttributes(Attributes):
+    """Attributes of `softmax`.
+
+    Attributes:
+        beta: Factor of the exponent; above 0, a float32.
+    """
+
+    beta: float = 1.0
+
+
+def attributes(node: Node) -> SoftmaxAttributes:
+    """Returns the attributes of a softmax."""
+    return cast(SoftmaxAttributes, node.attrs)
+
+
+def exponentials(node: Node) -> Int64:
+    """Returns e**(-beta * scale * d) in 32 bits without integer bits, for d = 0, 1 ... 255 steps below the maximum.
+
+    The table ends where nothing would be added to a sum nor reach a result any more; what is left out counts as 0.
+    """
+    real = attributes(node).beta * node.input(0).quant.scale * (1 << (31 - _DIFFERENCE_BITS))
+    multiplier, shift = quantize_multiplier(min(real, float(INT32_MAX)))
+    radius = math.floor(((1 << _DIFFERENCE_BITS) - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - shift))
+    steps = np.arange(min(radius, 255) + 1, dtype=np.int64)
+    scaled = multiply(wrap32(-steps << shift), multiplier)
+    table = fixed_point.exp_on_negative_values(scaled, _DIFFERENCE_BITS)
+    felt = np.flatnonzero(table >= 1 << (SUM_BITS - 1))
+    return table[: int(felt[-1]) + 1]
+
+
+@register
+class Softmax(Op):
+    """Softmax over the last axis."""
+
+    name = "softmax"
+    tflite = ("SOFTMAX",)
+    attributes = SoftmaxAttributes
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node.
+
+        Raises:
+            ModelError: Type, rank, quantisation or beta are not supported.
+        """
+        node = source.node(self.name, [source.input(0)], SoftmaxAttributes(float(source.options["Beta"])))
+        wrong = self.problem(node)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return node
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with rank, types, quantisation or beta, or None."""
+        operand, beta = node.input(0), attributes(node).beta
+        if not operand.shape:
+            return "rank of the operand, got 0, expected at least 1. The file is corrupt"
+        if not (beta > 0 and math.isfinite(beta)):
+            return f"beta, got {beta}, expected a positive number. The file is corrupt"
+        wrong = types_problem([operand, node.output])
+        if wrong is not None or operand.dtype.is_float:
+            return wrong
+        quant = node.output.quant
+        if quant.scale != 1 / 256 or quant.zero_point != -128:
+            return (
+                f"quantisation of the result, got scale {quant.scale:g} and zero point {quant.zero_point}, expected "
+                "1/256 and -128. Quantise the model again with TFLite's converter"
+            )
+        step = beta * operand.quant.scale * (1 << (31 - _DIFFERENCE_BITS))
+        if step <= 1.0:
+            return (
+                f"scale of the operand, got {operand.quant.scale:g}, expected more than 2^-26. Quantise the model again"
+            )
+        return None
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type with the result's quantisation."""
+        operand = node.input(0)
+        return [TensorType(operand.shape, operand.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks what `problem` finds.
+
+        Raises:
+            VerifyError: Rank, types, quantisation or beta are wrong.
+        """
+        wrong = self.problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result."""
+        x = np.asarray(operands[0])
+        if node.output.dtype is DType.FLOAT32:
+            x = x.astype(np.float32)
+            powers = np.exp((x - x.max(axis=-1, keepdims=True)) * np.float32(attributes(node).beta))
+            total = np.cumsum(powers, axis=-1, dtype=np.float32)[..., -1:]
+            return [np.asarray(powers / total, np.float32)]
+        return [_quantized(x.astype(np.int64), exponentials(node))]
+
+
+def _quantized(x: Int64, table: Int64) -> Array:
+    steps = x.max(axis=-1, keepdims=True) - x
+    power = np.where(steps < len(table), table[np.minimum(steps, len(table) - 1)], 0)
+    total = rounding_divide_by_pot(power, SUM_BITS).sum(axis=-1, keepdims=True)
+    scale, shift = fixed_point.reciprocal(total, SUM_BITS)
+    result = rounding_divide_by_pot(multiply(scale, power), shift + 31 - 8) - 128
+    return np.asarray(np.clip(result, -128, 127), np.int8)

@@ -1,0 +1,83 @@
+"""Base of the ops that compute each element of the result from the same element of one operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir.numerics import Int64
+from aboard.ops.registry import Op, SourceNode, require
+from aboard.ops.uniform import COMPUTED, types_problem
+
+Float32 = npt.NDArray[np.float32]
+
+
+class Unary(Op):
+    """An element-wise op with one operand of the result's shape and type, int8 or float32.
+
+    Attributes:
+        types: Element types it is defined for.
+    """
+
+    elementwise = True
+    types: ClassVar[tuple[DType, ...]] = COMPUTED
+
+    def read(self, source: SourceNode) -> Attributes:
+        """Returns the attributes that the operator's options stand for."""
+        del source
+        return Attributes()
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Returns the node.
+
+        Raises:
+            ModelError: Types or quantisation are not supported.
+        """
+        node = source.node(self.name, [source.input(0)], self.read(source))
+        wrong = self.problem(node)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return node
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong with types, quantisation or attributes, or None."""
+        return types_problem([node.input(0), node.output], self.types)
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the operand's type with the result's quantisation."""
+        operand = node.input(0)
+        return [TensorType(operand.shape, operand.dtype, node.output.type.quant)]
+
+    def verify(self, node: Node) -> None:
+        """Checks what `problem` finds.
+
+        Raises:
+            VerifyError: Types, quantisation or attributes are wrong.
+        """
+        wrong = self.problem(node)
+        require(wrong is None, node, wrong or "")
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Computes the result."""
+        x = np.asarray(operands[0])
+        if node.input(0).dtype is DType.FLOAT32:
+            return [np.asarray(self.real(node, x.astype(np.float32)), np.float32)]
+        return [np.asarray(self.quantized(node, x.astype(np.int64)), node.output.dtype.numpy)]
+
+    def quantized(self, node: Node, x: Int64) -> Int64:
+        """Computes quantised elements, within the range of the result's type."""
+        raise NotImplementedError
+
+    def real(self, node: Node, x: Float32) -> Float32:
+        """Computes float32 elements."""
+        raise NotImplementedError
+
+
+def saturate(x: Int64, dtype: DType = DType.INT8) -> Int64:
+    """Returns values restricted to the range of an integer type."""
+    info = np.iinfo(dtype.value)
+    return np.clip(x, int(info.min), int(info.max))

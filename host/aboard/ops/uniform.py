@@ -1,0 +1,50 @@
+"""Rules on element types that many ops share: which types tensors may have, and that integers are quantised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aboard.ir import DType, Tensor
+
+#: Element types that kernels compute with.
+COMPUTED = (DType.INT8, DType.FLOAT32)
+
+
+def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUTED) -> str | None:
+    """Returns what is wrong with tensors that must all have one element type, or None.
+
+    Args:
+        tensors: Operands and results.
+        allowed: The types they may have.
+    """
+    tensors = list(tensors)
+    types = {tensor.dtype for tensor in tensors}
+    if len(types) != 1 or not types <= set(allowed):
+        got = ", ".join(tensor.dtype.value for tensor in tensors)
+        known = " or ".join(dtype.value for dtype in allowed)
+        return (
+            f"element types, got {got}, expected {known} for all of them. "
+            "Convert the model to int8 or float32 throughout"
+        )
+    return quantization_problem(tensors)
+
+
+def quantization_problem(tensors: Iterable[Tensor]) -> str | None:
+    """Returns what is wrong with the quantisation of the integer tensors among these, or None."""
+    for tensor in tensors:
+        if tensor.dtype.is_float:
+            continue
+        quant = tensor.type.quant
+        if quant is None or quant.per_channel or not quant.scale > 0:
+            return (
+                f"quantisation of {tensor.name}, got {_describe(tensor)}, expected one positive scale. "
+                "Quantise activations per tensor"
+            )
+    return None
+
+
+def _describe(tensor: Tensor) -> str:
+    quant = tensor.type.quant
+    if quant is None:
+        return "none"
+    return f"{len(quant.scales)} scales" if quant.per_channel else f"scale {quant.scale:g}"
