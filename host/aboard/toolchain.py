@@ -31,6 +31,7 @@ class Compiler:
     Attributes:
         name: Its command.
         family: How its flags are spelled.
+        purpose: What it compiles for, in words.
         cores: Says whether it compiles for a core.
         how_to_get: What to do where it is missing.
         version_arguments: What makes it print its version.
@@ -41,6 +42,7 @@ class Compiler:
 
     name: str
     family: Family
+    purpose: str
     cores: Callable[[Cpu], bool]
     how_to_get: str
     version_arguments: tuple[str, ...] = ("--version",)
@@ -124,20 +126,32 @@ _ZIG = "pip install ziglang (or pip install 'aboard[portable]')"
 #: Every compiler that aboard knows, in the order in which they are tried.
 COMPILERS: tuple[Compiler, ...] = (
     Compiler(
-        "arm-none-eabi-gcc", "gcc", _is_arm_m, f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or {_ZIG}"
+        "arm-none-eabi-gcc",
+        "gcc",
+        "compiles for Cortex-M",
+        _is_arm_m,
+        f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or {_ZIG}",
     ),
     Compiler(
         "riscv64-unknown-elf-gcc",
         "gcc",
+        "compiles for RISC-V",
         _is_riscv,
         f"apt install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf, or {_ZIG}",
     ),
-    Compiler("gcc", "gcc", _is_here, f"apt install gcc, or {_ZIG}"),
-    Compiler("clang", "clang", _is_here, f"apt install clang, or {_ZIG}"),
-    Compiler("aarch64-linux-gnu-gcc", "gcc", _is_foreign_aarch64, f"apt install gcc-aarch64-linux-gnu, or {_ZIG}"),
+    Compiler("gcc", "gcc", "compiles for this machine", _is_here, f"apt install gcc, or {_ZIG}"),
+    Compiler("clang", "clang", "compiles for this machine", _is_here, f"apt install clang, or {_ZIG}"),
+    Compiler(
+        "aarch64-linux-gnu-gcc",
+        "gcc",
+        "compiles for 64-bit Arm machines",
+        _is_foreign_aarch64,
+        f"apt install gcc-aarch64-linux-gnu, or {_ZIG}",
+    ),
     Compiler(
         "zig",
         "zig",
+        "compiles for every core",
         _is_any,
         _ZIG,
         version_arguments=("version",),

@@ -1,0 +1,115 @@
+"""What is on this machine of the tools that aboard uses: pure data, for `aboard doctor`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from aboard import programs, toolchain
+from aboard.errors import ToolError
+
+Kind = Literal["toolchain", "build", "emulator", "probe"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A tool, and whether it is there.
+
+    Attributes:
+        name: Command, or name of the Python package.
+        kind: `toolchain`, `build`, `emulator` or `probe` (flashes boards).
+        purpose: What aboard uses it for.
+        found: True when it is there and runs.
+        version: What it says; None where it is missing, or is not asked because it does not answer without a board.
+        path: Where it is.
+        how_to_get: What to do where it is missing, or does not run.
+        problem: Why a tool that is there does not run.
+    """
+
+    name: str
+    kind: Kind
+    purpose: str
+    found: bool
+    version: str | None
+    path: str | None
+    how_to_get: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """A program; `version_arguments` is None where it cannot be asked without a board or a licence."""
+
+    name: str
+    kind: Kind
+    purpose: str
+    how_to_get: str
+    version_arguments: tuple[str, ...] | None = ("--version",)
+
+
+_RENODE = "unpack Renode from https://github.com/renode/renode/releases and put its folder on PATH"
+
+_TOOLS: tuple[_Tool, ...] = (
+    _Tool("cmake", "build", "configures projects", "pip install cmake, or apt install cmake"),
+    _Tool("ninja", "build", "builds projects", "pip install ninja, or apt install ninja-build"),
+    _Tool("qemu-system-arm", "emulator", "emulates Cortex-M boards", "apt install qemu-system-arm"),
+    _Tool("qemu-system-riscv32", "emulator", "emulates RISC-V boards", "apt install qemu-system-misc"),
+    _Tool("renode", "emulator", "emulates boards with their peripherals", _RENODE, None),
+    _Tool("renode-test", "emulator", "runs Robot tests on emulated boards", _RENODE, None),
+    _Tool("openocd", "probe", "flashes over SWD and JTAG", "apt install openocd"),
+    _Tool("pyocd", "probe", "flashes over CMSIS-DAP", "pip install pyocd"),
+    _Tool("st-flash", "probe", "flashes ST boards", "apt install stlink-tools"),
+    _Tool("JLinkExe", "probe", "flashes over J-Link", "install the J-Link software from https://www.segger.com", None),
+    _Tool("nrfjprog", "probe", "flashes Nordic boards", "install the nRF Command Line Tools of Nordic Semiconductor"),
+    _Tool("esptool", "probe", "flashes Espressif boards", "pip install esptool", ("version",)),
+    _Tool("west", "probe", "builds and flashes with Zephyr", "pip install west"),
+)
+
+
+def inspect() -> list[Check]:
+    """Returns a check for every tool that aboard can use, in the order toolchains, build tools, emulators, probes.
+
+    Never fails because of a tool: one that does not run is not found, with its `problem` said.
+    """
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        compilers = pool.map(_compiler, toolchain.COMPILERS)
+        others = pool.map(_program, _TOOLS)
+        checks = [*compilers, *others, _unicorn()]
+    order: tuple[Kind, ...] = get_args(Kind)
+    return sorted(checks, key=lambda check: order.index(check.kind))
+
+
+def _compiler(compiler: toolchain.Compiler) -> Check:
+    tool = _Tool(
+        compiler.name, "toolchain", compiler.purpose, compiler.how_to_get, version_arguments=compiler.version_arguments
+    )
+    return _checked(tool, compiler.find())
+
+
+def _program(tool: _Tool) -> Check:
+    return _checked(tool, programs.find(tool.name))
+
+
+def _checked(tool: _Tool, path: Path | None) -> Check:
+    version = problem = None
+    if path is not None and tool.version_arguments is not None:
+        try:
+            version = programs.version(path, tool.version_arguments)
+        except ToolError as error:
+            problem = str(error)
+    found = path is not None and problem is None
+    where = None if path is None else str(path)
+    return Check(tool.name, tool.kind, tool.purpose, found, version, where, tool.how_to_get, problem)
+
+
+def _unicorn() -> Check:
+    """Unicorn is a Python package; it is looked up without being loaded."""
+    spec = importlib.util.find_spec("unicorn")
+    version = importlib.metadata.version("unicorn") if spec else None
+    path = str(Path(spec.origin).parent) if spec and spec.origin else None
+    hint = "pip install unicorn (or pip install 'aboard[portable]')"
+    return Check("unicorn", "emulator", "emulates boards in this process", spec is not None, version, path, hint)
