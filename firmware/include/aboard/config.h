@@ -24,6 +24,10 @@
 #define ABOARD_UNROLL(n) ABOARD_PRAGMA(GCC unroll n)
 #endif
 
+/** Tells the compiler that a pointer may have changed, so that it does not make further pointers out of it for which
+ * there is no register. Costs no instruction. */
+#define ABOARD_OPAQUE(pointer) __asm__ volatile("" : "+r"(pointer))
+
 /** Alignment of a variable, in bytes. */
 #define ABOARD_ALIGNED(n) __attribute__((aligned(n)))
 
