@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Concatenation(Op):
     """Operands joined along one axis; their other extents are equal."""
 
     name = "concatenation"
+    attributes = ConcatenationAttributes
     tflite = ("CONCATENATION",)
     moves_data = True
 
@@ -94,8 +96,7 @@ class Concatenation(Op):
 
 def attributes(node: Node) -> ConcatenationAttributes:
     """Returns the attributes of a `concatenation` node."""
-    assert isinstance(node.attrs, ConcatenationAttributes)  # noqa: S101  an internal invariant that also narrows the type
-    return node.attrs
+    return cast(ConcatenationAttributes, node.attrs)
 
 
 def _joinable(shape: tuple[int, ...], other: tuple[int, ...], axis: int) -> bool:

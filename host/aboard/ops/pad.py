@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Pad(Op):
     """The operand in the middle of a larger tensor of one value."""
 
     name = "pad"
+    attributes = PadAttributes
     tflite = ("PAD", "PADV2")
     moves_data = True
 
@@ -81,8 +83,7 @@ class Pad(Op):
 
 def attributes(node: Node) -> PadAttributes:
     """Returns the attributes of a `pad` node."""
-    assert isinstance(node.attrs, PadAttributes)  # noqa: S101  an internal invariant that also narrows the type
-    return node.attrs
+    return cast(PadAttributes, node.attrs)
 
 
 def _value(source: SourceNode) -> int | float:

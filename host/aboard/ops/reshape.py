@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Reshape(Op):
     """result[i] = operand[i], counted over all elements."""
 
     name = "reshape"
+    attributes = ReshapeAttributes
     tflite = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
     moves_data = True
 
@@ -76,8 +78,7 @@ class Reshape(Op):
 
 def attributes(node: Node) -> ReshapeAttributes:
     """Returns the attributes of a `reshape` node."""
-    assert isinstance(node.attrs, ReshapeAttributes)  # noqa: S101  an internal invariant that also narrows the type
-    return node.attrs
+    return cast(ReshapeAttributes, node.attrs)
 
 
 def squeezed(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:

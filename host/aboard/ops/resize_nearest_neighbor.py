@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ class ResizeNearestNeighbor(Op):
     """result[b, y, x] = operand[b, rows[y], cols[x]] with the indices of `nearest`."""
 
     name = "resize_nearest_neighbor"
+    attributes = ResizeNearestNeighborAttributes
     tflite = ("RESIZE_NEAREST_NEIGHBOR",)
     moves_data = True
 
@@ -77,8 +79,7 @@ class ResizeNearestNeighbor(Op):
 
 def attributes(node: Node) -> ResizeNearestNeighborAttributes:
     """Returns the attributes of a `resize_nearest_neighbor` node."""
-    assert isinstance(node.attrs, ResizeNearestNeighborAttributes)  # noqa: S101  an invariant that also narrows the type
-    return node.attrs
+    return cast(ResizeNearestNeighborAttributes, node.attrs)
 
 
 def indices(node: Node) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

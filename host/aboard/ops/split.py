@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Split(Op):
     """Results are consecutive parts of the operand."""
 
     name = "split"
+    attributes = SplitAttributes
     tflite = ("SPLIT", "SPLIT_V")
     moves_data = True
 
@@ -89,8 +91,7 @@ class Split(Op):
 
 def attributes(node: Node) -> SplitAttributes:
     """Returns the attributes of a `split` node."""
-    assert isinstance(node.attrs, SplitAttributes)  # noqa: S101  an internal invariant that also narrows the type
-    return node.attrs
+    return cast(SplitAttributes, node.attrs)
 
 
 def _axis(source: SourceNode, index: int, rank: int) -> int:

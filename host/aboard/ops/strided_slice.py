@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class StridedSlice(Op):
     """A regular grid of the operand's elements."""
 
     name = "strided_slice"
+    attributes = StridedSliceAttributes
     tflite = ("STRIDED_SLICE",)
     moves_data = True
 
@@ -97,8 +99,7 @@ class StridedSlice(Op):
 
 def attributes(node: Node) -> StridedSliceAttributes:
     """Returns the attributes of a `strided_slice` node."""
-    assert isinstance(node.attrs, StridedSliceAttributes)  # noqa: S101  an internal invariant that also narrows the type
-    return node.attrs
+    return cast(StridedSliceAttributes, node.attrs)
 
 
 @dataclass(frozen=True)

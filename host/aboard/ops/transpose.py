@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Transpose(Op):
     """result.shape[i] = operand.shape[order[i]]."""
 
     name = "transpose"
+    attributes = TransposeAttributes
     tflite = ("TRANSPOSE",)
     moves_data = True
 
@@ -70,5 +72,4 @@ class Transpose(Op):
 
 def attributes(node: Node) -> TransposeAttributes:
     """Returns the attributes of a `transpose` node."""
-    assert isinstance(node.attrs, TransposeAttributes)  # noqa: S101  an internal invariant that also narrows the type
-    return node.attrs
+    return cast(TransposeAttributes, node.attrs)
