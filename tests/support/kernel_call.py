@@ -1,0 +1,118 @@
+"""Runs one kernel call in this process, on views and row ranges that tests choose."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cffi
+import numpy as np
+from hypothesis import strategies as st
+
+from aboard import resources
+from aboard.emit import c_text
+from aboard.emit.instances import argument_names, argument_type
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, View
+
+#: What memory between rows and pixels holds before a run, and must hold after it.
+GAP = 0xA5
+
+_CDEF = "void run(void **inputs, void **outputs, int32_t first, int32_t last);"
+_FLAGS = ("-std=c99", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A tensor in memory."""
+
+    view: View
+    memory: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, view: View) -> Placed:
+        """Returns memory with the values where the view sees them, and gaps elsewhere."""
+        placed = cls(view, np.full(view.offset + view.span, GAP, np.uint8))
+        placed.pixels()[...] = values.reshape(view.rows, view.cols, view.channels).view(np.uint8)
+        return placed
+
+    def pixels(self) -> np.ndarray:
+        """Returns the bytes of all elements as a view of the memory: (rows, cols, bytes of a pixel)."""
+        view = self.view
+        return np.lib.stride_tricks.as_strided(
+            self.memory[view.offset :],
+            (view.rows, view.cols, view.channels * view.element_bytes),
+            (view.row_stride, view.pixel_stride, 1),
+        )
+
+    def values(self, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+        """Returns the tensor."""
+        return np.ascontiguousarray(self.pixels()).view(dtype).reshape(shape)
+
+    def gaps_are_untouched(self) -> bool:
+        """True when nothing was written between the pixels."""
+        other = Placed(self.view, self.memory.copy())
+        other.pixels()[...] = GAP
+        return bool((other.memory == GAP).all())
+
+
+@st.composite
+def views(draw: st.DrawFn, shape: Sequence[int], element_bytes: int) -> View:
+    """Draws a view of a tensor: stored whole, or a slice of a wider tensor with longer rows."""
+    whole = View.whole(shape, element_bytes)
+    if draw(st.booleans()):
+        return whole
+    pixel = whole.pixel_stride + element_bytes * draw(st.integers(0, 3))
+    row = pixel * whole.cols + element_bytes * draw(st.integers(0, 3))
+    offset = element_bytes * draw(st.integers(0, 3))
+    return replace(whole, pixel_stride=pixel, row_stride=row, offset=offset)
+
+
+@st.composite
+def row_ranges(draw: st.DrawFn, rows: int, step_rows: int) -> list[tuple[int, int]]:
+    """Draws calls, in ascending order, that cover every row once."""
+    if step_rows == rows:
+        return [(0, rows)]
+    cuts = sorted({0, rows, *draw(st.lists(st.integers(0, rows), max_size=3))})
+    return list(zip(cuts, cuts[1:], strict=False))
+
+
+def run(
+    call: KernelCall, inputs: Sequence[Placed], outputs: Sequence[Placed], ranges: Sequence[tuple[int, int]]
+) -> None:
+    """Compiles the call and makes it for each range of rows; results are written into the memory of `outputs`."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "call.c", Path(folder) / "call.so"
+        source.write_text(_source(call))
+        include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
+        subprocess.run(["gcc", *_FLAGS, *include, str(source), "-o", str(library)], check=True)
+        ffi = cffi.FFI()
+        ffi.cdef(_CDEF)
+        loaded = ffi.dlopen(str(library))
+        addresses = [[ffi.from_buffer(p.memory) + p.view.offset for p in side] for side in (inputs, outputs)]
+        arrays = [ffi.new("void *[]", [ffi.cast("void *", a) for a in side]) for side in addresses]
+        for first, last in ranges:
+            loaded.run(*arrays, first, last)
+
+
+def _source(call: KernelCall) -> str:
+    names = argument_names(call)
+    lines = [f'#include "{call.header}"', f"static const {call.params_type} p = {c_text.initializer(call.params)};"]
+    passed = []
+    for argument, name in zip(call.arguments, names, strict=True):
+        if isinstance(argument, ConstantArg):
+            lines.append(c_text.array(name, argument.constant.values, argument.constant.align))
+            passed.append(name)
+        else:
+            assert isinstance(argument, InputArg | OutputArg)
+            side = "inputs" if isinstance(argument, InputArg) else "outputs"
+            passed.append(f"({argument_type(argument).strip()}){side}[{argument.index}]")
+    lines += [
+        "void run(void **inputs, void **outputs, int32_t first, int32_t last);",
+        "void run(void **inputs, void **outputs, int32_t first, int32_t last) {",
+        f"    {call.function}(&p, {', '.join(passed)}, first, last);",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"

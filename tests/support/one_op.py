@@ -1,0 +1,53 @@
+"""What every op is tested for: its meaning in numpy, and its generated C, against the reference interpreters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from support import oracle
+
+import aboard
+from aboard.importers import load
+from aboard.ops import interpreter
+
+HOST = "c -runtime=host"
+
+
+def evaluate(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
+    """Returns the outputs of a model by the ops' `evaluate`, without passes."""
+    graph = load(model, name="model")
+    values = interpreter.run(graph, {t.name: x for t, x in zip(graph.inputs, inputs, strict=True)})
+    return [values[tensor.name] for tensor in graph.outputs]
+
+
+def compiled(model: bytes, *inputs: np.ndarray, opt: str = "balanced") -> list[np.ndarray]:
+    """Returns the outputs of the generated C, run in this process."""
+    module = aboard.compile(model, target=f"{HOST} -opt={opt}", name="model")
+    feed = {record.name: x for record, x in zip(module.manifest.inputs, inputs, strict=True)}
+    results = module.run(feed)
+    if not isinstance(results, dict):
+        return [results]
+    return [results[record.name] for record in module.manifest.outputs]
+
+
+def check_equal(
+    model: bytes,
+    *inputs: np.ndarray,
+    reference: Callable[..., list[np.ndarray]] = oracle.tflm,
+    run: Callable[..., list[np.ndarray]] = compiled,
+) -> None:
+    """Fails unless `evaluate` and the generated C give the reference's outputs, bit for bit.
+
+    Args:
+        model: A TFLite file.
+        inputs: Values of its inputs.
+        reference: `oracle.tflm` or `oracle.litert_ref`.
+        run: How the model is run beside `evaluate`.
+    """
+    expected = reference(model, *inputs)
+    for name, results in (("evaluate", evaluate(model, *inputs)), ("generated C", run(model, *inputs))):
+        assert len(results) == len(expected), name
+        for index, (got, wanted) in enumerate(zip(results, expected, strict=True)):
+            assert got.dtype == wanted.dtype, f"{name}, output {index}"
+            np.testing.assert_array_equal(got, wanted, err_msg=f"{name}, output {index}")
