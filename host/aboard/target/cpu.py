@@ -23,7 +23,8 @@ Tool = Literal["gcc", "clang", "zig"]
 #: What a modifier takes away, by the name of the feature.
 _MODIFIERS: Mapping[str, frozenset[str]] = {
     "nodsp": frozenset({"dsp"}),
-    "nofp": frozenset({"fpu", "fpu64", "mve_float"}),
+    # Helium needs the floating-point registers, which a soft-float ABI does not use.
+    "nofp": frozenset({"fpu", "fpu64", "mve", "mve_float"}),
     "nofp.dp": frozenset({"fpu64"}),
     "nomve": frozenset({"mve", "mve_float"}),
     "nomve.fp": frozenset({"mve_float"}),
@@ -122,33 +123,39 @@ class Cpu:
 
 
 def _zig_flags(cpu: Cpu) -> tuple[str, ...]:
-    """Flags of `zig cc`; -fno-sanitize=undefined because zig turns traps on where nothing is optimised."""
+    """Flags of `zig cc`, which by default traps on undefined behaviour and keeps frame pointers."""
     if cpu.is_arm_m:
         suffix = "hf" if cpu.float_abi == "hard" else ""
-        select = (f"-target thumb-freestanding-eabi{suffix}", f"-mcpu={_zig_arm(cpu)}")
+        select = f"-target thumb-freestanding-eabi{suffix} -mcpu={_zig_arm(cpu)}"
     elif cpu.is_riscv:
         letters = "".join(f"+{letter}" for letter in cpu.name.removeprefix("rv32i"))
-        abi = ("-mabi=ilp32f",) if cpu.float_abi == "hard" else ()
-        # zig 0.17 has no multiply in its generic core, so each extension is named.
-        select = ("-target riscv32-freestanding-none", f"-mcpu=generic_rv32{letters}", *abi)
+        abi = " -mabi=ilp32f" if cpu.float_abi == "hard" else ""
+        select = f"-target riscv32-freestanding-none -mcpu=generic_rv32{letters}{abi}"
     else:
         machine = {"x86-64": "x86_64", "aarch64": "aarch64"}[cpu.arch]
-        select = (f"-target {machine}-linux-gnu", f"-mcpu={cpu.name.replace('-', '_')}")
-    return (*" ".join(select).split(), "-fno-sanitize=undefined")
+        select = f"-target {machine}-linux-gnu -mcpu={cpu.name.replace('-', '_')}"
+    return (*select.split(), "-fno-sanitize=undefined", "-fomit-frame-pointer")
 
 
 def _zig_arm(cpu: Cpu) -> str:
-    """Name that zig has for a Cortex-M core; its cortex_m55 comes without Helium, which has to be added."""
-    name = cpu.base.replace("-", "_")
+    """Name that zig has for a Cortex-M core. Its cores come without their optional units, which have to be added."""
+    units = []
+    if cpu.arch.startswith("armv8-m") and "dsp" in cpu.features:
+        units.append("dsp")
     if "mve" in cpu.features:
-        name += "+mve_fp" if "mve_float" in cpu.features else "+mve"
-    if "nodsp" in cpu.modifiers:
-        name += "-dsp"
-    if "nofp" in cpu.modifiers:
-        name += "+soft_float"
-    if "nofp.dp" in cpu.modifiers:
-        name += "-fp64"
-    return name
+        units.append("mve_fp" if "mve_float" in cpu.features else "mve")
+    if "fpu" in cpu.features:
+        units.append(_ZIG_FPUS[cpu.fpu])
+    return "+".join((cpu.base.replace("-", "_"), *units))
+
+
+#: What zig calls the FPUs that gcc calls so.
+_ZIG_FPUS: Mapping[str, str] = {
+    "fpv4-sp-d16": "vfp4d16sp",
+    "fpv5-sp-d16": "fp_armv8d16sp",
+    "fpv5-d16": "fp_armv8d16",
+    "auto": "fp_armv8d16",
+}
 
 
 _ARM_M3 = frozenset({"thumb2", "div", "mul64", "unaligned", "atomics"})

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from aboard.errors import BoardError, TargetError
-from aboard.target.kind import Value
+from aboard.errors import BoardError, TargetError, did_you_mean
+from aboard.target import cpu as cpus
+from aboard.target.kind import Value, kinds
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,14 @@ def resolve(text: str, where: str) -> Hardware:
         shorter, _, last = name.rpartition("/")
         if boards.is_known(shorter):
             name, core_name = shorter, last
+    if not boards.is_known(name):
+        known = [*kinds(), *boards.names(), *boards.aliases()]
+        is_core = name.partition("+")[0] in cpus.names()
+        what_to_do = f"For a core write `c -mcpu={name}`." if is_core else did_you_mean(name, known)
+        raise TargetError(
+            f"{where}: unknown kind or hardware, got {text}. {what_to_do} "
+            f"`aboard targets` lists kinds and `aboard boards` boards; {boards.SEARCH_PATH} names further folders"
+        )
     try:
         board = boards.load(name)
         core = board.core(core_name or None)
