@@ -52,7 +52,7 @@
 #endif
 
 #if ABOARD_TAPS
-/** Hands rows to the tap hook; the arguments after `hooks` initialise an aboard_tap_t. */
+/** Hands rows to the tap hook; the arguments initialise an aboard_tap_t, in the order of its fields. */
 #define ABOARD_TAP(...)                                                                                                \
     if (hooks != NULL && hooks->tap != NULL) {                                                                         \
         const aboard_tap_t tap = {__VA_ARGS__};                                                                        \

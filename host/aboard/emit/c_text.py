@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -26,12 +25,6 @@ _C_TYPES = {
 WIDTH = 120
 
 
-def identifier(text: str) -> str:
-    """Returns a lower-case C identifier made of a name."""
-    word = re.sub(r"[^0-9a-z]+", "_", text.lower()).strip("_") or "model"
-    return word if word[0].isalpha() else f"m_{word}"
-
-
 def c_type(dtype: np.dtype[np.generic]) -> str:
     """Returns the C type of a numpy type.
 
@@ -49,8 +42,10 @@ def floating(value: float) -> str:
         return "(0.0f / 0.0f)"
     if math.isinf(value):
         return "(1.0f / 0.0f)" if value > 0 else "(-1.0f / 0.0f)"
-    text = repr(float(np.float32(value))) if value == 0 else np.format_float_scientific(np.float32(value), unique=True)
-    return f"{text}f" if value == 0 else f"{text.replace('.e', '.0e')}f"
+    single = np.float32(value)
+    if value == 0 or 1e-4 <= abs(value) < 1e7:
+        return f"{np.format_float_positional(single, unique=True, trim='0')}f"
+    return f"{np.format_float_scientific(single, unique=True, trim='0')}f"
 
 
 def literal(value: Literal) -> str:
@@ -73,10 +68,19 @@ def literal(value: Literal) -> str:
 
 
 def initializer(fields: Mapping[str, Literal], indent: str = "    ") -> str:
-    """Returns a designated initialiser with one field a line."""
-    return (
-        "{\n" + "".join(f"{indent}    .{name} = {literal(value)},\n" for name, value in fields.items()) + f"{indent}}}"
-    )
+    """Returns a designated initialiser with one field a line; a field too long for its line is broken up."""
+    lines = [_field(f".{name} = ", value, f"{indent}    ") for name, value in fields.items()]
+    return "{\n" + "".join(lines) + f"{indent}}}"
+
+
+def _field(head: str, value: Literal, indent: str) -> str:
+    text = f"{indent}{head}{literal(value)},\n"
+    if len(text) <= WIDTH or isinstance(value, int | float | str):
+        return text
+    if isinstance(value, Mapping):
+        return f"{indent}{head}{initializer(value, indent)},\n"
+    items = "".join(_field("", item, f"{indent}    ") for item in value)
+    return f"{indent}{head}{{\n{items}{indent}}},\n"
 
 
 def array(name: str, values: Array, align: int, storage: str = "static const") -> str:

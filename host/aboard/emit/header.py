@@ -42,7 +42,8 @@ def _run_declaration(name: str, kept: bool) -> str:
     return f"""/**
  * Runs the model once.
  *
- * Set the inputs through {name}_input_*() first; read the outputs through {name}_output_*() afterwards. {inputs}.
+ * Set the inputs through {name}_input_*() first; read the outputs through {name}_output_*() afterwards.
+ * {inputs}.
  * Reentrant: the arena is the only state. Allocates nothing, waits for nothing.
  *
  * @param arena        Memory of the caller, aligned to ABOARD_ARENA_ALIGN (16). Needs no initialisation and may be used

@@ -108,7 +108,7 @@ def _arena_address(program: Program, plan: Plan, step: Step) -> Callable[[Argume
 def _run(graph: Graph, program: Program, plan: Plan, instances: Instances) -> str:
     name, upper = graph.name, graph.name.upper()
     lines = [
-        "/* Address in the arena. */",
+        "/* Address of a byte of the arena. */",
         "#define AT(offset) ((void *)(arena + (offset)))",
         "",
         "static aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
@@ -147,7 +147,7 @@ def _run(graph: Graph, program: Program, plan: Plan, instances: Instances) -> st
 def _describe(step: Step) -> str:
     operands = ", ".join("x".join(map(str, t.shape)) or "scalar" for t in step.node.operands if not t.is_constant)
     results = ", ".join("x".join(map(str, t.shape)) or "scalar" for t in step.node.outputs)
-    label = step.node.name.replace("*/", "* /").replace("\\", "/").replace("\n", " ")
+    label = step.node.name.partition(";")[0].replace("*/", "* /").replace("\\", "/").replace("\n", " ")
     return f"{step.node.op} {label}: {operands} -> {results}"
 
 
@@ -155,19 +155,8 @@ def _taps(step: Step, program: Program, plan: Plan) -> list[str]:
     lines: list[str] = []
     for number, (tensor, view) in enumerate(zip(step.node.outputs, step.outputs, strict=True)):
         offset = records.tensor_offset(tensor, program, plan)
-        fields = {
-            "data": f"arena + {offset}",
-            "row_stride": view.row_stride,
-            "pixel_stride": view.pixel_stride,
-            "node": step.index,
-            "output": number,
-            "first": 0,
-            "rows": view.rows,
-            "cols": view.cols,
-            "channels": view.channels,
-            "element_bytes": view.element_bytes,
-        }
-        lines.append("    ABOARD_TAP(" + ", ".join(f".{key} = {value}" for key, value in fields.items()) + ");")
+        numbers = [view.row_stride, view.pixel_stride, step.index, number, 0, view.rows, view.cols, view.channels]
+        lines.append(f"    ABOARD_TAP(AT({offset}), {', '.join(map(str, numbers))}, {view.element_bytes});")
     return lines
 
 
