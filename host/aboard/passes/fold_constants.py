@@ -1,0 +1,45 @@
+"""Constant folding: what can be computed on the host is not computed on the device."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from aboard.ir import Array, Graph, Node
+from aboard.ops.interpreter import evaluate
+from aboard.passes.contract import Pass
+from aboard.passes.rewriting import describe
+
+# A constant costs flash where computing it costs RAM and time. int8 to float32 is fourfold; what grows by more (a
+# padded or resized constant) is left to the device.
+_MAX_GROWTH = 4
+_SMALL_BYTES = 1024
+
+
+class FoldConstants(Pass):
+    """Replaces nodes whose operands are all constant by their results, unless they are outputs or grow too much."""
+
+    name: ClassVar[str] = "fold_constants"
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        for node in list(graph.nodes):
+            if _foldable(graph, node):
+                for tensor, value in zip(node.outputs, _values(node), strict=True):
+                    tensor.data = value
+                graph.remove([node])
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        return describe(node for node in graph.nodes if _foldable(graph, node))
+
+
+def _foldable(graph: Graph, node: Node) -> bool:
+    if not all(tensor.is_constant for tensor in node.operands) or any(graph.is_output(t) for t in node.outputs):
+        return False
+    before = sum(tensor.type.bytes for tensor in node.operands)
+    after = sum(tensor.type.bytes for tensor in node.outputs)
+    return after <= _MAX_GROWTH * before + _SMALL_BYTES
+
+
+def _values(node: Node) -> list[Array]:
+    return evaluate(node, [None if tensor is None else tensor.data for tensor in node.inputs])

@@ -1,0 +1,73 @@
+"""Activation fusion: a clamp after an operator becomes the operator's own."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aboard.ir import Graph, Node
+from aboard.ops.activation import Activation
+from aboard.passes.contract import Pass
+from aboard.passes.identity import table
+from aboard.passes.remove_dead_code import RemoveDeadCode
+from aboard.passes.rewriting import describe, merged_sources, only_reader
+
+_CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": Activation.RELU_N1_TO_1}
+
+
+class FuseActivations(Pass):
+    """Merges activations into the node before them where that is exact.
+
+    In float it always is, as long as one activation does the work of both. In int8 all 256 values are tried, and operand
+    and result must have the same quantisation.
+    """
+
+    name: ClassVar[str] = "fuse_activations"
+    requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        for producer in list(graph.nodes):
+            while (match := _match(graph, producer)) is not None:
+                reader, activation = match
+                attrs: Any = producer.attrs
+                producer.attrs = dataclasses.replace(attrs, activation=activation)
+                producer.outputs = [reader.output]
+                producer.sources = merged_sources(producer, reader)
+                graph.remove([reader])
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        return describe(node for node in graph.nodes if _match(graph, node) is not None)
+
+
+def _match(graph: Graph, producer: Node) -> tuple[Node, Activation] | None:
+    """Returns the node that can be merged into `producer`, and the activation that then does the work of both."""
+    own = getattr(producer.attrs, "activation", None)
+    if not isinstance(own, Activation) or len(producer.outputs) != 1:
+        return None
+    reader = only_reader(graph, producer.output)
+    if reader is None or reader.output.type != producer.output.type:
+        return None
+    both = _float(own, reader) if producer.output.dtype.is_float else _int8(own, reader)
+    return None if both is None else (reader, both)
+
+
+def _float(own: Activation, reader: Node) -> Activation | None:
+    if reader.op not in _CLAMPS:
+        return None
+    first, second = own.float_range(), _CLAMPS[reader.op].float_range()
+    wanted = max(first[0], second[0]), min(first[1], second[1])
+    return next((a for a in Activation if a.float_range() == wanted), None)
+
+
+def _int8(own: Activation, reader: Node) -> Activation | None:
+    mapped = table(reader)
+    if mapped is None:
+        return None
+    quant = reader.output.quant
+    every = np.arange(-128, 128)
+    wanted = mapped[np.clip(every, *own.range(quant)) + 128]
+    return next((a for a in Activation if np.array_equal(np.clip(every, *a.range(quant)), wanted)), None)

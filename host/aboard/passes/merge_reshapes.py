@@ -1,0 +1,41 @@
+"""Reshape elimination: a reshape of a reshape reads what the first one read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from aboard.ir import Graph, Node
+from aboard.passes.contract import Pass
+from aboard.passes.identity import is_identity
+from aboard.passes.rewriting import bypass, can_bypass, describe, merged_sources, only_reader, replace_operand
+
+
+class MergeReshapes(Pass):
+    """Makes each reshape read a tensor that is not itself a reshape's result; those that then change nothing go."""
+
+    name: ClassVar[str] = "merge_reshapes"
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        for node in list(graph.nodes):
+            first = _first_of_two(graph, node)
+            if first is None:
+                continue
+            if only_reader(graph, first.output) is node:
+                node.sources = merged_sources(first, node)
+                graph.remove([first])
+            replace_operand(node, first.output, first.input(0))
+            if is_identity(node) and can_bypass(graph, node):
+                bypass(graph, node)
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        return describe(node for node in graph.nodes if _first_of_two(graph, node) is not None)
+
+
+def _first_of_two(graph: Graph, node: Node) -> Node | None:
+    """Returns the reshape whose result a reshape reads."""
+    if node.op != "reshape":
+        return None
+    producer = graph.producer(node.input(0))
+    return producer if producer is not None and producer.op == "reshape" else None

@@ -1,0 +1,41 @@
+"""No-op elimination: nodes that pass their operand on go; those that only change its shape become reshapes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from aboard.ir import Graph, Node
+from aboard.ops.reshape import ReshapeAttributes
+from aboard.passes.contract import Pass
+from aboard.passes.identity import is_identity, keeps_order
+from aboard.passes.rewriting import bypass, can_bypass, describe
+
+
+class RemoveNoOps(Pass):
+    """Removes identity reshapes, transposes, pads, slices, splits, quantisations, activations that never clamp.
+
+    A transpose that only moves axes of one element, and whatever else keeps the order of all elements, becomes a
+    reshape, which costs nothing.
+    """
+
+    name: ClassVar[str] = "remove_no_ops"
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        for node in list(graph.nodes):
+            if is_identity(node) and can_bypass(graph, node):
+                bypass(graph, node)
+            elif _is_reshape_in_disguise(node):
+                node.op, node.attrs = "reshape", ReshapeAttributes(node.output.shape)
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        return describe(
+            node
+            for node in graph.nodes
+            if (is_identity(node) and can_bypass(graph, node)) or _is_reshape_in_disguise(node)
+        )
+
+
+def _is_reshape_in_disguise(node: Node) -> bool:
+    return node.op != "reshape" and keeps_order(node)

@@ -1,0 +1,53 @@
+"""Steps that several passes rewrite a graph with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aboard.ir import Graph, Node, Tensor
+
+
+def merged_sources(*nodes: Node) -> tuple[int, ...]:
+    """Returns the numbers of all operators that some nodes stand for, ascending."""
+    return tuple(sorted({number for node in nodes for number in node.sources}))
+
+
+def only_reader(graph: Graph, tensor: Tensor) -> Node | None:
+    """Returns the one node that reads a tensor; None where there are none or several, or where the caller reads it."""
+    readers = graph.consumers(tensor)
+    return readers[0] if len(readers) == 1 and not graph.is_output(tensor) else None
+
+
+def can_bypass(graph: Graph, node: Node) -> bool:
+    """True when a node that passes its operand on unchanged can be taken out.
+
+    An output of the model must stay computed by a node, under its own name: a node from the model's input or from
+    another output straight to an output stays.
+    """
+    if not graph.is_output(node.output):
+        return True
+    return graph.producer(node.input(0)) is not None and not graph.is_output(node.input(0))
+
+
+def bypass(graph: Graph, node: Node) -> None:
+    """Takes out a node that passes its operand on unchanged and that `can_bypass`."""
+    operand, result = node.input(0), node.output
+    producer = graph.producer(operand)
+    graph.remove([node])
+    if producer is not None:
+        producer.sources = merged_sources(producer, node)
+    if producer is not None and graph.is_output(result):
+        producer.outputs = [result if tensor is operand else tensor for tensor in producer.outputs]
+        graph.replace_uses(operand, result)
+    else:
+        graph.replace_uses(result, operand)
+
+
+def replace_operand(node: Node, old: Tensor, new: Tensor) -> None:
+    """Makes a node read another tensor."""
+    node.inputs = [new if tensor is old else tensor for tensor in node.inputs]
+
+
+def describe(nodes: Iterable[Node]) -> str | None:
+    """Returns the first of some nodes in words, or None: what `Pass.pending` returns."""
+    return next((f"{node.op} {node.name}" for node in nodes), None)

@@ -1,0 +1,38 @@
+"""Runs passes and checks, around each of them, that it kept its promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from aboard.errors import VerifyError
+from aboard.ir import Graph
+from aboard.ops.verify import verify
+from aboard.passes.contract import Pass
+
+
+def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], object] | None = None) -> None:
+    """Runs passes in order.
+
+    Args:
+        graph: Verified; changed in place.
+        passes: The passes.
+        on_step: Called with the name of each pass after it has run.
+
+    Raises:
+        VerifyError: A pass got or left a graph that breaks a rule, which is our bug.
+    """
+    for step in passes:
+        for required in step.requires:
+            left = required().pending(graph)
+            if left is not None:
+                raise VerifyError(f"pass {step.name}: requires {required.name}, which has work left at {left}")
+        step.run(graph)
+        try:
+            verify(graph)
+        except VerifyError as error:
+            raise VerifyError(f"pass {step.name}: {error}") from error
+        left = step.pending(graph)
+        if left is not None:
+            raise VerifyError(f"pass {step.name}: left work at {left}")
+        if on_step is not None:
+            on_step(step.name)
