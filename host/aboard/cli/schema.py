@@ -304,11 +304,13 @@ class ToolInfo(_Result):
     """A tool that is found, not depended on."""
 
     name: str
+    kind: str = Field(description="`toolchain`, `build`, `emulator`, `probe` (flashes boards) or `package`.")
     purpose: str
     found: bool
-    version: str | None
+    version: str | None = Field(description="Null where it is missing or cannot be asked.")
     path: str | None
-    hint: str = Field(description="How to get it.")
+    how_to_get: str
+    problem: str | None = Field(description="Why a tool that is there does not run.")
 
 
 class DoctorResult(_Result):
@@ -316,7 +318,7 @@ class DoctorResult(_Result):
 
     ready: bool = Field(description="True when a model can be compiled, built and run on an emulated board.")
     tools: list[ToolInfo]
-    probes: list[str] = Field(description="Serial ports with something attached.")
+    serial_ports: list[str] = Field(description="Those with something attached.")
 
 
 #: What `COMMAND --json` prints.
