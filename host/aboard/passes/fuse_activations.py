@@ -20,7 +20,7 @@ _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": A
 class FuseActivations(Pass):
     """Merges activations into the node before them where that is exact.
 
-    In float it always is, as long as one activation does the work of both. In int8 all 256 values are tried, and operand
+    In float it always is, as long as one activation does the work of both. In int8 all 256 values are tried; operand
     and result must have the same quantisation.
     """
 
