@@ -1,0 +1,244 @@
+"""The client: one request at a time, repeated until it is answered, never run twice.
+
+A request that is repeated keeps its number, and the device answers a number it has seen from memory; so the client may
+repeat whatever it wants, whenever it wants. `Client.call` is the one way to the device.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, ProtocolError
+from aboard.rpc import framing, messages, replies
+from aboard.rpc.exchange import Exchange, Timing
+from aboard.rpc.line import Line
+from aboard.rpc.messages import Header, Kind, Request, Type
+from aboard.rpc.status import Status, words
+from aboard.transports.base import Transport
+
+_OVERHEAD = messages.HEADER.size + framing.CRC_BYTES
+_TICK_BYTES = 8
+
+
+@dataclass(frozen=True)
+class _Hello:
+    """What a session starts with: its nonce, and what the device said."""
+
+    nonce: int
+    reply: replies.Hello
+
+
+class Client:
+    """Talks to one device over a transport, which stays the caller's to close.
+
+    Attributes:
+        check: Called with what the device says of itself whenever a session starts; raises to refuse the device.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        timing: Timing | None = None,
+        on_log: Callable[[str], None] | None = None,
+        check: Callable[[replies.Hello], None] | None = None,
+    ) -> None:
+        self.check = check
+        self._line = Line(transport, on_log)
+        self._timing = timing or Timing()
+        self._session: _Hello | None = None
+        self._id = 0
+
+    @property
+    def lost_events(self) -> int:
+        """Events (logs, taps, progress) that the device sent and that did not arrive."""
+        return self._line.lost_events
+
+    @property
+    def hello(self) -> replies.Hello:
+        """What the device said of itself; starts a session if there is none."""
+        return (self._session or self._greet()).reply
+
+    def connect(self) -> replies.Hello:
+        """Starts a new session: after this no request of an earlier one can have an effect.
+
+        Raises:
+            DeviceTimeout: Nobody answers.
+            ProtocolError: What answers speaks another version, or not this protocol.
+        """
+        return self._greet().reply
+
+    def call(
+        self, request: Request, *, patience_s: float | None = None, on_tap: Callable[[replies.Tap], None] | None = None
+    ) -> bytes:
+        """Sends a request and waits for its reply.
+
+        Args:
+            request: What to ask.
+            patience_s: Longest time between two signs of life once the device has accepted the request.
+            on_tap: Receives TAP events of this request.
+
+        Returns:
+            The payload of the reply.
+
+        Raises:
+            DeviceStatusError: The device refused.
+            DeviceTimeout: It does not answer.
+            ProtocolError: Its answers are damaged, or not the protocol.
+            DeviceFault: It crashed and restarted.
+            DeviceError: It restarted for another reason. The next call starts a new session.
+            TransportError: The line is gone.
+        """
+        session = self._session or self._greet()
+        self._id = (self._id + 1) & 0xFFFF
+        header = Header(request.type, 0, self._id, session.nonce)
+        exchange = Exchange(self._line, self._timing, header, request.pack(), session.reply.burst, on_tap)
+        status, payload = exchange.run(patience_s)
+        if status == Status.SESSION:
+            raise self._restarted(request)
+        if status != Status.OK:
+            raise DeviceStatusError(
+                f"{self._line.name}: the device refuses {request.type.name}, got status {status} ({words(status)}), "
+                "expected 0",
+                status,
+            )
+        return payload
+
+    def listen(self, seconds: float) -> None:
+        """Hands on the logs that arrive in this time, when there is nothing to ask."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            for header, payload in self._line.receive(left):
+                self._line.note_event(header, payload)
+
+    def model(self, number: int) -> replies.ModelInfo:
+        """Returns what the device knows of a model."""
+        return replies.ModelInfo.unpack(self.call(messages.ModelRequest(number)))
+
+    def write_input(self, model: int, index: int, data: bytes) -> None:
+        """Writes an input, in as many pieces as the device wants."""
+        for offset, length in self._pieces(len(data), messages.WriteRequest.overhead):
+            self.call(messages.WriteRequest(model, index, offset, data[offset : offset + length]))
+
+    def read_tensor(self, model: int, kind: Kind, index: int, count: int) -> bytes:
+        """Reads the first `count` bytes of an input or output."""
+        return b"".join(
+            self._exactly(length, messages.ReadRequest(model, kind, index, offset, length))
+            for offset, length in self._pieces(count)
+        )
+
+    def run(
+        self,
+        request: messages.RunRequest | messages.OpRunRequest,
+        *,
+        patience_s: float | None = None,
+        on_tap: Callable[[replies.Tap], None] | None = None,
+    ) -> replies.RunReply:
+        """Runs a model or a node; arguments and errors as for `call`."""
+        return replies.RunReply.unpack(self.call(request, patience_s=patience_s, on_tap=on_tap))
+
+    def node_ticks(self, count: int) -> list[int]:
+        """Returns the ticks of the first `count` nodes in the runs since the profile was last asked for."""
+        ticks: list[int] = []
+        for offset, length in self._pieces(count * _TICK_BYTES, align=_TICK_BYTES):
+            nodes = length // _TICK_BYTES
+            payload = self.call(messages.ProfileRequest(offset // _TICK_BYTES, nodes))
+            ticks.extend(replies.unpack_ticks(payload, nodes))
+        return ticks
+
+    def write_workspace(self, offset: int, data: bytes) -> None:
+        """Writes into the workspace of single nodes."""
+        for start, length in self._pieces(len(data), messages.OpWriteRequest.overhead):
+            self.call(messages.OpWriteRequest(offset + start, data[start : start + length]))
+
+    def read_workspace(self, offset: int, count: int) -> bytes:
+        """Reads from the workspace of single nodes."""
+        return b"".join(
+            self._exactly(length, messages.OpReadRequest(offset + start, length))
+            for start, length in self._pieces(count)
+        )
+
+    def stats(self) -> replies.Stats:
+        """Returns the device's counters."""
+        return replies.Stats.unpack(self.call(messages.StatsRequest()))
+
+    def fault(self) -> replies.Fault:
+        """Returns the record of the last fault; its kind is 0 when there was none."""
+        return replies.Fault.unpack(self.call(messages.FaultRequest()))
+
+    def clear_fault(self) -> None:
+        """Forgets the last fault."""
+        self.call(messages.FaultClearRequest())
+
+    def reset(self) -> None:
+        """Restarts the device and starts a new session."""
+        session = self._session or self._greet()
+        self._id = (self._id + 1) & 0xFFFF
+        header = Header(Type.RESET, 0, self._id, session.nonce)
+        # Whether the reply comes or the restart was faster: a device that knows the session no more has restarted.
+        status, _ = Exchange(self._line, self._timing, header, b"", session.reply.burst).run()
+        if status not in (Status.OK, Status.SESSION):
+            raise DeviceStatusError(
+                f"{self._line.name}: the device refuses RESET, got status {status} ({words(status)})", status
+            )
+        self._greet()
+
+    def _greet(self) -> _Hello:
+        self._session = None
+        nonce = secrets.randbelow(0xFFFFFFFF) + 1
+        self._line.forget_events()
+        header = Header(Type.HELLO, 0, 0, nonce)
+        exchange = Exchange(self._line, self._timing.for_hello(), header, messages.HelloRequest(0xFFFF).pack(), 0)
+        status, payload = exchange.run()
+        if status == Status.UNSUPPORTED or (payload and payload[0] != messages.MAJOR):
+            theirs = ".".join(map(str, payload[:2])) or "unknown"
+            raise ProtocolError(
+                f"{self._line.name}: the device speaks another version of the protocol, got {theirs}, "
+                f"expected {messages.MAJOR}.x. Build its image again with this version of aboard"
+            )
+        if status != Status.OK:
+            raise ProtocolError(f"{self._line.name}: the device refuses HELLO, got status {status} ({words(status)})")
+        reply = replies.Hello.unpack(payload)
+        if reply.max_frame < messages.MIN_FRAME:
+            raise ProtocolError(
+                f"{self._line.name}: the device takes no message that is long enough, got {reply.max_frame} bytes, "
+                f"expected {messages.MIN_FRAME}"
+            )
+        if self.check is not None:
+            self.check(reply)
+        self._id = 0
+        self._session = _Hello(nonce, reply)
+        return self._session
+
+    def _restarted(self, request: Request) -> DeviceError:
+        """Starts a new session with a device that has lost the old one, and returns what to raise."""
+        hello = self._greet().reply
+        where = f"{self._line.name}: {request.type.name}"
+        if hello.fault == 0:
+            return DeviceError(
+                f"{where}: the device lost the session, got a restart or another host, expected a reply. "
+                "Inputs and outputs on it are gone; repeat the call"
+            )
+        fault = self.fault()
+        registers = " ".join(f"{value:08x}" for value in fault.registers)
+        return DeviceFault(
+            f"{where}: the device crashed and restarted, got fault {fault.kind} (status {fault.status:#010x}, "
+            f"address {fault.address:#010x}, registers {registers})"
+        )
+
+    def _exactly(self, count: int, request: Request) -> bytes:
+        payload = self.call(request)
+        if len(payload) != count:
+            raise ProtocolError(
+                f"{self._line.name}: {request.type.name}: reply of a wrong length, got {len(payload)}, expected {count}"
+            )
+        return payload
+
+    def _pieces(self, count: int, overhead: int = 0, align: int = 1) -> Iterable[tuple[int, int]]:
+        """Cuts a range into (offset, length) of at most what a message holds."""
+        room = self.hello.max_frame - _OVERHEAD - overhead
+        room -= room % align
+        return ((offset, min(room, count - offset)) for offset in range(0, count, room))
