@@ -122,6 +122,7 @@ class Conv2d(Op):
     """Convolution; a window over all channels, or over those of a group."""
 
     name = "conv2d"
+    attributes = ConvAttributes
     tflite = ("CONV_2D",)
 
     def from_tflite(self, source: SourceNode) -> Node:

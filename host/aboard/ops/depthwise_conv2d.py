@@ -14,6 +14,7 @@ import numpy as np
 from aboard.ir import Array, Node, TensorType
 from aboard.ops import weighted
 from aboard.ops.conv2d import (
+    ConvAttributes,
     attributes,
     attributes_from_tflite,
     image_problem,
@@ -38,6 +39,7 @@ class DepthwiseConv2d(Op):
     """Depthwise convolution; attributes as those of conv2d."""
 
     name = "depthwise_conv2d"
+    attributes = ConvAttributes
     tflite = ("DEPTHWISE_CONV_2D",)
 
     def from_tflite(self, source: SourceNode) -> Node:

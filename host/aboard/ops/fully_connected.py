@@ -44,6 +44,7 @@ class FullyConnected(Op):
     """Matrix product with a bias and an activation."""
 
     name = "fully_connected"
+    attributes = FullyConnectedAttributes
     tflite = ("FULLY_CONNECTED",)
 
     def from_tflite(self, source: SourceNode) -> Node:

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file finish.h
+ * From an int32 accumulator to an int8 result: bias, requantisation, zero point, activation.
+ * host/aboard/kernels/finish.py makes the constants and decides which of the two forms is right.
+ */
+#ifndef ABOARD_KERNELS_FINISH_H
+#define ABOARD_KERNELS_FINISH_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "requantize.h"
+
+/** What the results of a layer have in common. */
+typedef struct {
+    int32_t fast;       /**< 1: the short form, for which the host has proven the ranges; 0: the general form. */
+    int32_t zero_point; /**< Of the result. */
+    int32_t low;        /**< Smallest result. */
+    int32_t high;       /**< Largest result. */
+} aboard_finish_t;
+
+/**
+ * The result of one accumulator.
+ *
+ * @param f            Constants of the layer.
+ * @param accumulator  Sum of products of raw inputs; the input's zero point is folded into the bias.
+ * @param bias         Short form: twice the bias. General form: the bias; the sum wraps as in TFLite.
+ * @param multiplier   Short form: 0, or in [2^30, 2^31). General form: as aboard_requantize takes it.
+ * @param shift        Short form: right shift less 1, in [0, 30]. General form: as aboard_requantize takes it.
+ *
+ * The short form holds where the right shift e is at least 1 and |accumulator + bias| < 2^30. Then
+ * x = floor((2a * m + 2^31) / 2^32) is the doubling high product, and with s = x < 0 ? -1 : 0,
+ * floor((x + s + 2^(e-1)) / 2^e) + z = floor((floor((x + s) / 2^(e-1)) + 1 + 2z) / 2).
+ */
+ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator, int32_t bias, int32_t multiplier,
+                                   int32_t shift) {
+    if (f->fast) {
+        const int64_t product = (int64_t)(bias + 2 * accumulator) * multiplier;
+        const int32_t x = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+        const int32_t y = (((x + (x >> 31)) >> shift) + 1 + 2 * f->zero_point) >> 1;
+        return (int8_t)aboard_clamp(y, f->low, f->high);
+    }
+    const int32_t sum = (int32_t)((uint32_t)accumulator + (uint32_t)bias);
+    return (int8_t)aboard_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
+}
+
+/** Words of the constants of a block of four channels: four biases, four multipliers, four shifts of a byte each. */
+#define ABOARD_FINISH_BLOCK 9
+
+/** The result of channel `i` of a block of four; `block` points at its ABOARD_FINISH_BLOCK words. */
+ABOARD_INLINE int8_t aboard_finish_in_block(const aboard_finish_t *f, int32_t accumulator, const int32_t *block,
+                                            int32_t i) {
+    return aboard_finish(f, accumulator, block[i], block[4 + i], ((const int8_t *)(block + 8))[i]);
+}
+
+#endif

@@ -1,0 +1,83 @@
+"""Packing of weights and the constants beside them, for conv2d, depthwise_conv2d and fully_connected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.ir import Array, Node
+from aboard.kernels.contract import Literal, View
+from aboard.kernels.finish import padded
+from aboard.ops.activation import Activation
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form, channel_scales, form
+
+Float32 = npt.NDArray[np.float32]
+
+
+def refusal(node: Node, wanted: Form) -> str | None:
+    """Returns why an implementation for one form does not take a node, or None when it does."""
+    if form(node) is not wanted:
+        return f"is for {wanted.value}"
+    bias = node.optional_input(BIAS)
+    for tensor in (node.input(WEIGHTS), bias):
+        if tensor is not None and not tensor.is_constant:
+            return f"{tensor.name} is computed at run time, weights and bias must be constants"
+    return None
+
+
+def view(views: Sequence[View | None]) -> View:
+    """Returns the view of the input.
+
+    Raises:
+        ValueError: It is absent.
+    """
+    found = views[INPUT]
+    if found is None:
+        raise ValueError("the input must have a view")
+    return found
+
+
+def bias(node: Node) -> Array | None:
+    """Returns the values of the bias, or None where it is absent."""
+    tensor = node.optional_input(BIAS)
+    return None if tensor is None else tensor.data
+
+
+def matrix(node: Node, axis: int) -> Array:
+    """Returns the weights as [output channels, taps].
+
+    Raises:
+        ValueError: They are not constant.
+    """
+    values = node.input(WEIGHTS).data
+    if values is None:
+        raise ValueError(f"weights of {node.name} are not constant")
+    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+
+
+def blocks(weights: Array, channels: int) -> Array:
+    """Returns weights [channels, taps] as [blocks, taps, channels of a block], the last block filled up with zeros."""
+    full = padded(weights, channels)
+    return np.ascontiguousarray(full.reshape(-1, channels, weights.shape[1]).swapaxes(1, 2))
+
+
+def float_constants(node: Node, axis: int) -> Float32:
+    """Returns bias, and below it in a HYBRID node the scales of the weights, as [1 or 2, output channels]."""
+    scales = np.array([channel_scales(node, axis)], np.float32) if form(node) is Form.HYBRID else None
+    given = bias(node)
+    row = np.zeros(node.input(WEIGHTS).shape[axis]) if given is None else given.reshape(-1)
+    biases = row.astype(np.float32)[np.newaxis]
+    return biases if scales is None else np.concatenate([biases, scales])
+
+
+def interleaved(rows: Array, channels: int) -> Array:
+    """Returns constants [kinds, channels] as [blocks, kinds, channels of a block], filled up with zeros."""
+    return np.ascontiguousarray(padded(rows.T, channels).reshape(-1, channels, len(rows)).swapaxes(1, 2))
+
+
+def float_clamp(activation: Activation) -> Mapping[str, Literal]:
+    """Returns the fields `clamped`, `low` and `high` of the parameters of a float kernel."""
+    low, high = activation.float_range()
+    return {"clamped": int(activation is not Activation.NONE), "low": low, "high": high}
