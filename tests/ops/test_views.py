@@ -1,4 +1,4 @@
-"""Ops that move data, through every kind of view and in every split of rows: the values of `evaluate`, and no byte else."""
+"""Ops that move data, through any view and in any split of rows: the values of `evaluate`, and no byte else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import kernel_call
 
 from aboard import kernels
 from aboard.ir import Attributes, DType, Node, Tensor, TensorType
@@ -22,6 +21,7 @@ from aboard.ops.split import SplitAttributes
 from aboard.ops.strided_slice import AxisSlice, StridedSliceAttributes
 from aboard.ops.transpose import TransposeAttributes
 from aboard.target import Target
+from support import kernel_call
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple)
 dtypes = st.sampled_from([DType.INT8, DType.INT16, DType.FLOAT32, DType.INT64])

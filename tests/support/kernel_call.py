@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -76,7 +77,7 @@ def row_ranges(draw: st.DrawFn, rows: int, step_rows: int) -> list[tuple[int, in
     if step_rows == rows:
         return [(0, rows)]
     cuts = sorted({0, rows, *draw(st.lists(st.integers(0, rows), max_size=3))})
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(itertools.pairwise(cuts))
 
 
 def run(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from support import oracle
 
 import aboard
 from aboard.importers import load
 from aboard.ops import interpreter
+from support import oracle
 
 HOST = "c -runtime=host"
 
