@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file fake_device.h
+ * A device in memory: a port over two queues, and the server with the toy models on it.
+ */
+#ifndef FAKE_DEVICE_H
+#define FAKE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** What the device has. */
+enum {
+    FAKE_INPUT_COPY = 1,
+    FAKE_WORKSPACE = 2,
+    FAKE_PROFILE = 4,
+    FAKE_TAPS = 8,
+    FAKE_WORKSPACE_IN_ARENA = 16,
+    FAKE_ALL = 15
+};
+
+/** Starts the device anew. Returns the status of aboard_server_init. */
+int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst);
+/** Puts bytes on the line to the device; returns how many fitted. */
+size_t fake_feed(const uint8_t *data, size_t count);
+/** Lets the device work until it has taken every byte. */
+void fake_work(void);
+/** Takes bytes that the device has sent. */
+size_t fake_take(uint8_t *data, size_t capacity);
+/** Sends a text as the firmware would. */
+void fake_log(const char *text);
+/** Crashes in the middle of the next run of the adder: a fault record of this kind, and a restart. 0: a plain restart.
+ */
+void fake_crash_in_next_run(uint32_t kind);
+/** Says hello on the line as another firmware, with this text as build id. */
+void fake_set_build(const char *build);
+uint32_t fake_runs(void);
+uint32_t fake_op_runs(void);
+uint32_t fake_resets(void);
+/** Bytes of a server, for the documentation. */
+size_t fake_server_bytes(void);
+
+#endif

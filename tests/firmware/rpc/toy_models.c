@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "toy_models.h"
+
+#include <string.h>
+
+#include "aboard/config.h"
+
+#define ROWS 2
+#define ROW 12
+#define PIXELS 6
+#define BYTES 24
+#define DEAD 2
+#define A_AT 0
+#define B_AT 32
+#define NEGATED_AT 64
+#define MASKED_AT 96
+#define ARENA 128
+
+uint32_t toy_runs;
+uint32_t toy_op_runs;
+void (*toy_in_the_middle)(void);
+
+static int8_t clamp(int32_t x) {
+    return (int8_t)(x < -128 ? -128 : x > 127 ? 127 : x);
+}
+
+static void add(int8_t *sum, const int8_t *a, const int8_t *b, int count) {
+    for (int i = 0; i < count; ++i) {
+        sum[i] = clamp(a[i] + b[i]);
+    }
+}
+
+/* Three channels of each pixel, which stay four bytes apart. */
+static void negate(int8_t *out, const int8_t *in, int count) {
+    for (int pixel = 0; pixel < count / 4; ++pixel) {
+        out[4 * pixel] = clamp(-in[4 * pixel]);
+        out[4 * pixel + 1] = clamp(-in[4 * pixel + 1]);
+        out[4 * pixel + 2] = clamp(-in[4 * pixel + 3]);
+    }
+}
+
+static void widen(int8_t *out, const int8_t *in, int count) {
+    for (int pixel = 0; pixel < count / 4; ++pixel) {
+        out[4 * pixel] = in[4 * pixel];
+        out[4 * pixel + 1] = in[4 * pixel + 1];
+        out[4 * pixel + DEAD] = 0;
+        out[4 * pixel + 3] = in[4 * pixel + 2];
+    }
+}
+
+static void step(int8_t *arena, uint16_t node, int row) {
+    int8_t *a = arena + A_AT + row * ROW;
+    int8_t *negated = arena + NEGATED_AT + row * ROW;
+    if (node == 0) {
+        add(a, a, arena + B_AT + row * ROW, ROW);
+    } else if (node == 1) {
+        negate(negated, a, ROW);
+    } else {
+        widen(arena + MASKED_AT + row * ROW, negated, ROW);
+    }
+}
+
+static aboard_tap_t tap_of(const int8_t *arena, uint16_t node, int row) {
+    static const int places[3] = {A_AT, NEGATED_AT, MASKED_AT};
+    return (aboard_tap_t){.data = (const uint8_t *)arena + places[node] + row * ROW,
+                          .row_stride = ROW,
+                          .pixel_stride = 4,
+                          .node = node,
+                          .output = 0,
+                          .first = (uint32_t)row,
+                          .rows = 1,
+                          .cols = 3,
+                          .channels = node == 1 ? 3 : 4,
+                          .element_bytes = 1};
+}
+
+static aboard_status_t hooked_step(int8_t *arena, uint16_t node, int row, const aboard_hooks_t *hooks) {
+    aboard_status_t status = ABOARD_OK;
+    if (hooks != NULL && hooks->begin != NULL) {
+        status = hooks->begin(hooks->user, node);
+    }
+    step(arena, node, row);
+    if (status == ABOARD_OK && hooks != NULL && hooks->end != NULL) {
+        status = hooks->end(hooks->user, node);
+    }
+    if (status == ABOARD_OK && hooks != NULL && hooks->tap != NULL) {
+        const aboard_tap_t tap = tap_of(arena, node, row);
+        status = hooks->tap(hooks->user, &tap);
+    }
+    return status;
+}
+
+/* Row by row through all nodes, as a cascade does. */
+static aboard_status_t adder_run(void *memory, size_t arena_bytes, const aboard_hooks_t *hooks) {
+    int8_t *arena = memory;
+    if (arena_bytes < ARENA) {
+        return ABOARD_ERROR_ARENA_TOO_SMALL;
+    }
+    toy_runs++;
+    memset(arena + NEGATED_AT, 0x55, ARENA - NEGATED_AT);
+    for (int row = 0; row < ROWS; ++row) {
+        for (uint16_t node = 0; node < 3; ++node) {
+            const aboard_status_t status = hooked_step(arena, node, row, hooks);
+            if (status != ABOARD_OK) {
+                return status;
+            }
+        }
+        if (toy_in_the_middle != NULL) {
+            toy_in_the_middle();
+        }
+    }
+    memset(arena + B_AT, 0x77, BYTES);
+    return ABOARD_OK;
+}
+
+static aboard_status_t adder_run_op(uint16_t node, void *workspace, size_t workspace_bytes) {
+    int8_t *memory = workspace;
+    if (workspace_bytes < 96) {
+        return ABOARD_ERROR_ARENA_TOO_SMALL;
+    }
+    toy_op_runs++;
+    if (node == 0) {
+        add(memory + 64, memory, memory + 32, BYTES);
+    } else if (node == 1) {
+        negate(memory + 32, memory, BYTES);
+    } else {
+        widen(memory + 32, memory, BYTES);
+    }
+    return ABOARD_OK;
+}
+
+static aboard_status_t doubler_run(void *memory, size_t arena_bytes, const aboard_hooks_t *hooks) {
+    float values[5];
+    if (arena_bytes < 48) {
+        return ABOARD_ERROR_ARENA_TOO_SMALL;
+    }
+    (void)hooks;
+    toy_runs++;
+    memcpy(values, memory, sizeof values);
+    for (int i = 0; i < 5; ++i) {
+        values[i] *= 2.0f;
+    }
+    memcpy((uint8_t *)memory + 24, values, sizeof values);
+    return ABOARD_OK;
+}
+
+static const aboard_tensor_t adder_inputs[] = {{A_AT, BYTES, ABOARD_INT8}, {B_AT, BYTES, ABOARD_INT8}};
+static const aboard_tensor_t adder_outputs[] = {{A_AT, BYTES, ABOARD_INT8}, {MASKED_AT, BYTES, ABOARD_INT8}};
+static const aboard_tensor_t doubler_inputs[] = {{0, 20, ABOARD_FLOAT32}};
+static const aboard_tensor_t doubler_outputs[] = {{24, 20, ABOARD_FLOAT32}};
+
+const aboard_model_t toy_adder = {.name = "adder",
+                                  .hash = {0xad, 0xde, 1, 2, 3},
+                                  .arena_bytes = ARENA,
+                                  .nodes = 3,
+                                  .input_count = 2,
+                                  .output_count = 2,
+                                  .inputs_kept = false,
+                                  .inputs = adder_inputs,
+                                  .outputs = adder_outputs,
+                                  .op_bytes = 96,
+                                  .run = adder_run,
+                                  .run_op = adder_run_op};
+
+const aboard_model_t toy_doubler = {.name = "doubler",
+                                    .hash = {0xd0, 0xb1, 4, 5, 6},
+                                    .arena_bytes = 48,
+                                    .nodes = 1,
+                                    .input_count = 1,
+                                    .output_count = 1,
+                                    .inputs_kept = true,
+                                    .inputs = doubler_inputs,
+                                    .outputs = doubler_outputs,
+                                    .op_bytes = 0,
+                                    .run = doubler_run,
+                                    .run_op = NULL};

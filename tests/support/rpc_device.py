@@ -1,0 +1,91 @@
+"""A device in this process: the firmware's RPC server with two toy models, compiled and loaded through cffi.
+
+`tests/firmware/rpc/toy_models.h` says what the models compute.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import cffi
+
+from aboard import resources
+from aboard.transports.loopback import LoopbackTransport
+
+SOURCES = Path(__file__).resolve().parent.parent / "firmware" / "rpc"
+RPC_SOURCES = sorted((resources.firmware() / "rpc").glob("*.c"))
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
+INCLUDES = (f"-I{resources.firmware()}", f"-I{resources.firmware() / 'include'}", f"-I{SOURCES}")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+
+INPUT_COPY = 1
+WORKSPACE = 2
+PROFILE = 4
+TAPS = 8
+WORKSPACE_IN_ARENA = 16
+ALL = 15
+
+_DECLARATIONS = """
+int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst);
+size_t fake_feed(const uint8_t *data, size_t count);
+void fake_work(void);
+size_t fake_take(uint8_t *data, size_t capacity);
+void fake_log(const char *text);
+void fake_crash_in_next_run(uint32_t kind);
+void fake_set_build(const char *build);
+uint32_t fake_runs(void);
+uint32_t fake_op_runs(void);
+uint32_t fake_resets(void);
+size_t fake_server_bytes(void);
+uint32_t aboard_crc32(uint32_t crc, const uint8_t *data, size_t count);
+"""
+
+
+def compile_c(output: Path, sources: list[Path], *flags: str, compiler: str = "gcc") -> Path:
+    """Compiles sources with the RPC server under all warnings."""
+    command = [compiler, *WARNINGS, *INCLUDES, *flags, *map(str, sources), *map(str, RPC_SOURCES), "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@functools.cache
+def _library() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="aboard-rpc-"))
+    sources = [SOURCES / "fake_device.c", SOURCES / "toy_models.c"]
+    return compile_c(folder / "fake.so", sources, "-O1", "-fPIC", "-shared")
+
+
+class FakeDevice:
+    """A device that has just started; every object is one of its own."""
+
+    def __init__(self, has: int = ALL, frame_bytes: int = 256, burst: int = 0, build: str = "build-1") -> None:
+        self._ffi = cffi.FFI()
+        self._ffi.cdef(_DECLARATIONS)
+        # A copy, because the loader gives the same memory for the same file.
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copy(_library(), Path(folder) / "device.so")
+            self.c: Any = self._ffi.dlopen(str(copy))
+        self._buffer = self._ffi.new("uint8_t[]", 1 << 20)
+        self.c.fake_set_build(build.encode())
+        self.status = self.c.fake_start(has, frame_bytes, burst)
+
+    def step(self, data: bytes) -> bytes:
+        """Gives the device bytes, lets it work, and returns what it sent."""
+        assert self.c.fake_feed(data, len(data)) == len(data)
+        self.c.fake_work()
+        count = self.c.fake_take(self._buffer, len(self._buffer))
+        return bytes(self._ffi.buffer(self._buffer, count))
+
+    def transport(self) -> LoopbackTransport:
+        """Returns a new line to the device."""
+        return LoopbackTransport(self.step)
+
+    def log(self, text: str) -> None:
+        """Lets the firmware log a text."""
+        self.c.fake_log(text.encode())

@@ -1,0 +1,413 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, WORKSPACE, WORKSPACE_IN_ARENA, FakeDevice
+
+from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, DeviceTimeout, ProtocolError
+from aboard.rpc import framing, messages
+from aboard.rpc.client import Client
+from aboard.rpc.exchange import Timing
+from aboard.rpc.messages import Feature, Header, Kind, RunFlag, Type
+from aboard.rpc.replies import Tap
+from aboard.rpc.status import Status
+from aboard.transports.loopback import LoopbackTransport
+from aboard.transports.lossy import LossyTransport, Noise
+
+FAST = Timing(attempt_s=0.02, attempts=4, settle_s=0.001, hello_s=0.2, patience_s=0.2)
+A = np.arange(24, dtype=np.int8).tobytes()
+B = np.arange(100, 124, dtype=np.int8).tobytes()
+
+
+def add(a: bytes, b: bytes) -> bytes:
+    wide = np.frombuffer(a, np.int8).astype(int) + np.frombuffer(b, np.int8)
+    return np.clip(wide, -128, 127).astype(np.int8).tobytes()
+
+
+def masked(total: bytes) -> bytes:
+    wide = -np.frombuffer(total, np.int8).astype(int).reshape(6, 4)
+    wide[:, 2] = 0
+    return np.clip(wide, -128, 127).astype(np.int8).tobytes()
+
+
+def client_of(device: FakeDevice, **options: object) -> Client:
+    return Client(device.transport(), timing=FAST, **options)  # type: ignore[arg-type] # options of any kind
+
+
+def run_adder(client: Client, a: bytes, b: bytes) -> bytes:
+    client.write_input(0, 0, a)
+    client.write_input(0, 1, b)
+    client.run(messages.RunRequest(0))
+    return client.read_tensor(0, Kind.OUTPUT, 0, 24)
+
+
+def test_hello_names_the_device() -> None:
+    hello = client_of(FakeDevice(frame_bytes=300, burst=8)).connect()
+    assert (hello.major, hello.minor, hello.models) == (1, 0, 2)
+    assert (hello.board, hello.build) == ("fake/device", "build-1")
+    assert (hello.tick_hz, hello.max_frame, hello.burst) == (25_000_000, 300, 8)
+    assert (hello.arena_bytes, hello.input_copy_bytes, hello.workspace_bytes, hello.fault) == (160, 48, 96, 0)
+    assert hello.features == Feature.PROFILE | Feature.TAPS | Feature.RUN_OP | Feature.INPUT_COPY
+
+
+def test_hello_of_a_device_with_nothing() -> None:
+    hello = client_of(FakeDevice(has=0)).connect()
+    assert hello.features == Feature(0)
+    assert (hello.input_copy_bytes, hello.workspace_bytes) == (0, 0)
+
+
+def test_models_are_described() -> None:
+    client = client_of(FakeDevice())
+    adder, doubler = client.model(0), client.model(1)
+    assert (adder.name, adder.arena_bytes, adder.op_bytes, adder.nodes) == ("adder", 128, 96, 3)
+    assert (adder.inputs, adder.outputs, adder.inputs_kept, adder.inputs_restored) == (2, 2, False, True)
+    assert adder.hash == bytes([0xAD, 0xDE, 1, 2, 3]) + bytes(27)
+    assert (doubler.name, doubler.inputs_kept, doubler.inputs_restored) == ("doubler", True, False)
+
+
+@pytest.mark.parametrize("frame_bytes", [128, 131, 256])
+def test_a_run_computes(frame_bytes: int) -> None:
+    client = client_of(FakeDevice(frame_bytes=frame_bytes))
+    assert run_adder(client, A, B) == add(A, B)
+    assert client.read_tensor(0, Kind.OUTPUT, 1, 24) == masked(add(A, B))
+    values = np.linspace(-2, 2, 5, dtype=np.float32)
+    client.write_input(1, 0, values.tobytes())
+    client.run(messages.RunRequest(1))
+    np.testing.assert_array_equal(np.frombuffer(client.read_tensor(1, Kind.OUTPUT, 0, 20), np.float32), 2 * values)
+
+
+def test_inputs_are_restored_for_every_run() -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    client.write_input(0, 0, A)
+    client.write_input(0, 1, B)
+    for count in (1, 5):
+        reply = client.run(messages.RunRequest(0, count=count))
+        assert (reply.runs, reply.stack_bytes, reply.taps) == (count, 123, 0)
+        assert (reply.ticks_min, reply.ticks_max, reply.ticks_total) == (10, 10, 10 * count)
+        assert client.read_tensor(0, Kind.OUTPUT, 0, 24) == add(A, B)
+    assert client.read_tensor(0, Kind.INPUT, 1, 24) == B
+    assert device.c.fake_runs() == 6
+
+
+def test_without_a_copy_an_input_is_used_once() -> None:
+    device = FakeDevice(has=ALL & ~INPUT_COPY)
+    client = client_of(device)
+    assert run_adder(client, A, B) == add(A, B)
+    with pytest.raises(DeviceStatusError, match="refuses RUN, got status 8 .*inputs not written") as caught:
+        client.run(messages.RunRequest(0))
+    assert caught.value.status == Status.STATE
+    client.write_input(0, 0, A)
+    with pytest.raises(DeviceStatusError, match="refuses RUN"):
+        client.run(messages.RunRequest(0))
+    with pytest.raises(DeviceStatusError, match="status 6"):
+        client.run(messages.RunRequest(0, count=2))
+    assert device.c.fake_runs() == 1
+
+
+def test_outputs_can_be_read_only_while_they_are_there() -> None:
+    client = client_of(FakeDevice())
+    with pytest.raises(DeviceStatusError, match="refuses READ, got status 8"):
+        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+    run_adder(client, A, B)
+    client.write_input(1, 0, bytes(20))  # into the arena that both share
+    with pytest.raises(DeviceStatusError, match="status 8"):
+        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+    client.run(messages.RunRequest(1))
+    with pytest.raises(DeviceStatusError, match="status 8"):
+        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+    assert client.read_tensor(1, Kind.OUTPUT, 0, 20) == bytes(20)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (messages.ModelRequest(2), Status.INDEX),
+        (messages.WriteRequest(2, 0, 0, b""), Status.INDEX),
+        (messages.WriteRequest(0, 2, 0, b""), Status.INDEX),
+        (messages.WriteRequest(0, 0, 0, b"", Kind.OUTPUT), Status.INDEX),
+        (messages.WriteRequest(0, 0, 1, bytes(24)), Status.RANGE),
+        (messages.WriteRequest(0, 0, 0xFFFFFFFF, bytes(2)), Status.RANGE),
+        (messages.ReadRequest(0, Kind.INPUT, 0, 0, 25), Status.RANGE),
+        (messages.ReadRequest(0, Kind.INPUT, 0, 0xFFFFFFFF, 2), Status.RANGE),
+        (messages.ReadRequest(0, Kind.INPUT, 0, 2, 0xFFFFFFFF), Status.RANGE),
+        (messages.ReadRequest(0, Kind.OUTPUT, 2, 0, 0), Status.INDEX),
+        (messages.RunRequest(2), Status.INDEX),
+        (messages.RunRequest(0, count=0), Status.RANGE),
+        (messages.RunRequest(0, flags=4), Status.RANGE),
+        (messages.RunRequest(0, flags=RunFlag.TAPS, count=2), Status.RANGE),
+        (messages.ProfileRequest(2, 2), Status.RANGE),
+        (messages.ProfileRequest(0xFFFF, 0xFFFF), Status.RANGE),
+        (messages.OpWriteRequest(96, b"x"), Status.RANGE),
+        (messages.OpWriteRequest(0xFFFFFFFF, b"x"), Status.RANGE),
+        (messages.OpReadRequest(1, 96), Status.RANGE),
+        (messages.OpRunRequest(0, 3), Status.INDEX),
+        (messages.OpRunRequest(1, 0), Status.UNSUPPORTED),
+        (messages.OpRunRequest(0, 0, count=0), Status.RANGE),
+    ],
+)
+def test_what_is_outside_is_refused(request_: messages.Request, status: Status) -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    with pytest.raises(DeviceStatusError) as caught:
+        client.call(request_)
+    assert caught.value.status == status
+    assert device.c.fake_runs() == 0
+    assert run_adder(client, A, B) == add(A, B)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        messages.RunRequest(0, flags=RunFlag.PROFILE),
+        messages.RunRequest(0, flags=RunFlag.TAPS),
+        messages.ProfileRequest(0, 1),
+        messages.OpRunRequest(0, 0),
+        messages.OpWriteRequest(0, b"x"),
+        messages.OpReadRequest(0, 1),
+    ],
+)
+def test_what_the_image_lacks_is_refused(request_: messages.Request) -> None:
+    client = client_of(FakeDevice(has=INPUT_COPY))
+    client.write_input(0, 0, A)
+    client.write_input(0, 1, B)
+    with pytest.raises(DeviceStatusError, match="status 6 .the image was built without"):
+        client.call(request_)
+
+
+def test_profile_adds_up_over_the_runs() -> None:
+    client = client_of(FakeDevice(has=ALL))
+    client.write_input(0, 0, A)
+    client.write_input(0, 1, B)
+    for count in (1, 3):
+        client.run(messages.RunRequest(0, flags=RunFlag.PROFILE, count=count))
+        assert client.node_ticks(3) == [20 * count] * 3  # two rows, ten ticks each
+
+
+def test_taps_stream_the_rows_of_the_nodes_asked_for() -> None:
+    device = FakeDevice(has=TAPS | INPUT_COPY)
+    client = client_of(device)
+    client.write_input(0, 0, A)
+    client.write_input(0, 1, B)
+    taps: list[Tap] = []
+    reply = client.run(messages.RunRequest(0, flags=RunFlag.TAPS, first=0, last=2), on_tap=taps.append)
+    assert reply.taps == len(taps) == 4
+    assert [(tap.sequence, tap.node, tap.row, tap.offset, tap.row_bytes) for tap in taps] == [
+        (0, 0, 0, 0, 12),
+        (1, 1, 0, 0, 9),
+        (2, 0, 1, 0, 12),
+        (3, 1, 1, 0, 9),
+    ]
+    total = add(A, B)
+    assert taps[0].data + taps[2].data == total
+    negated = (-np.frombuffer(total, np.int8).reshape(6, 4)[:, [0, 1, 3]]).astype(np.int8).tobytes()
+    assert taps[1].data + taps[3].data == negated
+    assert client.lost_events == 0
+
+
+def test_a_node_runs_alone() -> None:
+    device = FakeDevice(has=WORKSPACE)
+    client = client_of(device)
+    client.write_workspace(0, A)
+    client.write_workspace(32, B)
+    reply = client.run(messages.OpRunRequest(0, 0, count=3))
+    assert (reply.runs, reply.ticks_total) == (3, 30)
+    assert client.read_workspace(64, 24) == add(A, B)
+    assert (device.c.fake_runs(), device.c.fake_op_runs()) == (0, 3)
+
+
+def test_a_workspace_in_the_arena_ends_what_the_arena_held() -> None:
+    client = client_of(FakeDevice(has=WORKSPACE_IN_ARENA | INPUT_COPY))
+    run_adder(client, A, B)
+    client.write_workspace(0, b"x")
+    with pytest.raises(DeviceStatusError, match="refuses READ, got status 8"):
+        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+    assert run_adder(client, A, B) == add(A, B)
+
+
+def test_logs_arrive_whole_and_in_order() -> None:
+    device = FakeDevice(frame_bytes=128)
+    texts: list[str] = []
+    client = client_of(device, on_log=texts.append)
+    client.connect()
+    device.log("short")
+    device.log("x" * 300)
+    client.stats()
+    assert texts[0] == "short"
+    assert "".join(texts[1:]) == "x" * 300
+    device.log("later")
+    client.listen(0.01)
+    assert texts[-1] == "later"
+    assert client.lost_events == 0
+
+
+def test_a_lost_log_is_counted() -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    client.connect()
+    device.log("seen")
+    client.stats()
+    device.log("lost")
+    device.step(b"")
+    device.log("seen again")
+    client.stats()
+    assert client.lost_events == 1
+
+
+def test_stats_count_what_the_device_saw() -> None:
+    device = FakeDevice(frame_bytes=128)
+    client = client_of(device)
+    client.connect()
+    device.step(b"\x00garbage\x00")
+    device.step(b"\x00" + b"\x01" * 300 + b"\x00")
+    device.step(framing.encode(Header(Type.LOG, 0, 0, 0).pack()))
+    stats = client.stats()
+    assert (stats.damaged, stats.too_long, stats.strange) == (1, 1, 1)
+    assert (stats.frames, stats.requests, stats.duplicates) == (3, 2, 0)
+
+
+def test_reset_starts_over() -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    run_adder(client, A, B)
+    client.reset()
+    assert device.c.fake_resets() == 1
+    with pytest.raises(DeviceStatusError, match="status 8"):
+        client.run(messages.RunRequest(0))
+    assert run_adder(client, A, B) == add(A, B)
+
+
+def test_a_crash_in_a_run_is_named_and_the_next_call_works() -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    run_adder(client, A, B)
+    device.c.fake_crash_in_next_run(3)
+    with pytest.raises(DeviceFault, match="RUN: the device crashed and restarted, got fault 3 .*0x0000cafe.*00001234"):
+        run_adder(client, A, B)
+    assert run_adder(client, A, B) == add(A, B)
+    assert client.fault().kind == 3
+    client.clear_fault()
+    assert client.fault().kind == 0
+
+
+def test_a_restart_in_a_run_is_named_and_the_next_call_works() -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    client.connect()
+    device.c.fake_crash_in_next_run(0)
+    with pytest.raises(DeviceError, match="RUN: the device lost the session, got a restart or another host"):
+        run_adder(client, A, B)
+    assert run_adder(client, A, B) == add(A, B)
+
+
+def test_another_host_takes_over() -> None:
+    device = FakeDevice()
+    first, second = client_of(device), client_of(device)
+    run_adder(first, A, B)
+    assert run_adder(second, B, A) == add(A, B)
+    with pytest.raises(DeviceError, match="lost the session"):
+        first.stats()
+    assert run_adder(first, A, A) == add(A, A)
+
+
+def test_a_silent_device_is_a_timeout_that_says_what_was_tried() -> None:
+    client = Client(LoopbackTransport(lambda _: b"", "nobody"), timing=FAST)
+    with pytest.raises(DeviceTimeout, match=r"nobody: no answer to HELLO, got silence after \d+ attempts in 0\.\d s"):
+        client.connect()
+
+
+def test_a_device_that_falls_silent_after_accepting() -> None:
+    device = FakeDevice()
+    accepted = framing.Decoder(1000)
+
+    def mute(data: bytes) -> bytes:
+        kept = b""
+        for message in accepted.feed(device.step(data)):
+            if message[0] != Type.RUN | messages.REPLY:
+                kept += framing.encode(message)
+        return kept
+
+    client = Client(LoopbackTransport(mute, "mute"), timing=FAST)
+    with pytest.raises(DeviceTimeout, match="mute: no reply to RUN, got silence since the device accepted it"):
+        run_adder(client, A, B)
+    assert device.c.fake_runs() == 1
+
+
+def test_damaged_replies_are_asked_for_again_and_then_reported() -> None:
+    device = FakeDevice()
+    damage = [True]
+
+    def line(data: bytes) -> bytes:
+        sent = device.step(data)
+        return sent[:-4] + bytes([sent[-4] ^ 0x80]) + sent[-3:] if sent and damage[0] else sent
+
+    client = Client(LoopbackTransport(line, "bad line"), timing=FAST)
+    with pytest.raises(ProtocolError, match=r"bad line: the replies to HELLO are damaged, got \d+ broken frames"):
+        client.connect()
+    damage[0] = False
+    assert run_adder(client, A, B) == add(A, B)
+
+
+def test_another_version_of_the_protocol_is_named() -> None:
+    def other(data: bytes) -> bytes:
+        answers = b""
+        for message in framing.Decoder(1000).feed(data):
+            header, _ = messages.split(message)
+            reply = Header(header.type | messages.REPLY, Status.UNSUPPORTED, header.id, header.session)
+            answers += framing.encode(reply.pack() + bytes([7, 3]))
+        return answers
+
+    with pytest.raises(ProtocolError, match=r"another version of the protocol, got 7\.3, expected 1\.x"):
+        Client(LoopbackTransport(other), timing=FAST).connect()
+
+
+def test_the_device_refuses_another_version() -> None:
+    device = FakeDevice()
+    payload = messages.HelloRequest(1000, major=2).pack()
+    decoder = framing.Decoder(1000)
+    replies = decoder.feed(device.step(framing.encode(Header(Type.HELLO, 0, 0, 5).pack() + payload)))
+    header, version = messages.split(replies[-1])
+    assert (header.code, version) == (Status.UNSUPPORTED, bytes([1, 0]))
+
+
+def test_check_refuses_a_device() -> None:
+    def refuse(hello: object) -> None:
+        raise DeviceError(f"not this one: {getattr(hello, 'build', '')}")
+
+    with pytest.raises(DeviceError, match="not this one: other"):
+        client_of(FakeDevice(build="other"), check=refuse).connect()
+
+
+def test_a_thousand_calls_over_a_bad_line() -> None:
+    device = FakeDevice()
+    noise = Noise(drop=0.001, flip=0.001, repeat_chunk=0.02, drop_chunk=0.02, cut_chunk=0.02)
+    timing = Timing(attempt_s=0.003, attempts=40, settle_s=0.0005, hello_s=2, patience_s=2)
+    client = Client(LossyTransport(device.transport(), noise, seed=7), timing=timing)
+    generator = np.random.default_rng(1)
+    runs = 200  # of five calls each: two writes, a run, two reads
+    for _ in range(runs):
+        a, b = (generator.integers(-128, 128, 24, np.int8).tobytes() for _ in range(2))
+        assert run_adder(client, a, b) == add(a, b)
+        assert client.read_tensor(0, Kind.OUTPUT, 1, 24) == masked(add(a, b))
+    assert device.c.fake_runs() == runs
+    stats = client.stats()
+    assert stats.damaged > 10
+    assert stats.duplicates > 10
+
+
+def test_the_id_wraps() -> None:
+    device = FakeDevice()
+    client = client_of(device)
+    client.connect()
+    # The device takes the jump in steps: half the range is ahead, half behind.
+    client._id = 0x7000
+    client.stats()
+    client._id = 0xE000
+    client.stats()
+    client._id = 0xFFFE
+    assert [client.stats().requests for _ in range(4)] == [4, 5, 6, 7]
+    assert run_adder(client, A, B) == add(A, B)
+
+
+def test_hello_of_a_device_that_can_only_profile() -> None:
+    assert client_of(FakeDevice(has=PROFILE)).connect().features == Feature.PROFILE
