@@ -237,9 +237,10 @@ class _Import:
         ):
             raise self._corrupt(f"{self._label(number)}: scale, got {min(stated.scales)}, expected a positive number")
         limits = np.iinfo(dtype.value)
-        if not all(limits.min <= zero_point <= limits.max for zero_point in zero_points):
+        outside = [point for point in zero_points if not limits.min <= point <= limits.max]
+        if outside:
             raise self._corrupt(
-                f"{self._label(number)}: zero point, got {zero_points[0]}, expected a value of {dtype.value}"
+                f"{self._label(number)}: zero point, got {outside[0]}, expected a value of {dtype.value}"
             )
         if count == 1:
             return Quantization(stated.scales, zero_points)

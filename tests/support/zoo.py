@@ -1,0 +1,103 @@
+"""Models that have many operators in little space, for tests of the importer, the passes and the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from support.tflite_builder import ModelBuilder
+
+SCALE, ZERO_POINT = 0.05, -5
+_IMAGE = (1, 8, 8, 4)
+
+
+class _Chain:
+    """A model in the making, whose operators mostly follow one another."""
+
+    def __init__(self, dtype: type, seed: int) -> None:
+        self.builder = ModelBuilder()
+        self.dtype = dtype
+        self.count = 0
+        self.rng = np.random.default_rng(seed)
+
+    def value(self, shape, scale=SCALE, zero_point=ZERO_POINT, dtype=None) -> str:
+        name = f"t{self.count}"
+        self.count += 1
+        dtype = dtype or self.dtype
+        if np.dtype(dtype).kind == "f":
+            self.builder.tensor(name, shape, dtype)
+        else:
+            self.builder.tensor(name, shape, dtype, scale=scale, zero_point=zero_point)
+        return name
+
+    def constant(self, values, dtype=np.int32) -> str:
+        name = f"c{self.count}"
+        self.count += 1
+        values = np.asarray(values, dtype)
+        self.builder.tensor(name, values.shape, dtype, data=values)
+        return name
+
+    def weights(self, shape, axis) -> tuple[str, str]:
+        """Returns weights and bias, quantised per channel where the model is."""
+        channels, names = shape[axis], (f"w{self.count}", f"b{self.count}")
+        self.count += 1
+        if np.dtype(self.dtype).kind == "f":
+            self.builder.tensor(names[0], shape, np.float32, data=self.rng.normal(0, 0.3, shape))
+            self.builder.tensor(names[1], (channels,), np.float32, data=self.rng.normal(0, 0.3, channels))
+            return names
+        scales = self.rng.uniform(0.001, 0.02, channels).astype(np.float32)
+        data, bias = self.rng.integers(-127, 128, shape), self.rng.integers(-3000, 3000, channels)
+        self.builder.tensor(names[0], shape, np.int8, scales=scales, axis=axis, data=data)
+        self.builder.tensor(names[1], (channels,), np.int32, scales=scales * np.float32(SCALE), data=bias)
+        return names
+
+    def op(self, kind, inputs, shape, options=None, **type_of_result) -> str:
+        result = self.value(shape, **type_of_result)
+        self.builder.op(kind, inputs, [result], options)
+        return result
+
+
+def many_ops(dtype: type = np.int8, seed: int = 0) -> bytes:
+    """Returns a model that uses nearly every operator once; input `t0` [1, 8, 8, 4], two outputs.
+
+    Args:
+        dtype: np.int8 or np.float32.
+        seed: For weights.
+    """
+    c = _Chain(dtype, seed)
+    window = {"StrideH": 1, "StrideW": 1, "FilterHeight": 2, "FilterWidth": 2, "Padding": "SAME"}
+    x = c.value(_IMAGE)
+    y = c.op("PAD", [x, c.constant([[0, 0], [1, 1], [1, 1], [0, 0]])], (1, 10, 10, 4))
+    y = c.op("CONV_2D", [y, *c.weights((4, 3, 3, 4), 0)], _IMAGE, {"StrideH": 1, "StrideW": 1, "Padding": "VALID"})
+    y = c.op("RELU", [y], _IMAGE)
+    y = c.op("DEPTHWISE_CONV_2D", [y, *c.weights((1, 3, 3, 4), 3)], _IMAGE, _DEPTHWISE)
+    y = c.op("RELU6", [y], _IMAGE)
+    y = c.op("ADD", [x, y], _IMAGE, {"FusedActivationFunction": "NONE"})
+    y = c.op("MAX_POOL_2D", [y], _IMAGE, window)
+    y = c.op("AVERAGE_POOL_2D", [y], _IMAGE, window)
+    y = c.op("SUB", [x, y], _IMAGE, {})
+    y = c.op("LEAKY_RELU", [y], _IMAGE, {"Alpha": 0.25})
+    y = c.op("HARD_SWISH", [y], _IMAGE)
+    y = c.op("MUL", [x, y], _IMAGE, {}, scale=0.1)
+    y = c.op("TRANSPOSE", [y, c.constant([0, 2, 1, 3])], _IMAGE, {}, scale=0.1)
+    left, right = c.value((1, 8, 8, 2), 0.1), c.value((1, 8, 8, 2), 0.1)
+    c.builder.op("SPLIT", [c.constant([3]), y], [left, right], {"NumSplits": 2})
+    y = c.op("CONCATENATION", [right, left], _IMAGE, {"Axis": 3}, scale=0.1)
+    bounds = (c.constant([0, 0, 0, 0]), c.constant([1, 8, 8, 4]), c.constant([1, 2, 2, 1]))
+    y = c.op("STRIDED_SLICE", [y, *bounds], (1, 4, 4, 4), {}, scale=0.1)
+    y = c.op("RESIZE_NEAREST_NEIGHBOR", [y, c.constant([8, 8])], _IMAGE, {}, scale=0.1)
+    mean = c.op("MEAN", [y, c.constant([1, 2])], (1, 4), {"KeepDims": False})
+    flat = c.op("RESHAPE", [y, c.constant([1, 256])], (1, 256), {"NewShape": [1, 256]}, scale=0.1)
+    flat = c.op("EXPAND_DIMS", [flat, c.constant([1])], (1, 1, 256), {}, scale=0.1)
+    flat = c.op("SQUEEZE", [flat], (1, 256), {"SqueezeDims": [1]}, scale=0.1)
+    flat = c.op("FULLY_CONNECTED", [flat, *c.weights((6, 256), 0)], (1, 6), {}, scale=0.4)
+    tanh = c.op("TANH", [flat], (1, 6), scale=1 / 128, zero_point=0)
+    soft = c.op("SOFTMAX", [tanh], (1, 6), {"Beta": 1.0}, scale=1 / 256, zero_point=-128)
+    sigmoid = c.op("LOGISTIC", [mean], (1, 4), scale=1 / 256, zero_point=-128)
+    if np.dtype(dtype).kind == "f":
+        return c.builder.build([x], [soft, sigmoid])
+    requantised = c.op("QUANTIZE", [sigmoid], (1, 4), {}, scale=0.01, zero_point=3)
+    real = c.op("DEQUANTIZE", [requantised], (1, 4), {}, dtype=np.float32)
+    return c.builder.build([x], [soft, real])
+
+
+_DEPTHWISE = {"StrideH": 1, "StrideW": 1, "Padding": "SAME", "DepthMultiplier": 1, "FusedActivationFunction": "NONE"}
