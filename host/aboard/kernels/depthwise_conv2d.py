@@ -1,0 +1,163 @@
+"""depthwise_conv2d in portable C: int8, float32, float32 with int8 weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.conv2d import shape_params
+from aboard.kernels.finish import finish
+from aboard.kernels.registry import implements
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT, Form
+from aboard.ops.window import reach
+from aboard.target import Target
+
+HEADER = "depthwise_conv2d.h"
+
+#: Most pixels of a row that the int8 kernel computes at once: as many sums as registers hold beside the rest.
+BLOCK = 6
+
+#: Instructions of a block beside those of its taps, and of a pixel's finish (Cortex-M3, counted in the listing).
+_BLOCK_COST, _FINISH_COST = 12, 9
+
+
+def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
+    """Returns the fields of the C struct `aboard_depthwise_conv2d_shape_t`."""
+    return {**shape_params(node, x, y), "multiplier": op.depth_multiplier(node)}
+
+
+def block(node: Node) -> int:
+    """Returns how many pixels of a row to compute at once, so that the fewest instructions are needed."""
+    height, width = window(node)
+    stride = attributes(node).strides[1]
+    cols = node.output.shape[2]
+
+    def cost(pixels: int) -> int:
+        loads = min((pixels - 1) * stride + width, pixels * width) + width
+        return -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _FINISH_COST + _BLOCK_COST)
+
+    return min(range(1, min(cols, BLOCK) + 1), key=cost)
+
+
+class _Portable(Implementation):
+    op = "depthwise_conv2d"
+    strided = True
+    form: Form
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, self.form)
+
+
+@implements
+class PortableS8(_Portable):
+    """int8: several pixels of a row at once; padded rows in a ring in scratch."""
+
+    name = "portable_s8"
+    form = Form.INT8
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        matrix = packing.matrix(node, op.AXIS)
+        result = finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+        staged_rows, staged_cols = _staged(node)
+        params: dict[str, Literal] = {
+            "shape": params_of_shape(node, x, y),
+            "block": block(node),
+            "staged_cols": staged_cols,
+            "zero_point": node.input(INPUT).quant.zero_point,
+            "finish": result.params,
+        }
+        stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)
+        constants = np.stack([result.bias, result.multiplier], 1).astype(np.int32)
+        scratch = Scratch(staged_rows * staged_cols * x.channels, persistent=True)
+        return KernelCall(
+            header=HEADER,
+            function="aboard_depthwise_conv2d_s8",
+            params_type="aboard_depthwise_conv2d_s8_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", stream)),
+                ConstantArg(Constant("constants", constants)),
+                ScratchArg(scratch, "int8_t *"),
+            ),
+            rows=y.rows,
+        )
+
+
+def _staged(node: Node) -> tuple[int, int]:
+    """Returns rows and columns of the ring of padded rows; 0 and 0 where there is no padding."""
+    attrs = attributes(node)
+    if not attrs.padding.any:
+        return 0, 0
+    height, width = window(node)
+    cols = (node.output.shape[2] - 1) * attrs.strides[1] + reach(width, attrs.dilations[1])
+    return reach(height, attrs.dilations[0]), cols
+
+
+class _PortableFloat(_Portable):
+    """Both float forms: channel by channel, no scratch."""
+
+    function: str
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        constants = np.ascontiguousarray(packing.float_constants(node, op.AXIS).T)
+        return KernelCall(
+            header=HEADER,
+            function=self.function,
+            params_type="aboard_depthwise_conv2d_f32_t",
+            params={
+                "shape": params_of_shape(node, x, y),
+                **packing.float_clamp(attributes(node).activation),
+            },
+            arguments=(
+                InputArg(INPUT, "const float *"),
+                OutputArg(0, "float *"),
+                ConstantArg(Constant("weights", np.ascontiguousarray(packing.matrix(node, op.AXIS)))),
+                ConstantArg(Constant("constants", constants)),
+            ),
+            rows=y.rows,
+        )
+
+
+@implements
+class PortableF32(_PortableFloat):
+    """float32 throughout."""
+
+    name = "portable_f32"
+    form = Form.FLOAT
+    function = "aboard_depthwise_conv2d_f32"
+
+
+@implements
+class PortableF32W8(_PortableFloat):
+    """float32 with int8 weights, which stay int8 in flash."""
+
+    name = "portable_f32_w8"
+    form = Form.HYBRID
+    function = "aboard_depthwise_conv2d_f32_w8"
