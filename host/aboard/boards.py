@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -64,59 +64,50 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
 }
 
 
-def _folders() -> tuple[Path, ...]:
+def _files(inside: str = "") -> dict[str, Path]:
+    """Returns the files `<vendor>/<name>.toml` by id; the first folder that has one wins."""
     further = [Path(text) for text in os.environ.get(SEARCH_PATH, "").split(os.pathsep) if text]
-    return (*further, resources.boards())
-
-
-@functools.lru_cache(maxsize=8)
-def _files(folders: tuple[Path, ...]) -> Mapping[str, Path]:
-    """Returns the board files by id; the first folder that has one wins."""
     found: dict[str, Path] = {}
-    for folder in folders:
-        for path in sorted(folder.glob("*/*.toml")):
+    for folder in (*further, resources.boards()):
+        for path in sorted((folder / inside).glob("*/*.toml")):
             if path.parent.name != "soc":
                 found.setdefault(f"{path.parent.name}/{path.stem}", path)
     return found
 
 
-@functools.lru_cache(maxsize=8)
-def _aliases(folders: tuple[Path, ...]) -> Mapping[str, str]:
-    """Returns the board ids by alias. A file that is broken has none; it is reported when its board is loaded."""
-    found: dict[str, str] = {}
-    for board_id, path in _files(folders).items():
-        try:
-            names_of = BoardFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).aliases
-        except (OSError, ValueError):
-            continue
-        for alias in names_of:
-            if alias in found:
-                raise BoardError(
-                    f"{path}: aliases: used by another board, got {alias} of {found[alias]}, expected a name of its "
-                    f"own. Rename one of them"
-                )
-            found[alias] = board_id
-    return found
-
-
 def names() -> list[str]:
     """Returns the ids of all boards, sorted."""
-    return sorted(_files(_folders()))
+    return sorted(_files())
 
 
 def aliases() -> dict[str, str]:
-    """Returns the board ids by alias.
+    """Returns the board ids by alias. A file that is broken gives none; loading its board says what is wrong.
 
     Raises:
         BoardError: Two boards have the same alias.
     """
-    return dict(sorted(_aliases(_folders()).items()))
+    found: dict[str, str] = {}
+    for board_id, path in sorted(_files().items()):
+        for alias in _aliases_in(path):
+            other = found.setdefault(alias, board_id)
+            if other != board_id:
+                raise BoardError(
+                    f"{path}: aliases: used by another board, got {alias} of {other}, expected a name of its own. "
+                    f"Rename one of them"
+                )
+    return found
+
+
+def _aliases_in(path: Path) -> tuple[str, ...]:
+    try:
+        return _read(path, BoardFile).aliases
+    except BoardError:
+        return ()
 
 
 def is_known(name: str) -> bool:
     """True when there is a board of that id or alias."""
-    folders = _folders()
-    return name in _files(folders) or name in _aliases(folders)
+    return name in _files() or name in aliases()
 
 
 def path_of(name: str) -> Path:
@@ -125,15 +116,16 @@ def path_of(name: str) -> Path:
     Raises:
         BoardError: There is no such board.
     """
-    folders = _folders()
-    files, other_names = _files(folders), _aliases(folders)
-    board_id = other_names.get(name, name)
-    if board_id not in files:
+    files = _files()
+    if name in files:
+        return files[name]
+    other_names = aliases()
+    if name not in other_names:
         raise BoardError(
             f"board {name}: not known, got {name}. {did_you_mean(name, [*files, *other_names])} "
             f"`aboard boards` lists all; {SEARCH_PATH} names further folders"
         )
-    return files[board_id]
+    return files[other_names[name]]
 
 
 def load(name: str) -> Board:
@@ -145,13 +137,12 @@ def load(name: str) -> Board:
     Raises:
         BoardError: There is no such board, or its file or that of its SoC is wrong.
     """
-    return _load(path_of(name), _folders())
-
-
-@functools.lru_cache(maxsize=256)
-def _load(path: Path, folders: tuple[Path, ...]) -> Board:
+    path = path_of(name)
     file = _read(path, BoardFile)
-    soc = _read(_soc_path(file.soc, path, folders), Soc)
+    socs = _files("soc")
+    if file.soc not in socs:
+        raise BoardError(f"{path}: soc: no such file, got {file.soc}. {did_you_mean(file.soc, socs)} {_MANUAL}")
+    soc = _read(socs[file.soc], Soc)
     try:
         return Board(
             id=f"{path.parent.name}/{path.stem}",
@@ -173,24 +164,21 @@ def _load(path: Path, folders: tuple[Path, ...]) -> Board:
         raise _explained(path, error, Board) from error
 
 
-def _soc_path(soc: str, board: Path, folders: tuple[Path, ...]) -> Path:
-    known = {}
-    for folder in reversed(folders):
-        known.update({f"{p.parent.name}/{p.stem}": p for p in (folder / "soc").glob("*/*.toml")})
-    if soc not in known:
-        raise BoardError(f"{board}: soc: no such file, got {soc}. {did_you_mean(soc, known)} {_MANUAL}")
-    return known[soc]
-
-
 def _read(path: Path, model: type[_FileType]) -> _FileType:
     try:
-        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return cast(_FileType, _parsed(path, path.stat().st_mtime_ns, model))
     except OSError as error:
         raise BoardError(f"{path}: cannot be read, got {error.strerror}. {_MANUAL}") from error
     except ValidationError as error:
         raise _explained(path, error, model) from error
     except ValueError as error:
         raise BoardError(f"{path}: not TOML, got: {error}. {_MANUAL}") from error
+
+
+@functools.lru_cache(maxsize=512)
+def _parsed(path: Path, modified_ns: int, model: type[BaseModel]) -> BaseModel:
+    del modified_ns  # part of the key: a file that was changed is read again
+    return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 def _explained(path: Path, error: ValidationError, model: type[BaseModel]) -> BoardError:

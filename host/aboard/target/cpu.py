@@ -217,7 +217,13 @@ def find(name: str) -> Cpu:
                 f"core {name}: modifier of {base} not known, got +{modifier}, expected one of: {allowed}. "
                 f"Write the core as gcc's -mcpu does"
             )
-    return _without(cpu, tuple(sorted(set(modifiers))))
+    return _without(cpu, tuple(sorted(m for m in set(modifiers) if not _is_implied(m, modifiers))))
+
+
+def _is_implied(modifier: str, modifiers: list[str]) -> bool:
+    """True when other modifiers take away all that this one does, so that one core has one name."""
+    others = frozenset().union(*(_MODIFIERS[m] for m in modifiers if m != modifier))
+    return _MODIFIERS[modifier] <= others
 
 
 def _without(cpu: Cpu, modifiers: tuple[str, ...]) -> Cpu:
