@@ -1,0 +1,76 @@
+"""`aboard build`: from a project to an image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard.cli.console import Console
+from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
+from aboard.cli.schema import BuildResult, ToolchainInfo
+from aboard.reports.table import amount, facts
+
+if TYPE_CHECKING:
+    from aboard import build as builds
+    from aboard.projects import Project
+    from aboard.toolchain import Toolchain
+
+
+@click.command("build", epilog=example("aboard build build/kws", "aboard build build/kws --toolchain zig --json"))
+@project_argument
+@toolchain_option
+@json_option
+@pass_console
+def command(console: Console, project: Path, toolchain: str | None) -> None:
+    """Build the image of the project in DIR, with CMake and Ninja."""
+    from aboard.projects import Project
+
+    opened = Project.open(project)
+    built = build(console, opened, toolchain)
+    result = describe(opened, built)
+    console.emit(result, lambda: _report(result))
+
+
+def build(console: Console, project: Project, toolchain: str | None) -> builds.BuildResult:
+    """Builds a project, and shows that on a terminal.
+
+    Raises:
+        AboardError: A tool is missing, the compiler failed, or the image is too large.
+    """
+    with console.step(f"building {project.path.name}"):
+        return project.build(toolchain)
+
+
+def describe(project: Project, built: builds.BuildResult) -> BuildResult:
+    """Returns what is said of an image in JSON."""
+    sizes = built.sizes
+    return BuildResult(
+        path=str(project.path),
+        image=str(built.image),
+        toolchain=describe_toolchain(built.toolchain),
+        ram_bytes=max(model.ram_bytes for model in project.models),
+        flash_bytes=sizes.model_flash_bytes,
+        image_ram_bytes=sizes.image_ram_bytes,
+        image_flash_bytes=sizes.image_flash_bytes,
+        stack_reserved_bytes=sizes.stack_reserved,
+    )
+
+
+def describe_toolchain(toolchain: Toolchain) -> ToolchainInfo:
+    """Returns what is said of a toolchain in JSON."""
+    return ToolchainInfo(name=toolchain.name, version=toolchain.version, path=str(toolchain.path))
+
+
+def _report(result: BuildResult) -> str:
+    lines = facts(
+        [
+            ("image", result.image),
+            ("toolchain", f"{result.toolchain.name} {result.toolchain.version}"),
+            ("flash", f"{amount(result.image_flash_bytes)}, of them the model {result.flash_bytes:,}"),
+            ("RAM", f"{amount(result.image_ram_bytes)}, of them the model {result.ram_bytes:,}"),
+            ("stack", f"{amount(result.stack_reserved_bytes)} set aside"),
+        ]
+    )
+    return f"{lines}\n\nNext: aboard run {result.path}"

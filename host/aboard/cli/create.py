@@ -1,0 +1,144 @@
+"""`aboard create`: from models or bundles to a project that builds without aboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard.cli import model as model_argument
+from aboard.cli.console import Console
+from aboard.cli.options import (
+    Place,
+    example,
+    json_option,
+    models_argument,
+    name_option,
+    opt_option,
+    output_dir_option,
+    pass_console,
+    place_options,
+    template_option,
+    template_options,
+)
+from aboard.cli.schema import CreateResult, ModelInfo
+from aboard.reports.table import amount, facts
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+
+
+@click.command(
+    "create",
+    epilog=example(
+        "aboard create kws.tflite --board arm/mps2_an386 -o build/kws",
+        "aboard create build/digits --board arm/mps2_an386 --template baremetal -O taps=on -o build/project",
+        "aboard create kws.tflite vww.tflite --board arm/mps3_an547 -o build/both",
+    ),
+)
+@models_argument
+@place_options
+@output_dir_option("")
+@template_option
+@template_options
+@name_option
+@opt_option
+@json_option
+@pass_console
+def command(
+    console: Console,
+    models: tuple[str, ...],
+    target: str | None,
+    board: str | None,
+    output_dir: Path,
+    template: str | None,
+    options: dict[str, str],
+    name: str | None,
+    opt: str | None,
+) -> None:
+    """Create a project that takes MODEL aboard a board; with several, one image of them that share an arena.
+
+    MODEL is a .tflite file, a bundle's folder, or the name of a shipped model. The project builds with CMake alone.
+    """
+    if name is not None and len(models) > 1:
+        raise click.UsageError("--name is for one model. Compile them apart with `aboard compile --name`.")
+    place = Place.chosen(target, board)
+    project = create(console, models, place, output_dir, template=template, options=options, name=name, opt=opt)
+    result = describe(project)
+    console.emit(result, lambda: _report(result))
+
+
+def create(
+    console: Console,
+    models: tuple[str, ...],
+    place: Place,
+    folder: Path,
+    *,
+    template: str | None,
+    options: dict[str, str],
+    name: str | None,
+    opt: str | None,
+) -> Project:
+    """Compiles what is not compiled yet, and creates the project.
+
+    Raises:
+        AboardError: A model, board, template or option is wrong, or the folder holds something else.
+    """
+    from aboard import boards, projects, templates
+
+    chosen = boards.load(place.board_name())
+    if template is not None:
+        # Said before any time is spent on compiling.
+        templates.load(template).parse_options(options)
+    modules = []
+    for text in models:
+        with console.step(f"compiling {text}"):
+            modules.append(model_argument.load(text, place, name=name, opt=opt))
+    with console.step("creating the project"):
+        return projects.create(modules, chosen, template, folder, options)
+
+
+def describe(project: Project) -> CreateResult:
+    """Returns what is said of a project in JSON."""
+    return CreateResult(
+        path=str(project.path),
+        board=project.board.id,
+        template=project.info.template,
+        options=dict(project.info.options),
+        models=[
+            ModelInfo(
+                name=model.name,
+                model_hash=model.model_hash,
+                target=model.target,
+                ram_bytes=model.ram_bytes,
+                weights_bytes=model.weights_bytes,
+            )
+            for model in project.models
+        ],
+        build_id=project.build_id,
+    )
+
+
+def _report(result: CreateResult) -> str:
+    models = [
+        (f"model {model.name}", f"{amount(model.ram_bytes)} of RAM, {amount(model.weights_bytes)} of constants")
+        for model in result.models
+    ]
+    options = ", ".join(f"{key}={_word(value)}" for key, value in result.options.items())
+    lines = facts(
+        [
+            ("project", result.path),
+            ("board", result.board),
+            ("template", result.template),
+            ("options", options or "none"),
+            *models,
+        ]
+    )
+    return f"{lines}\n\nNext: aboard build {result.path}\n  or, there: cmake -S . -B build && cmake --build build"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
