@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vector table and reset of Cortex-M: everything from the first instruction to main. */
+#include "aboard/config.h"
+#include "aboard_board.h"
+#include "counter.h"
+#include "image.h"
+#include "registers.h"
+#include "uart.h"
+
+/* The highest external interrupt in use tells how long the table is. */
+#define EXCEPTIONS 16
+#ifdef ABOARD_COUNTER_IRQ
+#define LAST_IRQ ABOARD_MAX(ABOARD_UART_IRQ, ABOARD_COUNTER_IRQ)
+#else
+#define LAST_IRQ ABOARD_UART_IRQ
+#endif
+
+typedef union {
+    void (*handler)(void);
+    uint32_t *address;
+} vector_t;
+
+void aboard_reset(void);
+void aboard_fault_entry(void);
+
+/* What is not named here is never enabled. */
+__attribute__((section(".vectors"), used)) static const vector_t vectors[EXCEPTIONS + LAST_IRQ + 1] = {
+    [0] = {.address = __stack_top},
+    [1] = {.handler = aboard_reset},
+    [2] = {.handler = aboard_fault_entry}, /* NMI */
+    [3] = {.handler = aboard_fault_entry}, /* HardFault; the configurable faults, left disabled, become one */
+    [15] = {.handler = aboard_counter_interrupt},
+    [EXCEPTIONS + ABOARD_UART_IRQ] = {.handler = aboard_uart_interrupt},
+#ifdef ABOARD_COUNTER_IRQ
+    [EXCEPTIONS + ABOARD_COUNTER_IRQ] = {.handler = aboard_counter_interrupt},
+#endif
+};
+
+/* Kept apart from the reset handler, so that nothing in it can use the FPU before it is on. */
+ABOARD_NOINLINE __attribute__((noreturn)) static void start(void) {
+    aboard_image_init();
+    (void)main();
+    for (;;) {
+    }
+}
+
+__attribute__((noreturn)) void aboard_reset(void) {
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
+    ABOARD_REG32(0xE000ED88u) |= 0xFu << 20; /* CPACR: coprocessors 10 and 11, which are the FPU and MVE */
+    __asm volatile("dsb\n\tisb" ::: "memory");
+#endif
+    start();
+}

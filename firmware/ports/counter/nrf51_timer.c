@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TIMER of nRF51 (Reference Manual, chapter TIMER) in its 32-bit mode. nRF51 has no SysTick. */
+#include "aboard/port.h"
+#include "aboard_board.h"
+#include "arch.h"
+#include "counter.h"
+
+#define REG(offset) ABOARD_REG32(ABOARD_COUNTER_BASE + (offset))
+#define TASKS_START REG(0x000u)
+#define TASKS_STOP REG(0x004u)
+#define TASKS_CLEAR REG(0x00Cu)
+#define TASKS_CAPTURE0 REG(0x040u)
+#define EVENTS_COMPARE(n) REG(0x140u + 4u * (n))
+#define INTENSET REG(0x304u)
+#define MODE REG(0x504u)
+#define BITMODE REG(0x508u)
+#define PRESCALER REG(0x510u)
+#define CC(n) REG(0x540u + 4u * (n))
+
+#define BITMODE_32 3u
+#define INT_COMPARE(n) (1u << (16 + (n)))
+
+static uint32_t high;
+static uint32_t last;
+
+void aboard_counter_init(void) {
+    TASKS_STOP = 1;
+    MODE = 0;
+    BITMODE = BITMODE_32;
+    PRESCALER = 0;
+    TASKS_CLEAR = 1;
+    high = 0;
+    last = 0;
+    /* Two interrupts in each turn: the counter is read at least once in every half, so no turn is missed. */
+    CC(1) = 0x40000000u;
+    CC(2) = 0xC0000000u;
+    INTENSET = INT_COMPARE(1) | INT_COMPARE(2);
+    aboard_irq_enable(ABOARD_COUNTER_IRQ);
+    TASKS_START = 1;
+}
+
+uint64_t aboard_port_ticks(void) {
+    const uint32_t interrupts = aboard_irq_save();
+    TASKS_CAPTURE0 = 1;
+    const uint32_t now = CC(0);
+    if (now < last) {
+        high++;
+    }
+    last = now;
+    const uint64_t ticks = (uint64_t)high << 32 | now;
+    aboard_irq_restore(interrupts);
+    return ticks;
+}
+
+void aboard_counter_interrupt(void) {
+    EVENTS_COMPARE(1) = 0;
+    EVENTS_COMPARE(2) = 0;
+    (void)aboard_port_ticks();
+}
+
+uint32_t aboard_port_tick_hz(void) {
+    return ABOARD_COUNTER_HZ;
+}

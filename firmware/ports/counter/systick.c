@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SysTick (Arm Architecture Reference Manuals): counts down from its reload value, 24 bits. */
+#include "aboard/port.h"
+#include "aboard_board.h"
+#include "arch.h"
+#include "counter.h"
+
+#define CSR ABOARD_REG32(0xE000E010u)
+#define RVR ABOARD_REG32(0xE000E014u)
+#define CVR ABOARD_REG32(0xE000E018u)
+#define ICSR ABOARD_REG32(0xE000ED04u)
+
+#define CSR_ENABLE (1u << 0)
+#define CSR_INTERRUPT (1u << 1)
+#define CSR_CPU_CLOCK (1u << 2)
+#define ICSR_PENDSTSET (1u << 26)
+
+/* Bits in use; fewer than all only in tests, which cannot wait for a turn of 24. */
+#ifndef ABOARD_SYSTICK_BITS
+#define ABOARD_SYSTICK_BITS 24
+#endif
+#define MASK ((1u << ABOARD_SYSTICK_BITS) - 1u)
+
+static volatile uint32_t turns;
+
+void aboard_counter_init(void) {
+    CSR = 0;
+    turns = 0;
+    RVR = MASK;
+    CVR = 0;
+    CSR = CSR_CPU_CLOCK | CSR_INTERRUPT | CSR_ENABLE;
+}
+
+void aboard_counter_interrupt(void) {
+    turns++;
+}
+
+uint64_t aboard_port_ticks(void) {
+    const uint32_t interrupts = aboard_irq_save();
+    uint32_t down = CVR;
+    uint32_t high = turns;
+    /* A turn that ended before its exception could be taken. Then `down` may be from before or after: read it again. */
+    if ((ICSR & ICSR_PENDSTSET) != 0) {
+        down = CVR;
+        high++;
+    }
+    aboard_irq_restore(interrupts);
+    /* The exception comes with the step from 1 to 0, so 0 is the first tick of a turn and 1 the last. */
+    return ((uint64_t)high << ABOARD_SYSTICK_BITS) + (-down & MASK);
+}
+
+uint32_t aboard_port_tick_hz(void) {
+    return ABOARD_COUNTER_HZ;
+}

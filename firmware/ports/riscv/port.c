@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The port of RISC-V: what aboard/port.h asks for and the drivers do not give. */
+#include "aboard/port.h"
+
+#include "arch.h"
+#include "counter.h"
+#include "fault.h"
+#include "uart.h"
+
+#define MIE_EXTERNAL (1u << 11)
+
+void aboard_reset(void);
+
+void aboard_port_init(void) {
+    aboard_fault_init();
+    aboard_counter_init();
+    ABOARD_PLIC_THRESHOLD = 0;
+    aboard_uart_init();
+    __asm volatile("csrw mie, %0" ::"r"(MIE_EXTERNAL));
+    __asm volatile("csrs mstatus, %0" ::"r"(ABOARD_MSTATUS_MIE));
+}
+
+/* The architecture has no reset that works everywhere: start again from the first instruction. */
+void aboard_port_reset(void) {
+    (void)aboard_irq_save();
+    aboard_reset();
+}

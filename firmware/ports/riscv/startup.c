@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reset and traps of RISC-V in machine mode. The first instruction of the image is the first one here. */
+#include "aboard/config.h"
+#include "aboard/port.h"
+#include "arch.h"
+#include "counter.h"
+#include "fault.h"
+#include "image.h"
+#include "uart.h"
+
+#define TRAP_REGISTERS 9 /* ra, sp, a0-a5, pc */
+
+void aboard_reset(void);
+void aboard_trap_entry(void);
+void aboard_start(void);
+void aboard_interrupt(void);
+void aboard_fault_record(void);
+
+uint32_t aboard_trap_registers[TRAP_REGISTERS] __attribute__((section(".noinit")));
+
+/* The trap vector comes first, so that nothing after it can fault without a place to go. */
+__attribute__((naked, section(".vectors"), used)) void aboard_reset(void) {
+    __asm volatile("csrw mie, zero\n\t"
+                   "la t0, aboard_trap_entry\n\t"
+                   "csrw mtvec, t0\n\t"
+                   "la sp, __stack_top\n\t"
+                   "la t0, aboard_start\n\t"
+                   "jr t0");
+}
+
+__attribute__((used, noreturn)) void aboard_start(void) {
+#if defined(__riscv_flen)
+    __asm volatile("csrs mstatus, %0" ::"r"(1u << 13)); /* FS: the FPU is on */
+#endif
+    aboard_image_init();
+    (void)main();
+    for (;;) {
+    }
+}
+
+/* Interrupts go to a C function; for a fault the registers are kept as they were, without use of the stack. */
+__attribute__((naked, aligned(4))) void aboard_trap_entry(void) {
+    __asm volatile("csrw mscratch, t0\n\t"
+                   "csrr t0, mcause\n\t"
+                   "bgez t0, 1f\n\t"
+                   "csrr t0, mscratch\n\t"
+                   "j aboard_interrupt\n"
+                   "1:\n\t"
+                   "la t0, aboard_trap_registers\n\t"
+                   "sw ra, 0(t0)\n\t"
+                   "sw sp, 4(t0)\n\t"
+                   "sw a0, 8(t0)\n\t"
+                   "sw a1, 12(t0)\n\t"
+                   "sw a2, 16(t0)\n\t"
+                   "sw a3, 20(t0)\n\t"
+                   "sw a4, 24(t0)\n\t"
+                   "sw a5, 28(t0)\n\t"
+                   "csrr a0, mepc\n\t"
+                   "sw a0, 32(t0)\n\t"
+                   "la sp, __stack_top\n\t"
+                   "j aboard_fault_record");
+}
+
+__attribute__((interrupt("machine"), used)) void aboard_interrupt(void) {
+    const uint32_t number = ABOARD_PLIC_CLAIM;
+    if (number == ABOARD_UART_IRQ) {
+        aboard_uart_interrupt();
+    }
+    ABOARD_PLIC_CLAIM = number;
+}
+
+__attribute__((used)) void aboard_fault_record(void) {
+    uint32_t cause;
+    uint32_t address;
+    __asm volatile("csrr %0, mcause" : "=r"(cause));
+    __asm volatile("csrr %0, mtval" : "=r"(address));
+    aboard_fault_t *fault = aboard_fault_begin(cause + 1);
+    for (uint32_t i = 0; i < TRAP_REGISTERS; i++) {
+        fault->registers[i] = aboard_trap_registers[i];
+    }
+    fault->status = cause;
+    fault->address = address;
+    aboard_port_reset();
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file string.h
+ * What firmware and kernels use of the C library's header of this name, for compilers that come without one.
+ */
+#ifndef ABOARD_STRING_H
+#define ABOARD_STRING_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void *memcpy(void *__restrict to, const void *__restrict from, size_t count);
+void *memmove(void *to, const void *from, size_t count);
+void *memset(void *to, int value, size_t count);
+int memcmp(const void *one, const void *other, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
