@@ -1,0 +1,283 @@
+"""Projects: folders that a firmware engineer can build without aboard, with the record that lets aboard use them.
+
+CMakeLists.txt, cmake/, linker.ld    how it is built
+src/main.c                           the application
+models/<name>/                       bundles
+firmware/, board/                    server, port and drivers; the board's addresses
+project.json                         what aboard has to know: `ProjectInfo`
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from aboard import boards, capacity, manifest, project_files, templates
+from aboard.board import Board
+from aboard.errors import ProjectError
+from aboard.manifest import Manifest
+from aboard.templates import OptionValue, Template
+from aboard.version import VERSION
+
+if TYPE_CHECKING:
+    from aboard.build import BuildResult
+    from aboard.runners.base import Runner
+    from aboard.session import Session
+
+FILE_NAME = "project.json"
+BUILD_FOLDER = "build"
+_BUILD_HEADER = "board/aboard_build.h"
+
+
+class Bundle(Protocol):
+    """A compiled model that can be written to a folder, such as `aboard.Module`."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the bundle."""
+
+
+class ProjectInfo(BaseModel):
+    """The record of a project, `project.json`.
+
+    Attributes:
+        format: Version of this format.
+        generator: Name and version of the generator.
+        template: Name of the template.
+        options: Values of its options.
+        image: The image, relative to the project.
+        models: Names of the models, in the order in which the device numbers them.
+        build_id: Hash of the generated sources; the image states it.
+        board: The board as it was when the project was made.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    generator: str
+    template: str
+    options: dict[str, OptionValue]
+    image: str
+    models: tuple[str, ...]
+    build_id: str
+    board: Board
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project on disk.
+
+    Attributes:
+        path: Its folder, absolute.
+        info: Its record.
+    """
+
+    path: Path
+    info: ProjectInfo
+
+    @classmethod
+    def open(cls, path: str | Path) -> Project:
+        """Reads a project.
+
+        Raises:
+            ProjectError: The folder is missing, is no project, or is damaged.
+        """
+        folder = Path(path).resolve()
+        record = folder / FILE_NAME
+        try:
+            return cls(folder, ProjectInfo.model_validate_json(record.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise ProjectError(
+                f"{record}: cannot be read, got {error.strerror}, expected a project. Make one with `aboard create`"
+            ) from error
+        except (ValidationError, UnicodeDecodeError) as error:
+            first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "not UTF-8"}
+            place = ".".join(map(str, first["loc"])) or "file"
+            raise ProjectError(
+                f"{record}: {place}: {first['msg']}. Make the project again with `aboard create` of this version"
+            ) from error
+
+    @property
+    def board(self) -> Board:
+        """The board it was made for, as it was then."""
+        return self.info.board
+
+    @property
+    def build_id(self) -> str:
+        """Hash of the generated sources; the image states it."""
+        return self.info.build_id
+
+    @property
+    def image(self) -> Path:
+        """Where the image lies once it is built."""
+        return self.path / self.info.image
+
+    @cached_property
+    def models(self) -> tuple[Manifest, ...]:
+        """The manifests of its models, in the order in which the device numbers them."""
+        return tuple(manifest.read(self.path / "models" / name) for name in self.info.models)
+
+    def build(self, toolchain: str | None = None) -> BuildResult:
+        """Builds the image.
+
+        Args:
+            toolchain: Name of a toolchain, or path of a compiler; by rule where none is named.
+
+        Returns:
+            The image with its sizes.
+
+        Raises:
+            ToolError: A tool is missing, or the compiler found an error.
+            CapacityError: The image is larger than the board's memory.
+        """
+        from aboard import build
+
+        return build.build(self, toolchain)
+
+    def session(self, runner: str | Runner | None = None) -> Session:
+        """Boots the image and connects to it; use it in a `with` statement.
+
+        Args:
+            runner: Name of a runner, or a runner; the first that can be the board where none is named.
+        """
+        from aboard.session import Session
+
+        return Session.open(self, runner=runner)
+
+
+def create(
+    bundles: Bundle | str | Path | Sequence[Bundle | str | Path],
+    board: str | Board,
+    template: str | None = None,
+    path: str | Path = "project",
+    options: Mapping[str, OptionValue] | None = None,
+) -> Project:
+    """Creates a project: all of it, or nothing.
+
+    Args:
+        bundles: The model, or several: modules, or folders of bundles.
+        board: The board, or its id or alias.
+        template: Name of a template; by default `baremetal`, and `native` for this machine.
+        path: Folder of the project: a new one, or a project that is replaced.
+        options: Options of the template by name.
+
+    Raises:
+        ProjectError: The template, an option, a bundle or the folder is wrong, or a bundle is for another core.
+        BoardError: The board is not known.
+        CapacityError: The models do not fit the board.
+    """
+    chosen = board if isinstance(board, Board) else boards.load(board)
+    plan = templates.load(template or ("native" if chosen.is_host else "baremetal"))
+    values = plan.parse_options(options or {})
+    _check_kind(plan, chosen)
+    project_files.check_drivers(chosen)
+    folder = Path(path).resolve()
+    _check_replaceable(folder)
+    several = [bundles] if isinstance(bundles, (str, Path)) or not isinstance(bundles, Sequence) else list(bundles)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+            fresh = Path(temporary) / "project"
+            _fill(fresh, several, chosen, plan, values)
+            if folder.exists():
+                folder.rename(Path(temporary) / "replaced")
+            fresh.rename(folder)
+    except OSError as error:
+        raise ProjectError(f"{folder}: cannot be written, got {error.strerror}. Choose another folder") from error
+    return Project.open(folder)
+
+
+def _check_kind(template: Template, board: Board) -> None:
+    kind = "host" if board.is_host else "microcontroller"
+    if template.runs_on != kind:
+        fitting = [name for name in templates.names() if templates.load(name).runs_on == kind]
+        raise ProjectError(
+            f"template {template.name}: is not for the board, got {board.id}, a {kind}, expected a {template.runs_on}. "
+            f"Use --template {' or '.join(fitting)}"
+        )
+
+
+def _check_replaceable(folder: Path) -> None:
+    if folder.is_dir() and ((folder / FILE_NAME).is_file() or not any(folder.iterdir())):
+        return
+    if folder.exists():
+        raise ProjectError(
+            f"{folder}: exists and is no project, expected a new folder or a project to replace. Name another folder"
+        )
+
+
+def _fill(
+    folder: Path,
+    bundles: Sequence[Bundle | str | Path],
+    board: Board,
+    template: Template,
+    options: Mapping[str, OptionValue],
+) -> None:
+    """Writes a whole project into a new folder."""
+    models = _write_bundles(folder / "models", bundles)
+    _check_models(models, board)
+    memory = capacity.check(models, options, board)
+    for name, text in project_files.generate(template, board, models, options, memory).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    build_id = _hash(folder)
+    (folder / _BUILD_HEADER).write_text(project_files.build_header(build_id), encoding="utf-8")
+    info = ProjectInfo(
+        generator=f"aboard {VERSION}",
+        template=template.name,
+        options=dict(options),
+        image=f"{BUILD_FOLDER}/{template.image}",
+        models=tuple(model.name for model in models),
+        build_id=build_id,
+        board=board,
+    )
+    (folder / FILE_NAME).write_text(info.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list[Manifest]:
+    folder.mkdir(parents=True)
+    models: list[Manifest] = []
+    for number, bundle in enumerate(bundles):
+        arriving = folder / f".{number}"
+        if isinstance(bundle, (str, Path)):
+            manifest.read(Path(bundle))
+            shutil.copytree(bundle, arriving)
+        else:
+            bundle.save(arriving)
+        model = manifest.read(arriving)
+        if any(model.name == other.name for other in models):
+            raise ProjectError(
+                f"project: two models have the same name, got {model.name} twice, expected different names. "
+                "Name one with `aboard compile --name`"
+            )
+        arriving.rename(folder / model.name)
+        models.append(model)
+    if not models:
+        raise ProjectError("project: there is no model, got none, expected one or more. Give the path of a bundle")
+    return models
+
+
+def _check_models(models: Sequence[Manifest], board: Board) -> None:
+    core = board.core().mcpu
+    for model in models:
+        if model.core != core:
+            raise ProjectError(
+                f"{model.name}: was compiled for another core, got {model.core}, expected {core} of {board.id}. "
+                f"Compile it again with --board {board.id}"
+            )
+
+
+def _hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,149 @@
+"""A bundle written by hand, so that projects, ports and runners are tested without the compiler.
+
+Its model has one node, which negates bytes; an input whose first byte is 1 makes it crash, with 2 it does not end, with
+3 it counts to a million first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aboard import manifest, resources
+from aboard.manifest import Manifest, NodeRecord, TensorRecord
+
+BYTES = 64
+HASH = bytes(range(32))
+
+#: What the first byte of the input asks for.
+CRASH, HANG, LINGER = 1, 2, 3
+
+_SOURCE = """\
+#include "{name}.h"
+
+#include "aboard/hooks.h"
+
+static const aboard_tensor_t input = {{0, {count}, ABOARD_INT8}};
+static const aboard_tensor_t output = {{{count}, {count}, ABOARD_INT8}};
+
+static void misbehave(int8_t what) {{
+    volatile uint32_t turns = 0;
+    if (what == 1) {{
+        __builtin_trap();
+    }}
+    while (what == 2) {{
+        turns = turns + 1;
+    }}
+    while (what == 3 && turns < 1000000) {{
+        turns = turns + 1;
+    }}
+}}
+
+static aboard_status_t run(void *arena, size_t arena_bytes, const aboard_hooks_t *hooks) {{
+    int8_t *in = arena;
+    (void)hooks;
+    if (arena_bytes < {count} * 2) {{
+        return ABOARD_ERROR_ARENA_TOO_SMALL;
+    }}
+    ABOARD_BEGIN(0);
+    misbehave(in[0]);
+    for (int i = 0; i < {count}; i++) {{
+        in[{count} + i] = (int8_t)~in[i];
+    }}
+    ABOARD_END(0);
+    return ABOARD_OK;
+}}
+
+const aboard_model_t {name}_model = {{
+    .name = "{name}",
+    .hash = {{{hash}}},
+    .arena_bytes = {count} * 2,
+    .nodes = 1,
+    .input_count = 1,
+    .output_count = 1,
+    .inputs_kept = true,
+    .inputs = &input,
+    .outputs = &output,
+    .run = run,
+}};
+"""
+
+_HEADER = """\
+#ifndef {upper}_H
+#define {upper}_H
+#include "aboard/model.h"
+extern const aboard_model_t {name}_model;
+#endif
+"""
+
+_CMAKE = """\
+add_library(model_{name} STATIC ${{CMAKE_CURRENT_LIST_DIR}}/src/{name}.c)
+target_include_directories(model_{name} PUBLIC ${{CMAKE_CURRENT_LIST_DIR}}/include)
+"""
+
+
+def tiny_manifest(core: str, name: str = "tiny", *, ram_bytes: int = 2 * BYTES, weights_bytes: int = 0) -> Manifest:
+    """Returns the manifest of the model, with figures to choose."""
+
+    def tensor(tensor_name: str, offset: int) -> TensorRecord:
+        return TensorRecord(
+            name=tensor_name,
+            c_name=tensor_name,
+            dtype="int8",
+            shape=(1, BYTES),
+            scale=1.0,
+            zero_point=0,
+            offset=offset,
+            bytes=BYTES,
+        )
+
+    node = NodeRecord(
+        name="negate",
+        op="negate",
+        implementation="portable",
+        sources=(0,),
+        macs=0,
+        rows=1,
+        weights_bytes=0,
+        scratch_bytes=0,
+        workspace_bytes=0,
+        inputs=(),
+        outputs=(),
+    )
+    return Manifest(
+        generator="by hand",
+        name=name,
+        model_file=f"{name}.tflite",
+        model_hash=HASH.hex(),
+        target=f"c -mcpu={core}",
+        core=core,
+        input_mode="kept",
+        macs=0,
+        macs_run=0,
+        ram_bytes=ram_bytes,
+        ram_lower_bound_bytes=ram_bytes,
+        weights_bytes=weights_bytes,
+        cflags=("-O2",),
+        sources=(f"src/{name}.c",),
+        headers=(f"include/{name}.h",),
+        inputs=(tensor("in", 0),),
+        outputs=(tensor("out", BYTES),),
+        nodes=(node,),
+        buffers=(),
+    )
+
+
+def tiny_bundle(
+    folder: Path, core: str, name: str = "tiny", *, ram_bytes: int = 2 * BYTES, weights_bytes: int = 0
+) -> Path:
+    """Writes the bundle and returns its folder."""
+    words = {"name": name, "upper": name.upper(), "count": BYTES, "hash": ", ".join(str(byte) for byte in HASH)}
+    files = {f"src/{name}.c": _SOURCE, f"include/{name}.h": _HEADER, "CMakeLists.txt": _CMAKE}
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text.format(**words), encoding="utf-8")
+    (folder / "include/aboard").mkdir(parents=True, exist_ok=True)
+    for header in ("config.h", "hooks.h", "model.h", "status.h"):
+        text = (resources.firmware() / "include" / "aboard" / header).read_text(encoding="utf-8")
+        (folder / "include/aboard" / header).write_text(text, encoding="utf-8")
+    manifest.write(tiny_manifest(core, name, ram_bytes=ram_bytes, weights_bytes=weights_bytes), folder)
+    return folder
