@@ -56,6 +56,7 @@ class OperandRecord(_Record):
         row_stride: Bytes between rows.
         pixel_stride: Bytes between pixels.
         channel_map: For each channel that was compiled, its index in the reference tensor; None when all are there.
+        reference_channels: Channels of the reference tensor where `channel_map` is given, else None.
     """
 
     tensor: str
@@ -66,6 +67,7 @@ class OperandRecord(_Record):
     row_stride: int
     pixel_stride: int
     channel_map: tuple[int, ...] | None = None
+    reference_channels: int | None = None
 
 
 class NodeRecord(_Record):
