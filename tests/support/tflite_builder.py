@@ -177,15 +177,23 @@ class ModelBuilder:
         )
         return self
 
-    def build(self, inputs: Sequence[str | int], outputs: Sequence[str | int]) -> bytes:
+    def build(self, inputs: Sequence[str | int], outputs: Sequence[str | int], *, external: bool = False) -> bytes:
         """Returns the file.
 
         Args:
             inputs: The model's inputs, by name or index.
             outputs: The model's outputs.
+            external: Whether constants lie behind the flatbuffer, as they do in files over 2 GB.
         """
+        if not external:
+            return self._build(inputs, outputs, None)
+        start = len(self._build(inputs, outputs, 2))
+        constants = b"".join(tensor.data for tensor in self._tensors if tensor.data is not None)
+        return self._build(inputs, outputs, start) + constants
+
+    def _build(self, inputs: Sequence[str | int], outputs: Sequence[str | int], behind: int | None) -> bytes:
         b = flatbuffers.Builder(4096)
-        buffers, numbers = self._write_buffers(b)
+        buffers, numbers = self._write_buffers(b, behind)
         tensors = [self._write_tensor(b, t, n) for t, n in zip(self._tensors, numbers, strict=True)]
         codes = sorted({(op.kind, op.version, op.custom or "") for op in self._operators})
         operators = [self._write_operator(b, op, codes) for op in self._operators]
@@ -205,15 +213,21 @@ class ModelBuilder:
         known = [t.name for t in self._tensors]
         return [n if isinstance(n, int) else known.index(n) for n in names]
 
-    def _write_buffers(self, b: flatbuffers.Builder) -> tuple[list[int], list[int]]:
-        """Returns the buffers (the first is empty, by convention) and the buffer number of each tensor."""
+    def _write_buffers(self, b: flatbuffers.Builder, behind: int | None) -> tuple[list[int], list[int]]:
+        """Returns the buffers (the first is empty, by convention) and the buffer number of each tensor.
+
+        Args:
+            b: Where to write.
+            behind: Position in the file from which on constants lie; None where they lie in the buffers.
+        """
         buffers, numbers = [_write_buffer(b, None)], []
         for tensor in self._tensors:
             if tensor.data is None:
                 numbers.append(0)
             else:
                 numbers.append(len(buffers))
-                buffers.append(_write_buffer(b, tensor.data))
+                buffers.append(_write_buffer(b, tensor.data, behind))
+                behind = None if behind is None else behind + len(tensor.data)
         return buffers, numbers
 
     def _write_tensor(self, b: flatbuffers.Builder, tensor: _Tensor, buffer: int) -> int:
@@ -277,9 +291,9 @@ def _offsets(b: flatbuffers.Builder, start: Any, offsets: Sequence[int]) -> int:
     return b.EndVector()
 
 
-def _write_buffer(b: flatbuffers.Builder, data: bytes | None) -> int:
+def _write_buffer(b: flatbuffers.Builder, data: bytes | None, position: int | None = None) -> int:
     vector = None
-    if data is not None:
+    if data is not None and position is None:
         # The schema wants buffers aligned to 16 bytes (`force_align`); interpreters read them in place.
         b.StartVector(1, len(data), 16)
         b.head -= len(data)
@@ -288,6 +302,9 @@ def _write_buffer(b: flatbuffers.Builder, data: bytes | None) -> int:
     tflite.BufferStart(b)
     if vector is not None:
         tflite.BufferAddData(b, vector)
+    elif data is not None:
+        tflite.BufferAddOffset(b, position)
+        tflite.BufferAddSize(b, len(data))
     return tflite.BufferEnd(b)
 
 

@@ -104,10 +104,10 @@ def identifier(text: str) -> str:
 
 def _read(path: Path) -> tuple[bytes, str, str]:
     where = path.name or str(path)
-    if path.is_dir():
-        raise ModelError(f"{where}: got a folder, expected a model file. Name the file within it")
     try:
         return path.read_bytes(), where, path.stem
+    except IsADirectoryError:
+        raise ModelError(f"{where}: got a folder, expected a model file. Name the file within it") from None
     except FileNotFoundError:
         near = _models_beside(path)
         hint = did_you_mean(path.name, near) if near else "Check the path"

@@ -1,0 +1,92 @@
+"""Files are found, recognised and named."""
+
+import hashlib
+import os
+
+import pytest
+
+from aboard.errors import ModelError
+from aboard.importers import load
+from aboard.importers.registry import identifier
+from support import zoo
+
+
+def test_a_path_gives_name_source_and_hash(tmp_path):
+    path = tmp_path / "My Net-2.tflite"
+    path.write_bytes(zoo.many_ops())
+    graph = load(path)
+    assert (graph.name, graph.source) == ("my_net_2", "My Net-2.tflite")
+    assert graph.model_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert load(str(path), name="net").name == "net"
+
+
+def test_bytes_are_named_model():
+    assert load(zoo.many_ops()).name == "model"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kws", "kws"),
+        ("ResNet-8 (int8)", "resnet_8_int8"),
+        ("8bit", "model_8bit"),
+        ("é", "model"),
+        ("aboard", "model_aboard"),
+    ],
+)
+def test_identifiers(text, expected):
+    assert identifier(text) == expected
+
+
+def test_a_name_that_is_no_identifier():
+    with pytest.raises(ModelError, match=r"got 'My Net', expected a C identifier in lower case\. Try my_net"):
+        load(zoo.many_ops(), name="My Net")
+
+
+def test_no_such_file_names_near_ones(tmp_path):
+    (tmp_path / "kws.tflite").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"^kw\.tflite: no such file in .*Did you mean kws\.tflite\?"):
+        load(tmp_path / "kw.tflite")
+    with pytest.raises(ModelError, match=r"^none\.tflite: no such file .*Check the path"):
+        load(tmp_path / "nowhere" / "none.tflite")
+
+
+def test_a_folder(tmp_path):
+    with pytest.raises(ModelError, match="got a folder, expected a model file"):
+        load(tmp_path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path):
+    with pytest.raises(ModelError, match=r"cannot be read \("):
+        load(tmp_path / ("x" * 300))
+    with pytest.raises(ModelError, match=r"cannot be read \("):
+        load("a\0b.tflite")
+
+
+def test_an_empty_file(tmp_path):
+    path = tmp_path / "empty.tflite"
+    path.touch()
+    with pytest.raises(ModelError, match=r"^empty\.tflite: the file is empty"):
+        load(path)
+
+
+def test_another_format(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("{}")
+    with pytest.raises(
+        ModelError, match=r"^x\.json: not a model file, got bytes b'\{\}', expected TFLite \(\.tflite, "
+    ):
+        load(path)
+
+
+def test_another_format_under_the_right_suffix(tmp_path):
+    path = tmp_path / "noise.tflite"
+    path.write_bytes(bytes(range(64)))
+    with pytest.raises(ModelError, match=r"^noise\.tflite: not a TFLite file, got b'.*' at byte 4, expected b'TFL3'"):
+        load(path)
+
+
+def test_the_suffix_does_not_matter_where_the_content_is_clear(tmp_path):
+    path = tmp_path / "model.bin"
+    path.write_bytes(zoo.many_ops())
+    assert len(load(os.fspath(path)).nodes) == 27
