@@ -1,0 +1,82 @@
+"""Doctor: what is there and what is not, without failing because of a tool."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from aboard import doctor, toolchain
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with nothing on it: the folder is its whole PATH, and there are no Python packages."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    return tmp_path
+
+
+def install(folder: Path, name: str, prints: str, code: int = 0) -> None:
+    program = folder / name
+    program.write_text(f"#!/bin/sh\necho '{prints}'\nexit {code}\n")
+    program.chmod(0o755)
+
+
+def checks() -> dict[str, doctor.Check]:
+    return {check.name: check for check in doctor.inspect()}
+
+
+def test_every_tool_is_listed_once_by_kind(bare: Path) -> None:
+    by_kind: dict[str, list[str]] = {}
+    for check in doctor.inspect():
+        by_kind.setdefault(check.kind, []).append(check.name)
+    assert by_kind == {
+        "toolchain": [compiler.name for compiler in toolchain.COMPILERS],
+        "build": ["cmake", "ninja"],
+        "emulator": ["qemu-system-arm", "qemu-system-riscv32", "renode", "renode-test", "unicorn"],
+        "probe": ["openocd", "pyocd", "st-flash", "JLinkExe", "nrfjprog", "esptool", "west"],
+    }
+    assert list(by_kind) == ["toolchain", "build", "emulator", "probe"]
+
+
+def test_what_is_missing_says_how_to_get_it(bare: Path) -> None:
+    for check in doctor.inspect():
+        assert (check.found, check.version, check.path, check.problem) == (False, None, None, None)
+        assert re.search(r"apt install|pip install|install the|unpack Renode", check.how_to_get)
+        assert check.purpose
+
+
+def test_what_is_there_says_version_and_place(bare: Path) -> None:
+    install(bare, "qemu-system-arm", "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)")
+    install(bare, "openocd", "Open On-Chip Debugger 0.12.0")
+    found = checks()
+    assert (found["qemu-system-arm"].version, found["qemu-system-arm"].path) == (
+        "7.2.22",
+        str(bare / "qemu-system-arm"),
+    )
+    assert (found["openocd"].found, found["openocd"].version) == (True, "0.12.0")
+
+
+def test_what_does_not_run_is_not_found(bare: Path) -> None:
+    install(bare, "pyocd", "broken", code=1)
+    check = checks()["pyocd"]
+    assert (check.found, check.version, check.path) == (False, None, str(bare / "pyocd"))
+    assert check.problem is not None
+    assert "pyocd --version: failed, got exit code 1 and ['broken'], expected a version" in check.problem
+
+
+def test_what_cannot_be_asked_is_found_without_version(bare: Path) -> None:
+    install(bare, "JLinkExe", "would wait for input", code=1)
+    check = checks()["JLinkExe"]
+    assert (check.found, check.version, check.problem) == (True, None, None)
+
+
+def test_the_package_index_is_enough() -> None:
+    found = checks()
+    assert found["zig"].found
+    assert found["unicorn"].found
+    assert found["unicorn"].version is not None
+    assert found["unicorn"].version.startswith("2.")
