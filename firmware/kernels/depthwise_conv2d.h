@@ -114,6 +114,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d
             sums[j] += w * x[(j * s->stride_w + tap * s->dilation_w) * pixel];
         }
     }
+    ABOARD_UNROLL(6)
+    for (int32_t j = 0; j < p->block; ++j) {
+        ABOARD_OPAQUE(sums[j]);
+    }
 }
 
 /**
@@ -137,17 +141,20 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d
         for (int32_t begin = 0; begin < s->out.cols; begin += p->block) {
             const int32_t col = ABOARD_MIN(begin, s->out.cols - p->block);
             int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {0, 0, 0, 0, 0, 0};
-            ABOARD_UNROLL(4)
+            const int32_t from = channel + col * step;
             for (int32_t tap = 0; tap < s->window_height; ++tap) {
-                const int8_t *const row =
-                    known ? rows[tap] : aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
-                aboard_depthwise_conv2d_s8_taps(p, sums, row + channel + col * step, weights + tap * s->window_width);
+                const int8_t *x = known ? rows[tap] : aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+                x += from;
+                ABOARD_OPAQUE(x);
+                aboard_depthwise_conv2d_s8_taps(p, sums, x, weights + tap * s->window_width);
             }
+            const int32_t bias = constants[0];
+            const int32_t multiplier = constants[1];
+            const int32_t shift = weights[taps];
             int8_t *const to = out + n + col * s->out.pixel_stride;
             ABOARD_UNROLL(6)
             for (int32_t j = 0; j < p->block; ++j) {
-                to[j * s->out.pixel_stride] =
-                    aboard_finish(&p->finish, sums[j], constants[0], constants[1], weights[taps]);
+                to[j * s->out.pixel_stride] = aboard_finish(&p->finish, sums[j], bias, multiplier, shift);
             }
         }
         weights += taps + 1;

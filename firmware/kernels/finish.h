@@ -20,6 +20,16 @@ typedef struct {
     int32_t high;       /**< Largest result. */
 } aboard_finish_t;
 
+/** Restricts `x` to [low, high]; one instruction on Arm where that is the range of int8. */
+ABOARD_INLINE int8_t aboard_finish_clamp(int32_t x, int32_t low, int32_t high) {
+#if defined(__ARM_FEATURE_SAT)
+    if (low == INT8_MIN && high == INT8_MAX) {
+        return (int8_t)__builtin_arm_ssat(x, 8);
+    }
+#endif
+    return (int8_t)aboard_clamp(x, low, high);
+}
+
 /**
  * The result of one accumulator.
  *
@@ -39,10 +49,10 @@ ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator
         const int64_t product = (int64_t)(bias + 2 * accumulator) * multiplier;
         const int32_t x = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
         const int32_t y = (((x + (x >> 31)) >> shift) + 1 + 2 * f->zero_point) >> 1;
-        return (int8_t)aboard_clamp(y, f->low, f->high);
+        return aboard_finish_clamp(y, f->low, f->high);
     }
     const int32_t sum = (int32_t)((uint32_t)accumulator + (uint32_t)bias);
-    return (int8_t)aboard_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
+    return aboard_finish_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
 }
 
 /** Words of the constants of a block of four channels: four biases, four multipliers, four shifts of a byte each. */

@@ -24,9 +24,9 @@
 #define ABOARD_UNROLL(n) ABOARD_PRAGMA(GCC unroll n)
 #endif
 
-/** Tells the compiler that a pointer may have changed, so that it does not make further pointers out of it for which
- * there is no register. Costs no instruction. */
-#define ABOARD_OPAQUE(pointer) __asm__ volatile("" : "+r"(pointer))
+/** Tells the compiler that an integer or pointer may have changed, so that it neither derives further pointers from it
+ * nor puts off the sums before it: there are no registers for either. Costs no instruction. */
+#define ABOARD_OPAQUE(value) __asm__ volatile("" : "+r"(value))
 
 /** Alignment of a variable, in bytes. */
 #define ABOARD_ALIGNED(n) __attribute__((aligned(n)))

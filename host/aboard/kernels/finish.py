@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.ir.numerics import Int64, wrap32
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, wrap32
 from aboard.kernels.contract import Literal
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
@@ -81,11 +81,14 @@ def finish(node: Node, weights: Array, bias: Array | None, activation: Activatio
     multiplier, shift = weighted.multipliers(node, axis)
     largest = folded + 127 * np.maximum(wide, 0).sum(1) - 128 * np.minimum(wide, 0).sum(1)
     smallest = folded - 128 * np.maximum(wide, 0).sum(1) + 127 * np.minimum(wide, 0).sum(1)
-    dead = multiplier == 0
+    params: dict[str, Literal] = {"fast": 0, "zero_point": quant.zero_point, "low": low, "high": high}
+    constant = ~wide.any(1)
+    dead = constant | (multiplier == 0)
     short = (largest < _SHORT_LIMIT) & (smallest > -_SHORT_LIMIT) & (shift < 0)
-    fast = bool(np.all(dead | short))
-    params: Mapping[str, Literal] = {"fast": int(fast), "zero_point": quant.zero_point, "low": low, "high": high}
-    if fast:
-        shift_short = np.where(dead, 0, -shift - 1)
-        return Finish(True, np.where(dead, 0, 2 * folded), multiplier, shift_short, params)
-    return Finish(False, wrap32(folded), multiplier, shift, params)
+    if not np.all(dead | short):
+        return Finish(False, wrap32(folded), multiplier, shift, params)
+    # A channel without weights has one result, whatever its bias: 4v, halved twice by the short form, gives v.
+    value = np.clip(multiply_by_quantized_multiplier(wrap32(folded), multiplier, shift) + quant.zero_point, low, high)
+    bias_short = np.where(constant, 8 * (value - quant.zero_point), np.where(dead, 0, 2 * folded))
+    multiplier_short = np.where(constant, 1 << 30, multiplier)
+    return Finish(True, bias_short, multiplier_short, np.where(dead, 0, -shift - 1), {**params, "fast": 1})
