@@ -35,7 +35,8 @@ class Client:
     """Talks to one device over a transport, which stays the caller's to close.
 
     Attributes:
-        check: Called with what the device says of itself whenever a session starts; raises to refuse the device.
+        check: Called with what the device says of itself whenever a session starts; may ask it for more; raises to
+            refuse the device.
     """
 
     def __init__(
@@ -207,11 +208,16 @@ class Client:
                 f"{self._line.name}: the device takes no message that is long enough, got {reply.max_frame} bytes, "
                 f"expected {messages.MIN_FRAME}"
             )
-        if self.check is not None:
-            self.check(reply)
         self._id = 0
-        self._session = _Hello(nonce, reply)
-        return self._session
+        session = self._session = _Hello(nonce, reply)
+        try:
+            # The check may ask the device for more, so the session stands already; refused, it must not go on.
+            if self.check is not None:
+                self.check(reply)
+        except BaseException:
+            self._session = None
+            raise
+        return session
 
     def _restarted(self, request: Request) -> DeviceError:
         """Starts a new session with a device that has lost the old one, and returns what to raise."""

@@ -1,0 +1,379 @@
+"""The device path: boot the image, say hello, run models on it. `Session.open` is the whole of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+import numpy.typing as npt
+
+from aboard import identity, operands, tensor_io
+from aboard.errors import DeviceError, DeviceTimeout, InputError, TransportError, did_you_mean
+from aboard.identity import ProjectLike
+from aboard.manifest import Manifest
+from aboard.measurements import Duration, NodeTime, Profile, RunResult, Series
+from aboard.rpc.client import Client
+from aboard.rpc.exchange import Timing
+from aboard.rpc.messages import Kind, OpRunRequest, RunFlag, RunRequest
+from aboard.rpc.replies import Fault, Hello, ModelInfo, Stats
+from aboard.taps import TapCollector
+from aboard.tensor_io import Feed, Results, Values
+from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+    from aboard.runners.base import Runner
+
+_TAP_ATTEMPTS = 20
+
+
+class RunnerLike(Protocol):
+    """What boots an image, or flashes a board, and gives a line to it."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+
+    def stop(self) -> None:
+        """Ends the device; leaves no process behind."""
+
+    def alive(self) -> bool:
+        """True while the device can answer."""
+
+    def instructions(self, ticks: int, hz: int) -> int | None:
+        """Turns ticks into instructions; None where they cannot be told."""
+
+
+class Session(AbstractContextManager["Session"]):
+    """A running device with the models of a project on it. Use it in a `with` statement.
+
+    A `model` argument is a model's name or number; it may be left out when there is only one.
+
+    Every call raises, besides what it names: `TransportError` (the line is gone or the emulator was killed: the session
+    is over), `DeviceTimeout`, `ProtocolError`, `DeviceStatusError`, `DeviceFault` (the device crashed; the next call
+    works again) and `DeviceError` (it restarted; likewise).
+    """
+
+    def __init__(self, project: ProjectLike, client: Client, transport: Transport, runner: RunnerLike | None) -> None:
+        """Takes transport and runner over; `open` and `attach` are how to get a session."""
+        self._project = project
+        self._client = client
+        self._transport = transport
+        self._runner = runner
+        self._infos: list[ModelInfo] = []
+        self._failure: TransportError | None = None
+        client.check = self._check
+
+    @classmethod
+    def open(
+        cls,
+        project: Project | str | Path,
+        runner: Runner | str | None = None,
+        *,
+        timing: Timing | None = None,
+        on_log: Callable[[str], None] | None = None,
+    ) -> Session:
+        """Boots a project's image and connects to it.
+
+        Args:
+            project: The project, or its folder.
+            runner: What boots it, or its name; the first that can be the board where none is named.
+            timing: Deadlines.
+            on_log: Receives what the firmware logs.
+
+        Raises:
+            WrongModelError: The device runs another build than the project's.
+            ToolError: The runner is missing, or cannot be this board.
+        """
+        from aboard import runners
+        from aboard.projects import Project
+
+        opened = Project.open(project) if isinstance(project, (str, Path)) else project
+        chosen = runners.choose(opened.board, runner) if runner is None or isinstance(runner, str) else runner
+        try:
+            transport = chosen.start(opened)
+        except BaseException:
+            chosen.stop()
+            raise
+        return cls.attach(opened, transport, chosen, timing=timing, on_log=on_log)
+
+    @classmethod
+    def attach(
+        cls,
+        project: ProjectLike,
+        transport: Transport,
+        runner: RunnerLike | None = None,
+        *,
+        timing: Timing | None = None,
+        on_log: Callable[[str], None] | None = None,
+    ) -> Session:
+        """Connects to a device that is running; takes transport and runner over, also when it fails.
+
+        Raises:
+            WrongModelError: The device runs another build than the project's.
+        """
+        session = cls(project, Client(transport, timing=timing, on_log=on_log), transport, runner)
+        try:
+            with session._guard():
+                session._client.connect()
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    @property
+    def hello(self) -> Hello:
+        """What the device says of itself."""
+        return self._client.hello
+
+    @property
+    def models(self) -> Sequence[Manifest]:
+        """The models, in the order of their numbers."""
+        return self._project.models
+
+    @property
+    def lost_events(self) -> int:
+        """Logs and the like that the device sent and that did not arrive."""
+        return self._client.lost_events
+
+    def run(self, inputs: Feed, model: str | int | None = None) -> Results:
+        """Runs a model once.
+
+        Args:
+            inputs: One array for a model with one input, else arrays by tensor name.
+            model: Which model.
+
+        Returns:
+            One array for a model with one output, else arrays by tensor name.
+
+        Raises:
+            InputError: A name, shape or type is wrong.
+        """
+        return tensor_io.single(self.infer(inputs, model).outputs)
+
+    def infer(self, inputs: Feed, model: str | int | None = None) -> RunResult:
+        """Runs a model once and returns outputs, time and stack; arguments and errors as for `run`."""
+        number, manifest = self._find(model)
+        data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+        with self._guard():
+            self._write_inputs(number, data)
+            reply = self._client.run(RunRequest(number))
+            outputs = [
+                self._client.read_tensor(number, Kind.OUTPUT, index, record.bytes)
+                for index, record in enumerate(manifest.outputs)
+            ]
+        decoded = tensor_io.decode(outputs, manifest.outputs)
+        return RunResult(decoded, self._duration(reply.ticks_total), reply.stack_bytes)
+
+    def run_many(self, inputs: Iterable[Feed], model: str | int | None = None) -> list[Results]:
+        """Runs a model on one input after another; arguments and errors as for `run`."""
+        return [self.run(one, model) for one in inputs]
+
+    def run_n(self, inputs: Feed, count: int, model: str | int | None = None) -> Series:
+        """Runs a model `count` times on the same inputs and times it; the outputs stay on the device.
+
+        Raises:
+            InputError: A name, shape or type is wrong, or the count is not 1 or more.
+        """
+        number, manifest = self._find(model)
+        if count < 1:
+            raise InputError(f"{manifest.name}: cannot run so often, got {count}, expected 1 or more")
+        data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+        at_once = count if self._survives(number) else 1
+        replies = []
+        with self._guard():
+            for _ in range(0, count, at_once):
+                self._write_inputs(number, data)
+                replies.append(self._client.run(RunRequest(number, count=at_once)))
+        return Series(
+            count=count,
+            fewest=self._duration(min(reply.ticks_min for reply in replies)),
+            most=self._duration(max(reply.ticks_max for reply in replies)),
+            total=self._duration(sum(reply.ticks_total for reply in replies)),
+            stack_bytes=max(reply.stack_bytes for reply in replies),
+        )
+
+    def profile(self, inputs: Feed, model: str | int | None = None) -> Profile:
+        """Times every node; arguments and errors as for `run`.
+
+        Raises:
+            DeviceStatusError: The image was built without `-O profile=on`.
+        """
+        run = self.infer(inputs, model)
+        number, manifest = self._find(model)
+        with self._guard():
+            self._write_inputs(number, tensor_io.encode(inputs, manifest.inputs, manifest.name))
+            self._client.run(RunRequest(number, flags=RunFlag.PROFILE))
+            ticks = self._client.node_ticks(len(manifest.nodes))
+        nodes = zip(manifest.nodes, ticks, strict=True)
+        times = (NodeTime(index, node, self._duration(count)) for index, (node, count) in enumerate(nodes))
+        return Profile(manifest.name, tuple(times), run)
+
+    def taps(
+        self, inputs: Feed, nodes: Iterable[str | int] | None = None, model: str | int | None = None
+    ) -> dict[int, dict[str, Values]]:
+        """Runs a model and returns what its nodes computed, in the very schedule that runs.
+
+        Args:
+            inputs: As for `run`.
+            nodes: Names or indices of nodes; all of them where none is given.
+            model: Which model.
+
+        Returns:
+            By index of the node and name of the tensor: the tensor in the shape it has in the model file. Where the
+            compiled model has dropped channels it is a masked array, and what was dropped is masked.
+
+        Raises:
+            InputError: An input is wrong, or a node is not the model's.
+            DeviceStatusError: The image was built without `-O taps=on`.
+            DeviceError: The line loses more than repeating can make good.
+        """
+        number, manifest = self._find(model)
+        data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+        wanted = range(len(manifest.nodes)) if nodes is None else [self._node(manifest, node) for node in nodes]
+        collector = TapCollector(manifest.nodes, wanted)
+        for _ in range(_TAP_ATTEMPTS):
+            missing = collector.missing()
+            if not missing:
+                return collector.results()
+            with self._guard():
+                self._write_inputs(number, data)
+                request = RunRequest(number, flags=RunFlag.TAPS, first=missing[0], last=missing[-1] + 1)
+                self._client.run(request, on_tap=collector.take)
+        missing = collector.missing()
+        if not missing:
+            return collector.results()
+        raise DeviceError(
+            f"{manifest.name}: taps are incomplete after {_TAP_ATTEMPTS} runs, got none or parts of "
+            f"{', '.join(manifest.nodes[index].name for index in missing)}. Check the line, and that the models were "
+            "built with -O taps=on"
+        )
+
+    def run_op(
+        self, node: str | int, inputs: Mapping[str, npt.ArrayLike], count: int = 1, model: str | int | None = None
+    ) -> RunResult:
+        """Runs one node apart from the model's plan.
+
+        Args:
+            node: Its name or index.
+            inputs: Its operands by tensor name, in the shapes of the model file or as compiled.
+            count: How often to run it; the time returned is that of the fastest run.
+            model: Which model.
+
+        Raises:
+            InputError: A name, shape or type is wrong.
+            DeviceStatusError: The image was built without `-O run_op=on`.
+        """
+        number, manifest = self._find(model)
+        index = self._node(manifest, node)
+        record = manifest.nodes[index]
+        placed = operands.place_all(inputs, record, f"{manifest.name}: {record.name}")
+        with self._guard():
+            for offset, data in placed:
+                self._client.write_workspace(offset, data)
+            reply = self._client.run(OpRunRequest(number, index, count))
+            outputs = {
+                operand.tensor: operands.widen(
+                    operands.extract(self._client.read_workspace(operand.offset, operands.span(operand)), operand),
+                    operand,
+                )
+                for operand in record.outputs
+            }
+        return RunResult(outputs, self._duration(reply.ticks_min), reply.stack_bytes)
+
+    def stats(self) -> Stats:
+        """Returns the device's counters of frames and requests."""
+        with self._guard():
+            return self._client.stats()
+
+    def fault(self, *, clear: bool = False) -> Fault | None:
+        """Returns the record of the device's last crash, if there was one.
+
+        Args:
+            clear: Whether to clear it afterwards.
+        """
+        with self._guard():
+            record = self._client.fault()
+            if clear:
+                self._client.clear_fault()
+        return record if record.kind else None
+
+    def listen(self, seconds: float) -> None:
+        """Hands logs on for some time, when there is nothing to run."""
+        with self._guard():
+            self._client.listen(seconds)
+
+    def reset(self) -> None:
+        """Restarts the device; inputs and outputs on it are gone."""
+        with self._guard():
+            self._client.reset()
+
+    def close(self) -> None:
+        """Ends the session, and the emulator if there is one. A second call does nothing."""
+        self._failure = self._failure or TransportError("session: is closed. Open a new one")
+        try:
+            self._transport.close()
+        finally:
+            if self._runner is not None:
+                self._runner.stop()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Ends the session when the line is gone, and tells a dead emulator from a silent device."""
+        if self._failure is not None:
+            raise TransportError(f"session: is over. {self._failure}") from self._failure
+        try:
+            yield
+        except TransportError as error:
+            self._failure = error
+            raise
+        except DeviceTimeout as error:
+            if self._runner is None or self._runner.alive():
+                raise
+            self._failure = TransportError(f"{self._runner.name}: has stopped while the device was asked. {error}")
+            raise self._failure from error
+
+    def _check(self, hello: Hello) -> None:
+        """Refuses a device that is not the project's."""
+        self._infos = [self._client.model(number) for number in range(hello.models)]
+        identity.check(hello, self._infos, self._project, self._transport.name)
+
+    def _find(self, model: str | int | None) -> tuple[int, Manifest]:
+        names = [manifest.name for manifest in self.models]
+        if model is None and len(names) != 1:
+            raise InputError(f"session: which model? got none, expected one of {', '.join(names)}. Pass model=")
+        number = names.index(model) if isinstance(model, str) and model in names else model or 0
+        if not isinstance(number, int) or not 0 <= number < len(names):
+            raise InputError(f"session: there is no model {model!r}. {did_you_mean(str(model), names)}")
+        return number, self.models[number]
+
+    @staticmethod
+    def _node(manifest: Manifest, node: str | int) -> int:
+        names = [record.name for record in manifest.nodes]
+        index = names.index(node) if isinstance(node, str) and node in names else node
+        if not isinstance(index, int) or not 0 <= index < len(names):
+            raise InputError(f"{manifest.name}: there is no node {node!r}. {did_you_mean(str(node), names)}")
+        return index
+
+    def _write_inputs(self, number: int, data: Sequence[bytes]) -> None:
+        for index, chunk in enumerate(data):
+            self._client.write_input(number, index, chunk)
+
+    def _survives(self, number: int) -> bool:
+        return self._infos[number].inputs_kept or self._infos[number].inputs_restored
+
+    def _duration(self, ticks: int) -> Duration:
+        count = self._runner.instructions if self._runner is not None else _unknown
+        return Duration.of(ticks, self._client.hello.tick_hz, count)
+
+
+def _unknown(ticks: int, hz: int) -> int | None:  # noqa: ARG001 - stands in for a runner's method
+    return None
