@@ -1,0 +1,38 @@
+"""Code that stands in documentation, so that tests can run it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Returns language and text of the fenced blocks of a page, by its path in the checkout."""
+    return _BLOCK.findall((CHECKOUT / page).read_text(encoding="utf-8"))
+
+
+def commands(text: str) -> list[str]:
+    """Returns the commands of a shell block, without comments."""
+    lines = (re.sub(r"\s+#.*", "", line).strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def run(command: str, folder: Path) -> str:
+    """Runs a shell command in a folder, with this Python's programs first on PATH, and returns what it printed.
+
+    Raises:
+        AssertionError: It failed.
+    """
+    scripts = sysconfig.get_path("scripts")
+    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
+    done = subprocess.run(
+        ["bash", "-ec", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"{command}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
