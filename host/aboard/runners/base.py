@@ -1,0 +1,99 @@
+"""What a runner is: it makes a built image run, and ends it again whatever happens."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar
+
+from aboard.board import Board
+from aboard.errors import ToolError
+from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from aboard.projects import Project
+
+
+class Runner(ABC):
+    """Runs one image on one board. Use it in a `with` statement, or call `stop`.
+
+    Attributes:
+        name: Name on the command line.
+        order: Runners with lower numbers are tried first.
+        board: The board it is.
+    """
+
+    name: ClassVar[str]
+    order: ClassVar[int]
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    @classmethod
+    @abstractmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board, or None when it can."""
+
+    @classmethod
+    @abstractmethod
+    def missing(cls, board: Board) -> str | None:
+        """Returns what has to be installed for a board it supports, and how, or None when all is there."""
+
+    @abstractmethod
+    def start(self, project: Project) -> Transport:
+        """Starts the project's image.
+
+        Returns:
+            The line to it, which the caller closes.
+
+        Raises:
+            ToolError: The image has not been built, or what runs it is missing or failed.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends what was started, and waits for the end. A second call does nothing."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """True while the image runs."""
+
+    @abstractmethod
+    def end_reason(self) -> str:
+        """Says why it runs no more, with the last words of what ran it; empty while it runs."""
+
+    def instructions(self, ticks: int, tick_hz: int) -> int | None:
+        """Returns how many instructions the core executed in a number of ticks; None where that is not known.
+
+        Args:
+            ticks: Of the image's counter.
+            tick_hz: Ticks in a second.
+        """
+        del ticks, tick_hz
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def require_image(project: Project) -> str:
+    """Returns the path of the project's image.
+
+    Raises:
+        ToolError: It has not been built.
+    """
+    if not project.image.is_file():
+        raise ToolError(f"{project.image}: no image, expected a built project. Run `aboard build {project.path}`")
+    return str(project.image)
+
+
+def scaled(ticks: int, tick_hz: int, instructions_per_second: int) -> int:
+    """Returns the instructions of an emulated core in a number of ticks, to the nearest."""
+    return (ticks * instructions_per_second + tick_hz // 2) // tick_hz

@@ -1,0 +1,78 @@
+"""Runs the image as a process of this machine; the line is its pseudo-terminal, opened as a serial port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from aboard.board import Board
+from aboard.errors import ToolError
+from aboard.runners.base import Runner, require_image
+from aboard.runners.process import Supervised
+from aboard.target import cpu as cpus
+from aboard.transports.base import Transport
+from aboard.transports.serial import SerialTransport
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+
+_START_TIMEOUT_S = 10.0
+
+
+class NativeRunner(Runner):
+    """Runs images for this machine."""
+
+    name: ClassVar[str] = "native"
+    order: ClassVar[int] = 0
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._process: Supervised | None = None
+
+    @classmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board; see `Runner.supports`."""
+        if not board.is_host:
+            return "which is no machine of host class"
+        core = cpus.find(board.core().mcpu)
+        return None if core.runs_here else f"whose {core.name} this machine does not execute"
+
+    @classmethod
+    def missing(cls, board: Board) -> str | None:
+        """Needs nothing."""
+        del board
+        return None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the image; None when it was not started."""
+        return self._process.pid if self._process else None
+
+    def start(self, project: Project) -> Transport:
+        """Starts the image; see `Runner.start`."""
+        self.stop()
+        self._process = Supervised("the firmware", [require_image(project)])
+        path = self._process.line(_START_TIMEOUT_S)
+        if not path:
+            self._process.stop()
+            raise ToolError(
+                f"{project.image}: did not start, got {self._process.end_reason()}, expected the path of its "
+                "pseudo-terminal. Build the project again"
+            )
+        try:
+            return SerialTransport(path)
+        except Exception:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends the process; see `Runner.stop`."""
+        if self._process:
+            self._process.stop()
+
+    def alive(self) -> bool:
+        """True while the process runs."""
+        return self._process is not None and self._process.alive()
+
+    def end_reason(self) -> str:
+        """Says why it runs no more; see `Runner.end_reason`."""
+        return self._process.end_reason() if self._process else "it was not started"

@@ -1,0 +1,137 @@
+"""A program that is never left behind: it ends with this process, even when that is killed.
+
+A shell stands between the two. It waits for the program, and kills it when its own standard input ends, which the
+system closes with this process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from aboard.errors import ToolError
+
+_SUPERVISOR = """
+exec 3<&0
+"$@" </dev/null 3<&- &
+child=$!
+echo "$child"
+( read -r line <&3; kill -KILL "$child" ) >/dev/null 2>&1 &
+watcher=$!
+exec 3<&- >&-
+wait "$child" 2>/dev/null
+status=$?
+kill "$watcher" 2>/dev/null
+exit $status
+"""
+_END_TIMEOUT_S = 5.0
+_TAIL_BYTES = 2000
+_TAIL_LINES = 4
+_SIGNAL_BASE = 128
+
+
+class Supervised:
+    """A running program.
+
+    Attributes:
+        name: What to call it in messages.
+        pid: Its process id.
+    """
+
+    def __init__(self, name: str, command: Sequence[str], cwd: Path | None = None) -> None:
+        """Starts it.
+
+        Raises:
+            ToolError: It cannot be started.
+        """
+        self.name = name
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
+        self._pending = b""
+        self._words = ""
+        try:
+            self._shell = subprocess.Popen(
+                ["/bin/sh", "-c", _SUPERVISOR, "aboard", *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise ToolError(f"{name}: cannot be started, got {error.strerror}, expected /bin/sh to start it") from error
+        atexit.register(self.stop)
+        self.pid = int(self.line(_END_TIMEOUT_S) or 0)
+
+    def line(self, timeout_s: float) -> str | None:
+        """Returns the next line of its standard output, or None when there is none in time or it has ended."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._pending:
+            if not self._more(deadline - time.monotonic()):
+                return None
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line.decode(errors="replace").strip()
+
+    def seen(self) -> str:
+        """Returns what it has written to its standard output and `line` has not taken."""
+        while self._more(0):
+            pass
+        return self._pending.decode(errors="replace")
+
+    def _more(self, timeout_s: float) -> bool:
+        stdout = self._shell.stdout
+        if stdout is None or stdout.closed or not select.select([stdout], [], [], max(timeout_s, 0))[0]:
+            return False
+        data = os.read(stdout.fileno(), 4096)
+        self._pending += data
+        return bool(data)
+
+    def alive(self) -> bool:
+        """True while it runs."""
+        return self._shell.poll() is None
+
+    def end_reason(self) -> str:
+        """Says how it ended, with the end of its standard error; empty while it runs."""
+        code = self._shell.poll()
+        if code is None:
+            return ""
+        if code < 0 or code > _SIGNAL_BASE:
+            how = f"was killed by signal {-code if code < 0 else code - _SIGNAL_BASE}"
+        else:
+            how = f"ended with exit code {code}"
+        words = self.last_words()
+        return f"{self.name} {how}" + (f", and said: {words}" if words else "")
+
+    def last_words(self) -> str:
+        """Returns the end of its standard error, on one line."""
+        if self._stderr.closed:
+            return self._words
+        size = os.fstat(self._stderr.fileno()).st_size
+        tail = os.pread(self._stderr.fileno(), _TAIL_BYTES, max(size - _TAIL_BYTES, 0))
+        lines = [line.strip() for line in tail.decode(errors="replace").splitlines()]
+        return " / ".join([line for line in lines if line and ": info: " not in line][-_TAIL_LINES:])
+
+    def stop(self) -> None:
+        """Ends it and waits for the end. A second call does nothing."""
+        atexit.unregister(self.stop)
+        for stream in (self._shell.stdin, self._shell.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        try:
+            self._shell.wait(_END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            # The program cannot be killed or the shell is stopped: then the shell goes, and its watcher stays.
+            self._shell.kill()
+            self._shell.wait()
+        if not self._stderr.closed:
+            self._words = self.last_words()
+            self._stderr.close()

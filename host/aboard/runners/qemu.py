@@ -1,0 +1,180 @@
+"""Runs the image in QEMU, one instruction a nanosecond of virtual time, so that ticks tell instructions exactly."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from aboard import programs
+from aboard.board import Board, Qemu
+from aboard.errors import ToolError
+from aboard.runners.base import Runner, require_image, scaled
+from aboard.runners.process import Supervised
+from aboard.transports.base import Transport
+from aboard.transports.serial import SerialTransport
+from aboard.transports.tcp import SocketTransport
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+
+_PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
+_START_TIMEOUT_S = 20.0
+_POLL_S = 0.01
+# The longest path of a local socket, on Linux and macOS.
+_SOCKET_PATH_LIMIT = 100
+_PTY = re.compile(r"redirected to (/dev/\S+)")
+
+Serial = Literal["socket", "pty"]
+
+
+def command(program: str, emulator: Qemu, image: str, chardev: str) -> list[str]:
+    """Returns QEMU's command line.
+
+    Args:
+        program: QEMU's program.
+        emulator: How it emulates the board.
+        image: The ELF file.
+        chardev: Backend of the serial line, such as `pty`.
+    """
+    # Serial ports before the RPC's stay unconnected. The guest's 0x01 has to pass, so nothing is multiplexed.
+    silent = [argument for _ in range(emulator.serial) for argument in ("-serial", "null")]
+    return [
+        program,
+        "-machine",
+        emulator.machine,
+        *(("-cpu", emulator.cpu) if emulator.cpu else ()),
+        *emulator.arguments,
+        "-icount",
+        "shift=0",
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+        "-chardev",
+        f"{chardev},id=rpc",
+        *silent,
+        "-serial",
+        "chardev:rpc",
+        "-kernel",
+        image,
+    ]
+
+
+class QemuRunner(Runner):
+    """Runs images on boards that QEMU emulates."""
+
+    name: ClassVar[str] = "qemu"
+    order: ClassVar[int] = 10
+
+    def __init__(self, board: Board, serial: Serial = "socket") -> None:
+        """Prepares it.
+
+        Args:
+            board: The board.
+            serial: What the line is: a local socket, or a pseudo-terminal that is opened as a serial port.
+        """
+        super().__init__(board)
+        self._serial = serial
+        self._process: Supervised | None = None
+        self._folder: Path | None = None
+
+    @classmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board; see `Runner.supports`."""
+        return None if board.emulator.qemu else "whose file has no [emulator.qemu]"
+
+    @classmethod
+    def missing(cls, board: Board) -> str | None:
+        """Returns how to get QEMU where it is missing; see `Runner.missing`."""
+        program = board.emulator.qemu.program if board.emulator.qemu else "qemu-system-arm"
+        if programs.find(program):
+            return None
+        return f"{program} is not on PATH, expected QEMU. To get it: apt install {_PACKAGES[program]}"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of QEMU; None when it was not started."""
+        return self._process.pid if self._process else None
+
+    def start(self, project: Project) -> Transport:
+        """Boots the image; see `Runner.start`."""
+        self.stop()
+        emulator = self.board.emulator.qemu
+        if emulator is None:
+            raise ToolError(f"runner qemu: cannot be {self.board.id}, {self.supports(self.board)}")
+        image = require_image(project)
+        program = programs.require(emulator.program, f"To get it: apt install {_PACKAGES[emulator.program]}")
+        self._folder = Path(_short_folder())
+        socket = self._folder / "rpc"
+        backend = "pty" if self._serial == "pty" else f"socket,path={socket},server=on,wait=on"
+        self._process = Supervised("QEMU", command(str(program), emulator, image, backend))
+        try:
+            return self._pty() if self._serial == "pty" else self._socket(socket)
+        except Exception:
+            self.stop()
+            raise
+
+    def _socket(self, path: Path) -> Transport:
+        self._until(path.exists)
+        return SocketTransport.unix(path)
+
+    def _pty(self) -> Transport:
+        def announced() -> bool:
+            return self._announced() is not None
+
+        self._until(announced)
+        return SerialTransport(self._announced() or "")
+
+    def _announced(self) -> str | None:
+        """The pseudo-terminal QEMU has named, on one stream or the other according to its version."""
+        if self._process is None:
+            return None
+        found = _PTY.search(self._process.last_words()) or _PTY.search(self._process.seen())
+        return found.group(1) if found else None
+
+    def _until(self, ready: Callable[[], bool]) -> None:
+        process = self._process
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while process is not None and not ready():
+            if not process.alive() or time.monotonic() > deadline:
+                process.stop()
+                raise ToolError(
+                    f"QEMU: did not start, got {process.end_reason() or 'no sign of life'}, expected a serial line. "
+                    "Try the command by hand, or another runner"
+                )
+            time.sleep(_POLL_S)
+
+    def stop(self) -> None:
+        """Ends QEMU; see `Runner.stop`."""
+        if self._process:
+            self._process.stop()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def alive(self) -> bool:
+        """True while QEMU runs."""
+        return self._process is not None and self._process.alive()
+
+    def end_reason(self) -> str:
+        """Says why it runs no more; see `Runner.end_reason`."""
+        return self._process.end_reason() if self._process else "it was not started"
+
+    def instructions(self, ticks: int, tick_hz: int) -> int | None:
+        """Returns the instructions in a number of ticks; exact to one tick."""
+        emulator = self.board.emulator.qemu
+        return scaled(ticks, tick_hz, emulator.instructions_per_second) if emulator else None
+
+
+def _short_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="aboard-")
+    if len(os.fsencode(folder)) < _SOCKET_PATH_LIMIT:
+        return folder
+    Path(folder).rmdir()
+    return tempfile.mkdtemp(prefix="aboard-", dir="/tmp")
