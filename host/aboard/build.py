@@ -61,11 +61,7 @@ def build(project: Project, override: str | None = None) -> BuildResult:
     cmake = programs.require("cmake", "Install it: pip install cmake, or apt install cmake")
     ninja = programs.require("ninja", "Install it: pip install ninja, or apt install ninja-build")
     if _prepare(folder, toolchain):
-        variables = {
-            "CMAKE_TOOLCHAIN_FILE": f"cmake/toolchain-{toolchain.compiler.family}.cmake",
-            "CMAKE_MAKE_PROGRAM": str(ninja),
-            "ABOARD_CC": str(toolchain.path),
-        }
+        variables = {**toolchain.cmake_variables(), "CMAKE_MAKE_PROGRAM": str(ninja)}
         defined = [f"-D{name}={value}" for name, value in variables.items()]
         _run([str(cmake), "-S", ".", "-B", "build", "-G", "Ninja", *defined], project, log)
         (folder / _STAMP).write_text(_stamp(toolchain), encoding="utf-8")

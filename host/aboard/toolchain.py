@@ -88,15 +88,14 @@ class Toolchain:
         return self.cpu.flags(self.compiler.family)
 
     def cmake_variables(self) -> dict[str, str]:
-        """Returns the variables for CMake's command line.
+        """Returns the variables for CMake's command line that make a project use this toolchain.
 
-        `ABOARD_CC` is the program, `ABOARD_CC_FAMILY` is `gcc`, `clang` or `zig`, `ABOARD_CPU_FLAGS` the flags as a
-        CMake list. With zig, `ABOARD_CC` is zig itself: `zig cc` compiles, `zig ar` archives.
+        A project has a CMake toolchain file for each family, which knows the core's flags; `ABOARD_CC` is the program.
+        With zig that is zig itself: `zig cc` compiles, `zig ar` archives.
         """
         return {
+            "CMAKE_TOOLCHAIN_FILE": f"cmake/toolchain-{self.compiler.family}.cmake",
             "ABOARD_CC": self.path.as_posix(),
-            "ABOARD_CC_FAMILY": self.compiler.family,
-            "ABOARD_CPU_FLAGS": ";".join(self.flags),
         }
 
 

@@ -108,9 +108,8 @@ def test_a_path_names_a_toolchain(bare: Path) -> None:
 def test_cmake_variables(bare: Path) -> None:
     program = install(bare, "arm-none-eabi-gcc")
     assert toolchain.choose("cortex-m3").cmake_variables() == {
+        "CMAKE_TOOLCHAIN_FILE": "cmake/toolchain-gcc.cmake",
         "ABOARD_CC": str(program),
-        "ABOARD_CC_FAMILY": "gcc",
-        "ABOARD_CPU_FLAGS": "-mcpu=cortex-m3;-mthumb;-mfloat-abi=soft",
     }
 
 
