@@ -1,0 +1,98 @@
+"""average_pool2d and max_pool2d on any core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.elementwise import present
+from aboard.kernels.registry import implements
+from aboard.ops.pool2d import attributes, spans
+from aboard.target import Target
+
+
+class Pool(Implementation):
+    """A window at a time, a channel at a time.
+
+    Attributes:
+        dtype: Element type.
+        function: C function; the parameter struct is named after the type.
+    """
+
+    strided = True
+    dtype: ClassVar[DType]
+    function: ClassVar[str]
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types."""
+        del target
+        return None if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,), result, activation = present(inputs), outputs[0], attributes(node).activation
+        is_int = self.dtype is DType.INT8
+        low, high = activation.range(node.output.quant) if is_int else activation.float_range()
+        ctype = self.dtype.c
+        return KernelCall(
+            header="pool2d.h",
+            function=self.function,
+            params_type=f"aboard_pool2d_{'s8' if is_int else 'f32'}_t",
+            params={"pool": _pool(node, source, result), "low": low, "high": high},
+            arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
+            rows=result.rows,
+        )
+
+
+def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
+    attrs = attributes(node)
+    (height, width), (down, right) = attrs.window, attrs.strides
+    cut = any(end - start < attrs.window[axis] for axis in (0, 1) for start, end in spans(node, axis))
+    return {
+        "in": source.literal(),
+        "out": result.literal(),
+        "in_height": node.input(0).shape[1],
+        "out_height": node.output.shape[1],
+        "window_height": height,
+        "window_width": width,
+        "stride_height": down,
+        "stride_width": right,
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+        "padded": int(cut),
+    }
+
+
+@implements
+class AveragePool2dS8(Pool):
+    """average_pool2d of int8."""
+
+    op, name = "average_pool2d", "portable_s8"
+    dtype, function = DType.INT8, "aboard_average_pool2d_s8"
+
+
+@implements
+class AveragePool2dF32(Pool):
+    """average_pool2d of float32."""
+
+    op, name = "average_pool2d", "portable_f32"
+    dtype, function = DType.FLOAT32, "aboard_average_pool2d_f32"
+
+
+@implements
+class MaxPool2dS8(Pool):
+    """max_pool2d of int8."""
+
+    op, name = "max_pool2d", "portable_s8"
+    dtype, function = DType.INT8, "aboard_max_pool2d_s8"
+
+
+@implements
+class MaxPool2dF32(Pool):
+    """max_pool2d of float32."""
+
+    op, name = "max_pool2d", "portable_f32"
+    dtype, function = DType.FLOAT32, "aboard_max_pool2d_f32"

@@ -1,0 +1,101 @@
+"""Int8 sums and products in one line of 32-bit arithmetic, searched for and proven on the host.
+
+TFLite rounds a sum three times and a product twice. Yet a result is one of at most 256 values, so it is a step function
+of the operands, and often a single line `(a * x + b * y + c) >> s` has the very same steps. There are only 65,536 pairs
+of operands: a candidate is compared on all of them, and without a candidate the long form is used.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir.numerics import INT32_MAX, Int64
+
+#: Right shifts tried below the largest that cannot overflow, and steps of each factor around its rounded value.
+_SHIFTS, _NEIGHBOURS = 3, (0, 1, -1, 2, -2)
+
+
+@dataclass(frozen=True)
+class ShortForm:
+    """The constants of a line: (a * x + b * y + constant) >> shift, or (a * product + constant) >> shift."""
+
+    a: int
+    b: int
+    constant: int
+    shift: int
+
+
+def constant_for(line: Int64, expected: Int64, shift: int, low: int, high: int) -> int | None:
+    """Returns c with clamp((line + c) >> shift, low, high) == expected for every element, or None.
+
+    Args:
+        line: Values of the line without its constant.
+        expected: The result for each, in [low, high].
+        shift: Right shift.
+        low: Smallest result.
+        high: Largest result.
+    """
+    at_least = (expected << shift) - line
+    at_most = ((expected + 1) << shift) - 1 - line
+    lowest = int(at_least[expected > low].max(initial=-(2**62)))
+    highest = int(at_most[expected < high].min(initial=2**62))
+    if lowest > highest:
+        return None
+    # Where only one side is bounded any constant beyond will do, and the bound itself is the smallest.
+    if highest == 2**62:
+        return lowest
+    return highest if lowest == -(2**62) else (lowest + highest) // 2
+
+
+def of_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) -> ShortForm | None:
+    """Returns the line of a sum.
+
+    Args:
+        ratios: What a step of each operand is worth in steps of the result; the second is negative in a difference.
+        expected: Results [256, 256] by both operands, -128 first.
+        low: Smallest result.
+        high: Largest result.
+    """
+    x = np.arange(-128, 128, dtype=np.int64)
+    found = 0
+    for shift in range(28, 7, -1):
+        base = [round(ratio * 2.0**shift) for ratio in ratios]
+        if 128 * (abs(base[0]) + abs(base[1])) > INT32_MAX // 2:
+            continue
+        found += 1
+        for da, db in itertools.product(_NEIGHBOURS, repeat=2):
+            a, b = base[0] + da, base[1] + db
+            constant = constant_for(a * x[:, None] + b * x[None, :], expected, shift, low, high)
+            if constant is not None and abs(constant) + 128 * (abs(a) + abs(b)) <= INT32_MAX:
+                return ShortForm(a, b, constant, shift)
+        if found == _SHIFTS:
+            return None
+    return None
+
+
+def of_product(ratio: float, products: Int64, expected: Int64, low: int, high: int) -> ShortForm | None:
+    """Returns the line of a product.
+
+    Args:
+        ratio: What a step of the product is worth in steps of the result.
+        products: Products of the centred operands.
+        expected: The result for each.
+        low: Smallest result.
+        high: Largest result.
+    """
+    # A shift of 32 is free: it picks the upper half of the 64-bit product.
+    shift = 32
+    while shift > 24 and round(ratio * 2.0**shift) > INT32_MAX:
+        shift -= 1
+    factor = round(ratio * 2.0**shift)
+    if not 0 < factor <= INT32_MAX:
+        return None
+    for delta in _NEIGHBOURS:
+        line = min(factor + delta, INT32_MAX) * products
+        constant = constant_for(line, expected, shift, low, high)
+        if constant is not None and int(np.abs(line + constant).max()) >> shift <= INT32_MAX:
+            return ShortForm(min(factor + delta, INT32_MAX), 0, constant, shift)
+    return None
