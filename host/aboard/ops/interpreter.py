@@ -27,15 +27,20 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Returns the value of every tensor that is an input or computed, by name; arguments and errors as for `run`."""
-    known = [tensor.name for tensor in graph.inputs]
-    for name in inputs:
-        if name not in known:
-            raise InputError(f"input {name}: not known. {did_you_mean(name, known)}")
-    values = {tensor.name: _checked(tensor, inputs) for tensor in graph.inputs}
+    values = check_inputs(graph, inputs)
     for node in graph.nodes:
         operands = [None if tensor is None else _value(tensor, values) for tensor in node.inputs]
         values.update(zip((tensor.name for tensor in node.outputs), evaluate(node, operands), strict=True))
     return values
+
+
+def check_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns the value of each input, in the graph's order; arguments and errors as for `run`."""
+    known = [tensor.name for tensor in graph.inputs]
+    for name in inputs:
+        if name not in known:
+            raise InputError(f"input {name}: not known. {did_you_mean(name, known)}")
+    return {tensor.name: _checked(tensor, inputs) for tensor in graph.inputs}
 
 
 def evaluate(node: Node, operands: list[Array | None]) -> list[Array]:
@@ -67,6 +72,7 @@ def _checked(tensor: Tensor, inputs: Mapping[str, Array]) -> Array:
     value = np.asarray(inputs[tensor.name])
     if value.shape != tensor.shape or value.dtype != tensor.dtype.numpy:
         raise InputError(
-            f"input {tensor.name}: got {value.dtype}{list(value.shape)}, expected {tensor.type}. Reshape or convert it"
+            f"input {tensor.name}: got {value.dtype}[{'x'.join(map(str, value.shape))}], expected {tensor.type}. "
+            "Reshape or convert it"
         )
     return value

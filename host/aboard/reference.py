@@ -1,0 +1,142 @@
+"""The reference a device's results are compared with: TensorFlow Lite for Microcontrollers where it can run the model.
+
+reference = Reference.open("kws.tflite")
+outputs = reference.run({"input_1": x})
+inner = reference.tensors({"input_1": x})      # every computed tensor, by its index in the model file
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aboard.errors import ModelError, ToolError
+from aboard.importers import load
+from aboard.ir import Array, DType, Graph, Tensor
+from aboard.ops.interpreter import check_inputs, run_all
+
+# The interpreter keeps every tensor, and tables of its own beside them.
+_ARENA_BYTES = 1 << 24
+
+
+class Reference(ABC):
+    """Computes what a model should give.
+
+    Attributes:
+        name: What computes it: `tflite-micro` or `numpy`.
+        note: Why it is not the better one; empty where it is.
+        graph: The model as imported, before any pass.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, graph: Graph, note: str = "") -> None:
+        self.graph = graph
+        self.note = note
+
+    @staticmethod
+    def open(model: str | Path | bytes, kind: str = "auto") -> Reference:
+        """Returns a reference for a model.
+
+        Args:
+            model: A TFLite file: its path, or its bytes.
+            kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `numpy` for this package's own
+                evaluation of each op, `auto` for the first of them that is installed and able.
+
+        Raises:
+            ModelError: The model cannot be read; or `kind` is `tflm` and the interpreter refuses it.
+            ToolError: `kind` is `tflm` and the interpreter is not installed; or `kind` is not known.
+        """
+        if kind not in ("auto", "tflm", "numpy"):
+            raise ToolError(f"reference: kind, got {kind!r}, expected auto, tflm or numpy")
+        graph = load(model)
+        if kind == "numpy":
+            return _Numpy(graph, "asked for")
+        data = model if isinstance(model, bytes) else Path(model).read_bytes()
+        try:
+            return _TFLM(graph, data)
+        except (ToolError, ModelError) as error:
+            if kind == "tflm":
+                raise
+            return _Numpy(graph, str(error))
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Returns the outputs by tensor name.
+
+        Args:
+            inputs: Value of each input by tensor name, with its exact shape and type.
+
+        Raises:
+            InputError: An input is missing, unknown, or has another shape or type.
+        """
+        values = self._compute(check_inputs(self.graph, inputs), self.graph.outputs)
+        return {tensor.name: values[tensor.name] for tensor in self.graph.outputs}
+
+    def tensors(self, inputs: Mapping[str, Array]) -> dict[int, Array]:
+        """Returns every tensor that an operator computes, by its index in the model file; as `run` otherwise."""
+        computed = [tensor for node in self.graph.nodes for tensor in node.outputs]
+        values = self._compute(check_inputs(self.graph, inputs), computed)
+        return {tensor.source: values[tensor.name] for tensor in computed if tensor.source is not None}
+
+    @abstractmethod
+    def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        """Returns at least the wanted tensors by name, for checked inputs."""
+
+
+class _Numpy(Reference):
+    name = "numpy"
+
+    def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        del wanted
+        return run_all(self.graph, inputs)
+
+
+class _TFLM(Reference):
+    name = "tflite-micro"
+
+    def __init__(self, graph: Graph, data: bytes) -> None:
+        super().__init__(graph)
+        refusal = _refused_by_tflm(graph)
+        if refusal is not None:
+            raise ModelError(f"{graph.source}: {refusal}")
+        self._interpreter = _interpreter(graph, data)
+
+    def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        for index, value in enumerate(inputs.values()):
+            self._interpreter.set_input(np.ascontiguousarray(value), index)
+        self._interpreter.invoke()
+        return {tensor.name: self._tensor(tensor) for tensor in wanted}
+
+    def _tensor(self, tensor: Tensor) -> Array:
+        value: Array = np.array(self._interpreter.GetTensor(tensor.source, 0)["tensor_data"])
+        return value.reshape(tensor.shape)
+
+
+def _refused_by_tflm(graph: Graph) -> str | None:
+    """Returns what the interpreter is known to refuse, so that it is not asked: it complains on standard error."""
+    for node in graph.nodes:
+        types = {tensor.dtype for tensor in node.operands}
+        if node.output.dtype is DType.FLOAT32 and {DType.FLOAT32, DType.INT8} <= types:
+            return f"{node.op} {node.name} has float32 activations and int8 weights, which tflite-micro refuses"
+    return None
+
+
+def _interpreter(graph: Graph, data: bytes) -> Any:
+    try:
+        runtime = importlib.import_module("tflite_micro").runtime
+    except ImportError as error:
+        raise ToolError(
+            "tflite-micro: not installed, expected the Python package. Install it with: pip install --pre tflite-micro"
+        ) from error
+    arena = _ARENA_BYTES + 2 * sum(tensor.type.bytes for tensor in graph.tensors())
+    try:
+        return runtime.Interpreter.from_bytes(
+            data, arena_size=arena, intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors
+        )
+    except RuntimeError as error:
+        raise ModelError(f"{graph.source}: tflite-micro refuses the model ({error})") from error
