@@ -43,7 +43,10 @@ class RunnerLike(Protocol):
     def alive(self) -> bool:
         """True while the device can answer."""
 
-    def instructions(self, ticks: int, hz: int) -> int | None:
+    def end_reason(self) -> str:
+        """Why it runs no more; empty while it runs."""
+
+    def instructions(self, ticks: int, tick_hz: int, /) -> int | None:
         """Turns ticks into instructions; None where they cannot be told."""
 
 
@@ -333,13 +336,18 @@ class Session(AbstractContextManager["Session"]):
         try:
             yield
         except TransportError as error:
-            self._failure = error
-            raise
+            self._failure = self._with_reason(str(error))
+            raise self._failure from error
         except DeviceTimeout as error:
             if self._runner is None or self._runner.alive():
                 raise
-            self._failure = TransportError(f"{self._runner.name}: has stopped while the device was asked. {error}")
+            self._failure = self._with_reason(str(error))
             raise self._failure from error
+
+    def _with_reason(self, message: str) -> TransportError:
+        """Returns the error, with what ended the emulator if that is known."""
+        reason = self._runner.end_reason() if self._runner is not None else ""
+        return TransportError(f"{message}. {reason}" if reason else message)
 
     def _check(self, hello: Hello) -> None:
         """Refuses a device that is not the project's."""

@@ -37,6 +37,7 @@ void fake_work(void);
 size_t fake_take(uint8_t *data, size_t capacity);
 void fake_log(const char *text);
 void fake_crash_in_next_run(uint32_t kind);
+void fake_limit_models(uint8_t count);
 void fake_set_build(const char *build);
 uint32_t fake_runs(void);
 uint32_t fake_op_runs(void);

@@ -153,6 +153,10 @@ void fake_set_build(const char *text) {
     strncpy(build, text, sizeof build - 1);
 }
 
+void fake_limit_models(uint8_t count) {
+    config.model_count = count;
+}
+
 uint32_t fake_runs(void) {
     return toy_runs;
 }

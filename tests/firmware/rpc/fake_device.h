@@ -32,7 +32,9 @@ void fake_log(const char *text);
 /** Crashes in the middle of the next run of the adder: a fault record of this kind, and a restart. 0: a plain restart.
  */
 void fake_crash_in_next_run(uint32_t kind);
-/** Says hello on the line as another firmware, with this text as build id. */
+/** Serves the first `count` models only. */
+void fake_limit_models(uint8_t count);
+/** Becomes another firmware: with this text as build id. */
 void fake_set_build(const char *build);
 uint32_t fake_runs(void);
 uint32_t fake_op_runs(void);

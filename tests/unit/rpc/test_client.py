@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, WORKSPACE, WORKSPACE_IN_ARENA, FakeDevice
 
 from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, DeviceTimeout, ProtocolError
 from aboard.rpc import framing, messages
@@ -13,6 +12,7 @@ from aboard.rpc.replies import Tap
 from aboard.rpc.status import Status
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
+from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, WORKSPACE, WORKSPACE_IN_ARENA, FakeDevice
 
 FAST = Timing(attempt_s=0.02, attempts=4, settle_s=0.001, hello_s=0.2, patience_s=0.2)
 A = np.arange(24, dtype=np.int8).tobytes()
@@ -94,7 +94,7 @@ def test_without_a_copy_an_input_is_used_once() -> None:
     device = FakeDevice(has=ALL & ~INPUT_COPY)
     client = client_of(device)
     assert run_adder(client, A, B) == add(A, B)
-    with pytest.raises(DeviceStatusError, match="refuses RUN, got status 8 .*inputs not written") as caught:
+    with pytest.raises(DeviceStatusError, match=r"refuses RUN, got status 8 .*inputs not written") as caught:
         client.run(messages.RunRequest(0))
     assert caught.value.status == Status.STATE
     client.write_input(0, 0, A)
@@ -171,7 +171,7 @@ def test_what_the_image_lacks_is_refused(request_: messages.Request) -> None:
     client = client_of(FakeDevice(has=INPUT_COPY))
     client.write_input(0, 0, A)
     client.write_input(0, 1, B)
-    with pytest.raises(DeviceStatusError, match="status 6 .the image was built without"):
+    with pytest.raises(DeviceStatusError, match=r"status 6 .the image was built without"):
         client.call(request_)
 
 
@@ -282,7 +282,7 @@ def test_a_crash_in_a_run_is_named_and_the_next_call_works() -> None:
     client = client_of(device)
     run_adder(client, A, B)
     device.c.fake_crash_in_next_run(3)
-    with pytest.raises(DeviceFault, match="RUN: the device crashed and restarted, got fault 3 .*0x0000cafe.*00001234"):
+    with pytest.raises(DeviceFault, match=r"RUN: the device crashed and restarted, got fault 3 .*0x0000cafe.*00001234"):
         run_adder(client, A, B)
     assert run_adder(client, A, B) == add(A, B)
     assert client.fault().kind == 3

@@ -1,0 +1,109 @@
+"""The project of the toy models (`tests/firmware/rpc/toy_models.h`), with the manifests a compiler would write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aboard.manifest import Manifest, NodeRecord, OperandRecord, TensorRecord
+
+SHAPE = (1, 2, 3, 4)
+SURVIVING = (0, 1, 3)
+
+
+@dataclass(frozen=True)
+class ToyBoard:
+    id: str = "fake/device"
+
+
+def _tensor(
+    name: str, offset: int, dtype: str = "int8", shape: tuple[int, ...] = SHAPE, size: int = 24
+) -> TensorRecord:
+    return TensorRecord(name=name, c_name=name, dtype=dtype, shape=shape, offset=offset, bytes=size)
+
+
+def _operand(name: str, offset: int, *, narrow: bool = False) -> OperandRecord:
+    return OperandRecord(
+        tensor=name,
+        source=None,
+        dtype="int8",
+        shape=(1, 2, 3, 3) if narrow else SHAPE,
+        offset=offset,
+        row_stride=12,
+        pixel_stride=4,
+        channel_map=SURVIVING if narrow else None,
+        reference_channels=4 if narrow else None,
+    )
+
+
+def _node(name: str, inputs: tuple[OperandRecord, ...], outputs: tuple[OperandRecord, ...]) -> NodeRecord:
+    return NodeRecord(
+        name=name,
+        op=name,
+        implementation="toy",
+        sources=(0,),
+        macs=24,
+        rows=2,
+        weights_bytes=0,
+        scratch_bytes=0,
+        workspace_bytes=96,
+        inputs=inputs,
+        outputs=outputs,
+    )
+
+
+def _manifest(
+    name: str,
+    digest: bytes,
+    inputs: tuple[TensorRecord, ...],
+    outputs: tuple[TensorRecord, ...],
+    nodes: tuple[NodeRecord, ...],
+) -> Manifest:
+    return Manifest(
+        generator="by hand",
+        name=name,
+        model_file=f"{name}.tflite",
+        model_hash=digest.ljust(32, b"\0").hex(),
+        target="c",
+        core="host",
+        input_mode="consumed",
+        macs=0,
+        macs_run=0,
+        ram_bytes=128,
+        ram_lower_bound_bytes=128,
+        weights_bytes=0,
+        cflags=(),
+        sources=(),
+        headers=(),
+        inputs=inputs,
+        outputs=outputs,
+        nodes=nodes,
+        buffers=(),
+    )
+
+
+ADDER = _manifest(
+    "adder",
+    bytes([0xAD, 0xDE, 1, 2, 3]),
+    (_tensor("a", 0), _tensor("b", 32)),
+    (_tensor("sum", 0), _tensor("masked", 96)),
+    (
+        _node("add", (_operand("a", 0), _operand("b", 32)), (_operand("sum", 64),)),
+        _node("negate", (_operand("sum", 0),), (_operand("negated", 32, narrow=True),)),
+        _node("widen", (_operand("negated", 0, narrow=True),), (_operand("masked", 32),)),
+    ),
+)
+
+DOUBLER = _manifest(
+    "doubler",
+    bytes([0xD0, 0xB1, 4, 5, 6]),
+    (_tensor("x", 0, "float32", (1, 5), 20),),
+    (_tensor("y", 24, "float32", (1, 5), 20),),
+    (_node("double", (), ()),),
+)
+
+
+@dataclass(frozen=True)
+class ToyProject:
+    board: ToyBoard = ToyBoard()
+    build_id: str = "build-1"
+    models: tuple[Manifest, ...] = (ADDER, DOUBLER)
