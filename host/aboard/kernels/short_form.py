@@ -8,6 +8,7 @@ of operands: a candidate is compared on all of them, and without a candidate the
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,16 +87,14 @@ def of_product(ratio: float, products: Int64, expected: Int64, low: int, high: i
         low: Smallest result.
         high: Largest result.
     """
-    # A shift of 32 is free: it picks the upper half of the 64-bit product.
-    shift = 32
-    while shift > 24 and round(ratio * 2.0**shift) > INT32_MAX:
-        shift -= 1
-    factor = round(ratio * 2.0**shift)
-    if not 0 < factor <= INT32_MAX:
-        return None
-    for delta in _NEIGHBOURS:
-        line = min(factor + delta, INT32_MAX) * products
+    # A shift of 32 is free, it picks the upper half of the 64-bit product; the largest is the most precise.
+    largest = min(31 - math.frexp(ratio)[1], 46)
+    for shift, delta in itertools.product(dict.fromkeys((min(32, largest), largest)), _NEIGHBOURS):
+        factor = round(ratio * 2.0**shift) + delta
+        if not 0 < factor <= INT32_MAX:
+            continue
+        line = factor * products
         constant = constant_for(line, expected, shift, low, high)
         if constant is not None and int(np.abs(line + constant).max()) >> shift <= INT32_MAX:
-            return ShortForm(min(factor + delta, INT32_MAX), 0, constant, shift)
+            return ShortForm(factor, 0, constant, shift)
     return None
