@@ -1,4 +1,4 @@
-"""Runs a compiled model as a process with AddressSanitizer and UndefinedBehaviorSanitizer, or compiles it under every warning."""
+"""Runs a compiled model as a sanitized process (ASan, UBSan), or compiles it under every warning."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def compile_strictly(module: Module, folder: Path, compiler: list[str]) -> None:
     for options in ([], ["-DABOARD_HOOKS=1", "-DABOARD_TAPS=1", "-DABOARD_RUN_OP=1"]):
         for source in module.manifest.sources:
             command = [*compiler, *WARNINGS, *module.manifest.cflags, *options, f"-I{bundle / 'include'}"]
-            done = subprocess.run([*command, "-c", str(bundle / source), "-o", "/dev/null"], capture_output=True, text=True)
+            done = subprocess.run(
+                [*command, "-c", str(bundle / source), "-o", "/dev/null"], capture_output=True, text=True
+            )
             assert done.returncode == 0, done.stderr
 
 

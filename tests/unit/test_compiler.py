@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aboard import manifest, resources
+from aboard.compiler import Module, compile_model
+from aboard.errors import InputError, ModelError, ProjectError, TargetError
+from support import sanitized
+
+DIGITS = resources.models() / "digits.tflite"
+M4 = "c -mcpu=cortex-m4 -runtime=standalone"
+HOST = "c -runtime=host"
+
+
+def samples() -> dict[str, np.ndarray]:
+    with np.load(resources.models() / "digits_test.npz") as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def test_two_compilations_give_the_same_bytes(tmp_path: Path) -> None:
+    one, two = compile_model(DIGITS, target=M4), compile_model(str(DIGITS), target=M4)
+    assert one.files == two.files
+    assert one.manifest == two.manifest
+    first, second = one.save(tmp_path / "one"), two.save(tmp_path / "two")
+    for path in sorted(first.rglob("*")):
+        if path.is_file():
+            assert path.read_bytes() == (second / path.relative_to(first)).read_bytes()
+
+
+def test_no_generated_file_names_a_machine_or_a_time(tmp_path: Path) -> None:
+    bundle = compile_model(DIGITS, target=M4).save(tmp_path / "digits")
+    for path in bundle.rglob("*"):
+        if path.is_file():
+            assert not re.search(rf"{tmp_path}|/home/|/root/|/tmp/|20\d\d-\d\d-\d\d", path.read_text()), path
+
+
+def test_the_manifest_adds_up() -> None:
+    module = compile_model(DIGITS, target=M4)
+    record = module.manifest
+    assert record.macs_run == sum(node.macs for node in record.nodes)
+    assert record.macs >= record.macs_run > 0
+    assert record.ram_bytes >= record.ram_lower_bound_bytes > max(buffer.bytes for buffer in record.buffers) // 2
+    assert record.ram_bytes == max(buffer.offset + buffer.bytes for buffer in record.buffers)
+    assert record.core == "cortex-m4"
+    assert sum(node.weights_bytes for node in record.nodes) >= record.weights_bytes > 0
+    assert f"#define DIGITS_ARENA_BYTES {record.ram_bytes}\n" in module.files["include/digits.h"]
+
+
+@pytest.mark.parametrize("opt", ["size", "balanced", "speed"])
+def test_every_opt_gives_the_same_results(opt: str) -> None:
+    x = samples()["x"][:4]
+    module = compile_model(DIGITS, target=HOST, opt=opt)
+    plain = compile_model(DIGITS, target=HOST)
+    for sample in x:
+        np.testing.assert_array_equal(module.run(sample), plain.run(sample))
+
+
+def test_size_shares_code_that_speed_specialises() -> None:
+    small = compile_model(DIGITS, target=M4, opt="size").files["src/digits.c"]
+    fast = compile_model(DIGITS, target=M4, opt="speed").files["src/digits.c"]
+    assert small.count("static ABOARD_NOINLINE void") < fast.count("static ABOARD_NOINLINE void")
+    assert "*p, " in small
+    assert "*p, " not in fast
+
+
+def test_a_kept_input_survives_and_costs_ram() -> None:
+    kept = compile_model(DIGITS, target=f"{HOST} -input=kept")
+    consumed = compile_model(DIGITS, target=HOST)
+    record = kept.manifest.inputs[0]
+    end = len(kept.manifest.nodes) - 1
+    inside = [b for b in kept.manifest.buffers if b.offset <= record.offset < b.offset + b.bytes and b.first == 0]
+    assert [b.last for b in inside] == [end]
+    assert kept.manifest.ram_bytes >= consumed.manifest.ram_bytes
+    assert "#define DIGITS_INPUTS_KEPT true" in kept.files["include/digits.h"]
+    assert "The inputs are left as they were." in kept.files["include/digits.h"]
+    assert "The inputs are overwritten: set them before every run." in consumed.files["include/digits.h"]
+
+
+def test_the_model_is_clean_under_sanitizers_and_warnings(tmp_path: Path) -> None:
+    module = compile_model(DIGITS, target=HOST)
+    x = samples()["x"][0]
+    outputs = sanitized.run(module, x, tmp_path)
+    np.testing.assert_array_equal(next(iter(outputs.values())), module.run(x))
+    for compiler in (["gcc"], ["clang"]):
+        sanitized.compile_strictly(module, tmp_path, compiler)
+
+
+def test_a_bundle_reads_back_as_it_was(tmp_path: Path) -> None:
+    module = compile_model(DIGITS, target=HOST, name="numbers")
+    folder = module.save(tmp_path / "deep" / "bundle")
+    again = Module.load(folder)
+    assert again.manifest == module.manifest
+    assert again.files == module.files
+    x = samples()["x"][0]
+    np.testing.assert_array_equal(again.run(x), module.run(x))
+
+
+def test_saving_replaces_a_bundle_and_nothing_else(tmp_path: Path) -> None:
+    module = compile_model(DIGITS, target=M4)
+    folder = module.save(tmp_path / "bundle")
+    (folder / "stale.txt").write_text("old")
+    module.save(folder)
+    assert not (folder / "stale.txt").exists()
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("precious")
+    with pytest.raises(ProjectError, match="mine: is not empty and holds no bundle, expected a new folder"):
+        module.save(mine)
+    assert [p.name for p in mine.iterdir()] == ["thesis.txt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bundle", "mine"]
+
+
+def test_a_damaged_bundle_is_refused(tmp_path: Path) -> None:
+    folder = compile_model(DIGITS, target=M4).save(tmp_path / "bundle")
+    (folder / "src" / "digits.c").unlink()
+    with pytest.raises(ProjectError, match=r"digits\.c: cannot be read, got No such file .* `aboard compile`"):
+        Module.load(folder)
+    (folder / manifest.FILE_NAME).write_text('{"format": 2}')
+    with pytest.raises(ProjectError, match=r"manifest\.json: format: .* Make the bundle again"):
+        Module.load(folder)
+    with pytest.raises(ProjectError, match=r"manifest\.json: cannot be read, got No such file .* expected a bundle"):
+        Module.load(tmp_path / "nowhere")
+
+
+def test_target_or_board_must_be_given() -> None:
+    with pytest.raises(TargetError, match="compile: target and board, got neither, expected one of them"):
+        compile_model(DIGITS)
+    with pytest.raises(TargetError, match="compile: target and board, got both, expected one of them"):
+        compile_model(DIGITS, target=M4, board="arm/mps2_an386")
+
+
+def test_a_board_stands_for_its_target() -> None:
+    record = compile_model(DIGITS, board="arm/mps2_an386").manifest
+    assert record.core == "cortex-m4"
+    assert "arm/mps2_an386" in record.target
+
+
+def test_code_for_another_core_does_not_run_here() -> None:
+    with pytest.raises(TargetError, match="got -runtime=standalone, expected -runtime=host"):
+        compile_model(DIGITS, target=M4).run(samples()["x"][0])
+    foreign = "cortex-a72" if Target_is_x86() else "x86-64"
+    with pytest.raises(TargetError, match=f"got code for {foreign}, .*cross compiler such as"):
+        compile_model(DIGITS, target=f"c -mcpu={foreign} -runtime=host").run(samples()["x"][0])
+
+
+def Target_is_x86() -> bool:
+    from aboard.target import Target
+
+    return Target(HOST).cpu.arch == "x86-64"
+
+
+def test_wrong_inputs_are_named() -> None:
+    module = compile_model(DIGITS, target=HOST)
+    name = module.manifest.inputs[0].name
+    good = samples()["x"][0]
+    with pytest.raises(InputError, match=r"has a wrong shape, got \(3,\), expected \(1, 8, 8, 1\)"):
+        module.run(np.zeros(3, np.int8))
+    with pytest.raises(InputError, match=r"has a wrong type, got float32, expected int8\. Quantise it first"):
+        module.run(good.astype(np.float32))
+    with pytest.raises(InputError, match="has a wrong type, got int64, expected int8"):
+        module.run(np.full(good.shape, 300, np.int64))
+    with pytest.raises(InputError, match=f"digits: input nothing is not one of the model's. Known: {re.escape(name)}"):
+        module.run({"nothing": good})
+    with pytest.raises(InputError, match="is missing, got none, expected"):
+        module.run({})
+    np.testing.assert_array_equal(module.run({name: good}), module.run(good.astype(np.int64)))
+
+
+def test_the_ir_is_shown_after_every_pass() -> None:
+    seen: dict[str, str] = {}
+    compile_model(DIGITS, target=M4, on_ir=seen.__setitem__)
+    assert next(iter(seen)) == "import"
+    assert len(seen) > 3
+    assert all("conv2d" in text for text in seen.values())
+
+
+def test_a_bad_name_is_refused() -> None:
+    with pytest.raises(ModelError, match="name of the model, got '2x', expected a C identifier"):
+        compile_model(DIGITS, target=M4, name="2x")
