@@ -1,0 +1,53 @@
+"""Shared by the tests of the passes: a pass must not change what a graph computes, not by a bit."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from aboard.importers import load
+from aboard.ir import Graph
+from aboard.ops.interpreter import run_all
+from aboard.passes import run_passes
+
+
+def inputs_of(graph: Graph, seed: int) -> dict[str, np.ndarray]:
+    """Returns random values for the inputs of a graph: integers over the whole range of the type, floats around 0."""
+    rng = np.random.default_rng(seed)
+    values = {}
+    for tensor in graph.inputs:
+        if tensor.dtype.is_float:
+            values[tensor.name] = rng.normal(0, 3, tensor.shape).astype(np.float32)
+        else:
+            info = np.iinfo(tensor.dtype.value)
+            values[tensor.name] = rng.integers(info.min, info.max + 1, tensor.shape).astype(tensor.dtype.numpy)
+    return values
+
+
+def check_rewrite(model: bytes, *passes, seeds: int = 2) -> Graph:
+    """Runs passes on a model and checks that every tensor that survives has the value it had.
+
+    Args:
+        model: A TFLite file.
+        passes: The passes, in order.
+        seeds: How many random inputs are tried.
+
+    Returns:
+        The graph after the passes.
+    """
+    before = load(model)
+    after = copy.deepcopy(before)
+    run_passes(after, passes)
+    for seed in range(seeds):
+        inputs = inputs_of(before, seed)
+        expected, got = run_all(before, inputs), run_all(after, inputs)
+        assert {tensor.name for tensor in after.outputs} == {tensor.name for tensor in before.outputs}
+        for name in got.keys() & expected.keys():
+            np.testing.assert_array_equal(got[name], expected[name], err_msg=name, strict=True)
+    return after
+
+
+def kinds(graph: Graph) -> list[str]:
+    """Returns the ops of a graph, in order."""
+    return [node.op for node in graph.nodes]
