@@ -115,13 +115,18 @@ class _Assigner:
             if view is None or not self._may_move(inner, view, node):
                 return False
             moves.append((inner, outer, view))
-        if not moves or len({inner for inner, _, _ in moves}) != len(moves):
-            return False
-        if not self._all_results_shared(node, moves):
+        if not moves or not self._move_apart(moves) or not self._all_results_shared(node, moves):
             return False
         for inner, outer, view in moves:
             self._move(inner, self.places[outer].buffer, view)
         return True
+
+    def _move_apart(self, moves: list[tuple[Tensor, Tensor, View]]) -> bool:
+        """True when each moving tensor brings its own buffer along, which holds nothing beside it."""
+        moving = {self.places[inner].buffer for inner, _, _ in moves}
+        staying = {self.places[outer].buffer for _, outer, _ in moves}
+        whole = all(self.places[inner].view.span == self.places[inner].buffer.bytes for inner, _, _ in moves)
+        return whole and len(moving) == len(moves) and not moving & staying
 
     def _all_results_shared(self, node: Node, moves: list[tuple[Tensor, Tensor, View]]) -> bool:
         mentioned = {t for inner, outer, _ in moves for t in (inner, outer)}
@@ -172,9 +177,6 @@ class _Assigner:
 
     def _move(self, inner: Tensor, buffer: Buffer, view: View) -> None:
         old = self.places[inner].buffer
-        if old is buffer:
-            self.places[inner] = Place(buffer, view)
-            return
         shift = view.offset - self.places[inner].view.offset
         for tensor in old.tensors:
             moved = dataclasses.replace(self.places[tensor].view, offset=self.places[tensor].view.offset + shift)
