@@ -21,9 +21,9 @@ def evaluate(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
     return [values[tensor.name] for tensor in graph.outputs]
 
 
-def compiled(model: bytes, *inputs: np.ndarray, opt: str = "balanced") -> list[np.ndarray]:
-    """Returns the outputs of the generated C, run in this process."""
-    module = aboard.compile(model, target=f"{HOST} -opt={opt}", name="model")
+def compiled(model: bytes, *inputs: np.ndarray, attributes: str = "") -> list[np.ndarray]:
+    """Returns the outputs of the generated C, run in this process; `attributes` are more of the target's."""
+    module = aboard.compile(model, target=f"{HOST} {attributes}", name="model")
     feed = {record.name: x for record, x in zip(module.manifest.inputs, inputs, strict=True)}
     results = module.run(feed)
     if not isinstance(results, dict):
