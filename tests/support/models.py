@@ -13,6 +13,7 @@ from pathlib import Path
 from aboard import resources
 
 SHIPPED = "digits"
+SHIPPED_FLOAT = "digits_f32"
 INT8 = ("kws", "vww", "ic", "ad", "sww", "hello_world")
 FLOAT = ("ic_f32", "vww_f32")
 HYBRID = ("kws_hybrid",)
@@ -28,7 +29,7 @@ def folder() -> Path | None:
 
 def path(name: str) -> Path | None:
     """Returns the path of a model by its name, such as `kws`; None where the folder is missing or has no such model."""
-    if name == SHIPPED:
+    if name in (SHIPPED, SHIPPED_FLOAT):
         return resources.models() / f"{name}.tflite"
     found = folder()
     if found is None:
