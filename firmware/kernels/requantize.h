@@ -10,8 +10,14 @@
 
 #include "aboard/config.h"
 
-/** Restricts `x` to [low, high]. Two steps, which gcc turns into one SSAT where the range is that of int8. */
+/** Restricts `x` to [low, high]. */
 ABOARD_INLINE int32_t aboard_clamp(int32_t x, int32_t low, int32_t high) {
+#if defined(__ARM_FEATURE_SAT)
+    /* SSAT, into which a right shift of x folds; gcc does not find it where a loop keeps -128 in a register. */
+    if (__builtin_constant_p(low == INT8_MIN && high == INT8_MAX) && low == INT8_MIN && high == INT8_MAX) {
+        return (int32_t)__builtin_arm_ssat(x, 8);
+    }
+#endif
     x = x < low ? low : x;
     return x > high ? high : x;
 }
