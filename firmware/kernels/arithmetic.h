@@ -130,6 +130,7 @@ ABOARD_INLINE void aboard_arithmetic_s8(const aboard_arithmetic_s8_t *p, aboard_
         const int8_t *y = b + row.b;
         int8_t *z = aboard_row_out_s8(&p->over.out, out, r);
         for (int32_t col = 0; col < p->over.out.cols; ++col) {
+            ABOARD_UNROLL(4)
             for (int32_t c = 0; c < p->over.out.channels; ++c) {
                 z[c] = aboard_arithmetic_element_s8(p, form, x[c * p->over.a.channel], y[c * p->over.b.channel]);
             }
