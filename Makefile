@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h')
 JOBS ?= 2
 
-.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench wheel clean
+.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-check wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -15,7 +15,7 @@ help:
 	@echo "make setup   only set up: .venv, compilers, emulators"
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
-	@echo "make bench   measure, and write docs/benchmarks.md"
+	@echo "make bench   measure, and write docs/benchmarks.md (make bench-check only compares)"
 	@echo "make wheel   build dist/*.whl"
 
 setup: $(VENV)/.stamp-setup
@@ -69,7 +69,10 @@ docs-json: setup
 	@cmp -s $(VENV)/json.md docs/json.md || cp $(VENV)/json.md docs/json.md
 
 bench: setup-dev
-	@$(BIN)/python -m pytest -q tests/bench --bench
+	@$(BIN)/python tests/bench/run.py
+
+bench-check: setup-dev
+	@$(BIN)/python tests/bench/run.py --check
 
 wheel: setup-dev
 	@$(BIN)/python -m build --wheel --outdir dist .
