@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aboard.manifest import NodeRecord
+from aboard.manifest import NodeRecord, label
 from aboard.tensor_io import Values
 
 #: Turns ticks and ticks per second into instructions; None where they cannot be told.
@@ -125,7 +125,7 @@ class Profile:
         rows = [
             [
                 str(entry.index),
-                entry.node.name,
+                label(entry.node.name),
                 entry.node.op,
                 _count(entry.duration),
                 f"{entry.duration.microseconds:.1f}",

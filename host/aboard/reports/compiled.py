@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.manifest import BufferRecord, Manifest, NodeRecord
+from aboard.manifest import BufferRecord, Manifest, NodeRecord, label
 from aboard.reports.table import amount, facts, table
 
 #: Columns of the chart of lifetimes; models with more nodes share columns.
@@ -17,7 +17,16 @@ def summary(manifest: Manifest) -> str:
 def operators(manifest: Manifest) -> str:
     """Returns a table with one line for each operator as compiled."""
     rows = [
-        (i, node.op, node.name, _shape(node), node.implementation, node.macs, node.weights_bytes, node.scratch_bytes)
+        (
+            i,
+            node.op,
+            label(node.name),
+            _shape(node),
+            node.implementation,
+            node.macs,
+            node.weights_bytes,
+            node.scratch_bytes,
+        )
         for i, node in enumerate(manifest.nodes)
     ]
     total = (
@@ -54,7 +63,7 @@ def memory_map(manifest: Manifest) -> str:
     """Returns the arena: what lies where, and during which operators."""
     steps = max(len(manifest.nodes), 1)
     ordered = sorted(manifest.buffers, key=lambda buffer: (buffer.offset, buffer.first))
-    rows = [(b.offset, b.bytes, _shorten(b.name), f"{b.first}-{b.last}", _lifetime(b, steps)) for b in ordered]
+    rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _lifetime(b, steps)) for b in ordered]
     return f"Memory map of the arena ({amount(manifest.ram_bytes)})\n\n" + table(
         ("offset", "bytes", "buffer", "ops", "lives"), rows
     )
@@ -74,7 +83,3 @@ def _lifetime(buffer: BufferRecord, steps: int) -> str:
     width = min(steps, _CHART)
     first, last = buffer.first * width // steps, buffer.last * width // steps
     return "." * first + "#" * (last - first + 1) + "." * (width - last - 1)
-
-
-def _shorten(name: str, width: int = 40) -> str:
-    return name if len(name) <= width else f"{name[: width - 1]}…"

@@ -37,8 +37,8 @@ def cell(value: object) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Returns lines of name and value, values below each other."""
-    listed = [(name, cell(value)) for name, value in pairs]
+    """Returns lines of name and value, values below each other; what is None is left out."""
+    listed = [(name, cell(value)) for name, value in pairs if value is not None]
     width = max(len(name) for name, _ in listed)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in listed)
 

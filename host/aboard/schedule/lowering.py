@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.manifest import label
 from aboard.memory.problem import Request
 from aboard.schedule.storage import AFTER_LAST, Buffer, Storage
 from aboard.target import Target
@@ -73,7 +74,9 @@ def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Impleme
         call = implementation.lower(node, inputs, outputs, target)
         scratch = tuple(range(len(requests), len(requests) + len(call.scratch)))
         for number, wanted in enumerate(call.scratch):
-            requests.append(Request(f"{node.name} scratch {number}", wanted.bytes, index, index, wanted.align))
+            requests.append(
+                Request(f"scratch {number} of {label(node.name, 28)}", wanted.bytes, index, index, wanted.align)
+            )
         steps.append(Step(index, node, implementation, call, inputs, outputs, scratch))
     return Program(graph, storage, tuple(steps), tuple(requests), buffers)
 
