@@ -21,7 +21,7 @@ LAYERS = (
     ("tensor_io",),
     ("target", "board", "boards"),
     ("programs", "toolchain", "doctor", "rpc", "feeds"),
-    ("image", "transports", "projects", "runners", "session"),
+    ("identity", "image", "transports", "projects", "runners", "session"),
     ("ir",),
     ("ops",),
     ("importers", "passes", "kernels", "reference"),

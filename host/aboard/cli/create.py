@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from aboard import boards, projects, templates
 from aboard.cli import model as model_argument
 from aboard.cli.console import Console
 from aboard.cli.options import (
@@ -26,6 +28,7 @@ from aboard.cli.schema import CreateResult, ModelInfo
 from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
+    from aboard.compiler import Module
     from aboard.projects import Project
 
 
@@ -64,39 +67,30 @@ def command(
     if name is not None and len(models) > 1:
         raise click.UsageError("--name is for one model. Compile them apart with `aboard compile --name`.")
     place = Place.chosen(target, board)
-    project = create(console, models, place, output_dir, template=template, options=options, name=name, opt=opt)
-    result = describe(project)
-    console.emit(result, lambda: _report(result))
-
-
-def create(
-    console: Console,
-    models: tuple[str, ...],
-    place: Place,
-    folder: Path,
-    *,
-    template: str | None,
-    options: dict[str, str],
-    name: str | None,
-    opt: str | None,
-) -> Project:
-    """Compiles what is not compiled yet, and creates the project.
-
-    Raises:
-        AboardError: A model, board, template or option is wrong, or the folder holds something else.
-    """
-    from aboard import boards, projects, templates
-
     chosen = boards.load(place.board_name())
     if template is not None:
         # Said before any time is spent on compiling.
         templates.load(template).parse_options(options)
+    modules = compile_all(console, models, place, name=name, opt=opt)
+    with console.step("creating the project"):
+        project = projects.create(modules, chosen, template, output_dir, options)
+    result = describe(project)
+    console.emit(result, lambda: _report(result))
+
+
+def compile_all(
+    console: Console, models: Iterable[str], place: Place, *, name: str | None, opt: str | None
+) -> list[Module]:
+    """Compiles models, or reads those that are bundles.
+
+    Raises:
+        AboardError: One of them cannot be compiled.
+    """
     modules = []
     for text in models:
         with console.step(f"compiling {text}"):
             modules.append(model_argument.load(text, place, name=name, opt=opt))
-    with console.step("creating the project"):
-        return projects.create(modules, chosen, template, folder, options)
+    return modules
 
 
 def describe(project: Project) -> CreateResult:

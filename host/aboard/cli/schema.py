@@ -199,7 +199,7 @@ class VerifyResult(_Result):
     board: str
     runner: str
     model: str
-    image: str = Field(description="Path of the ELF file, in the project's folder.")
+    image: str | None = Field(description="Path of the ELF file; null without `-o`, when nothing is kept.")
     reference: str = Field(description="What the device was compared with: `tflite-micro` or `numpy`.")
     samples: int = Field(description="Inputs compared: `--samples` random ones, all smallest and all largest.")
     differing_bytes: int = Field(description="Over all samples; of float outputs, those beyond the tolerance.")

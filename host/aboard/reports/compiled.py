@@ -62,7 +62,7 @@ def totals(manifest: Manifest) -> str:
 def memory_map(manifest: Manifest) -> str:
     """Returns the arena: what lies where, and during which operators."""
     steps = max(len(manifest.nodes), 1)
-    ordered = sorted(manifest.buffers, key=lambda buffer: (buffer.offset, buffer.first))
+    ordered = sorted((b for b in manifest.buffers if b.bytes), key=lambda buffer: (buffer.offset, buffer.first))
     rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _lifetime(b, steps)) for b in ordered]
     return f"Memory map of the arena ({amount(manifest.ram_bytes)})\n\n" + table(
         ("offset", "bytes", "buffer", "ops", "lives"), rows

@@ -26,7 +26,7 @@ def test_none_and_truth_are_words() -> None:
 
 
 def test_facts_are_aligned() -> None:
-    assert facts([("a", 1000), ("long", "x")]) == "a     1,000\nlong  x"
+    assert facts([("a", 1000), ("none", None), ("long", "x")]) == "a     1,000\nlong  x"
 
 
 def test_amounts_are_bytes_first() -> None:

@@ -1,0 +1,187 @@
+"""`aboard deploy`: compile, create, build and run in one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard import boards, feeds, projects, runners, templates
+from aboard import toolchain as toolchains
+from aboard.board import Board
+from aboard.cli import build as builds
+from aboard.cli import run as runs
+from aboard.cli.console import Console
+from aboard.cli.create import compile_all
+from aboard.cli.options import (
+    Place,
+    example,
+    input_option,
+    json_option,
+    model_argument,
+    name_option,
+    opt_option,
+    output_dir_option,
+    output_option,
+    pass_console,
+    place_options,
+    profile_option,
+    runner_option,
+    template_option,
+    template_options,
+    toolchain_option,
+)
+from aboard.cli.schema import DeployResult
+from aboard.errors import CapacityError
+from aboard.projects import Project
+from aboard.runners import Runner
+
+if TYPE_CHECKING:
+    from aboard.build import BuildResult
+    from aboard.compiler import Module
+
+
+@contextmanager
+def folder_of(output_dir: Path | None) -> Iterator[Path]:
+    """Gives the folder of `-o`, or one that is gone afterwards."""
+    if output_dir is not None:
+        yield output_dir
+        return
+    with tempfile.TemporaryDirectory(prefix="aboard-") as temporary:
+        yield Path(temporary) / "project"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where and how a model is deployed; everything that can be refused early has been looked at.
+
+    Attributes:
+        board: The board.
+        runner: What runs the image, not started.
+        template: Name of the template; None for the board's own.
+        options: The template's options.
+        toolchain: Name of the toolchain; None to choose by rule.
+    """
+
+    board: Board
+    runner: Runner
+    template: str | None
+    options: Mapping[str, str]
+    toolchain: str | None
+
+
+@click.command(
+    "deploy",
+    epilog=example(
+        "aboard deploy digits --board arm/mps2_an386",
+        "aboard deploy kws.tflite --board riscv/qemu_virt32 --input x.npy --output y.npz -o build/kws --json",
+    ),
+)
+@model_argument
+@place_options
+@output_dir_option("build/NAME-BOARD")
+@input_option
+@output_option
+@template_option
+@template_options
+@runner_option
+@toolchain_option
+@name_option
+@opt_option
+@profile_option
+@json_option
+@pass_console
+def command(
+    console: Console,
+    model: str,
+    target: str | None,
+    board: str | None,
+    output_dir: Path | None,
+    source: str,
+    output: Path | None,
+    template: str | None,
+    options: dict[str, str],
+    runner: str | None,
+    toolchain: str | None,
+    name: str | None,
+    opt: str | None,
+    profile: bool,
+) -> None:
+    """Compile MODEL, create a project, build it, boot it and run one inference.
+
+    The project stays in the folder of -o; there `aboard run` runs it again.
+    """
+    place = Place.chosen(target, board)
+    if output is not None:
+        feeds.check_output(output)
+    plan = prepare(place, runner=runner, template=template, options=options, toolchain=toolchain)
+    (module,) = compile_all(console, [model], place, name=name, opt=opt)
+    feed = runs.read_input(source, module.manifest)
+    folder = output_dir or Path("build") / f"{module.name}-{plan.board.id.replace('/', '_')}"
+    project, built = make(console, [module], plan, folder)
+    outcome = runs.infer(console, project, plan.runner, project.models[0], feed, profile)
+    if output is not None:
+        feeds.save(output, outcome.run.outputs)
+    manifest = module.manifest
+    result = DeployResult(
+        **runs.describe(outcome).model_dump(),
+        target=manifest.target,
+        macs=manifest.macs,
+        macs_run=manifest.macs_run,
+        ram_lower_bound_bytes=manifest.ram_lower_bound_bytes,
+        weights_bytes=manifest.weights_bytes,
+        toolchain=builds.describe_toolchain(built.toolchain),
+    )
+    console.emit(result, lambda: runs.report(result, outcome))
+
+
+def prepare(
+    place: Place,
+    *,
+    runner: str | None,
+    template: str | None,
+    options: Mapping[str, str],
+    toolchain: str | None,
+) -> Plan:
+    """Looks at everything that can be refused before a model is compiled.
+
+    Raises:
+        AboardError: Board, runner, template, an option or the toolchain is not known, not fitting or not installed.
+    """
+    board = boards.load(place.board_name())
+    if template is not None:
+        templates.load(template).parse_options(options)
+    toolchains.choose(board.core().mcpu, toolchain)
+    return Plan(board, runners.choose(board, runner), template, options, toolchain)
+
+
+def make(
+    console: Console, modules: Sequence[Module], plan: Plan, folder: Path, **further: str
+) -> tuple[Project, BuildResult]:
+    """Creates a project and builds it; one that does not fit the board's memory is not left behind.
+
+    Args:
+        console: For progress.
+        modules: The models.
+        plan: Where and how.
+        folder: Of the project.
+        further: Options of the template beside those of the plan.
+
+    Raises:
+        AboardError: The models do not fit, or the build failed.
+    """
+    was_there = folder.exists()
+    with console.step("creating the project"):
+        project = projects.create(modules, plan.board, plan.template, folder, {**plan.options, **further})
+    try:
+        return project, builds.build(console, project, plan.toolchain)
+    except CapacityError:
+        if not was_there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise

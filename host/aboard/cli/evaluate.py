@@ -1,0 +1,117 @@
+"""`aboard evaluate`: accuracy and time on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from aboard import evaluate
+from aboard.cli import deploy
+from aboard.cli.console import Console
+from aboard.cli.create import compile_all
+from aboard.cli.options import (
+    Place,
+    example,
+    json_option,
+    model_argument,
+    opt_option,
+    output_dir_option,
+    pass_console,
+    place_options,
+    runner_option,
+    template_option,
+    template_options,
+    toolchain_option,
+)
+from aboard.cli.schema import EvaluateResult
+from aboard.reports.table import amount, facts, table
+from aboard.session import Session
+
+
+@click.command(
+    "evaluate",
+    epilog=example("aboard evaluate kws.tflite --board arm/mps2_an386 --data samples.npz --samples 100 --json"),
+)
+@model_argument
+@place_options
+@click.option(
+    "--data",
+    metavar="SAMPLES.npz",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Inputs `x` and labels `y`; floats are quantised for an integer model.",
+)
+@click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
+@output_dir_option("none: nothing is kept")
+@template_option
+@template_options
+@runner_option
+@toolchain_option
+@opt_option
+@json_option
+@pass_console
+def command(
+    console: Console,
+    model: str,
+    target: str | None,
+    board: str | None,
+    data: Path,
+    samples: int | None,
+    output_dir: Path | None,
+    template: str | None,
+    options: dict[str, str],
+    runner: str | None,
+    toolchain: str | None,
+    opt: str | None,
+) -> None:
+    """Measure accuracy, confusion matrix and time of the classifier MODEL on a board."""
+    place = Place.chosen(target, board)
+    plan = deploy.prepare(place, runner=runner, template=template, options=options, toolchain=toolchain)
+    modules = compile_all(console, [model], place, name=None, opt=opt)
+    loaded = evaluate.load(data, modules[0].manifest, samples)
+    with deploy.folder_of(output_dir) as folder:
+        project, _ = deploy.make(console, modules, plan, folder)
+        with (
+            Session.open(project, plan.runner, on_log=console.note) as device,
+            console.progress("running samples", len(loaded)) as advance,
+        ):
+            found = evaluate.evaluate(device, loaded, advance)
+    counts = found.instructions is None and found.runs[0].duration.tick_hz == plan.board.core().clock_hz
+    result = EvaluateResult(
+        board=plan.board.id,
+        runner=plan.runner.name,
+        model=modules[0].name,
+        samples=len(loaded),
+        accuracy=found.accuracy,
+        confusion=found.confusion.tolist(),
+        instructions_per_sample=found.instructions,
+        cycles_per_sample=found.ticks if counts else None,
+        seconds_per_sample=found.seconds,
+        stack_bytes=found.stack_bytes or None,
+    )
+    console.emit(result, lambda: _report(result))
+
+
+def _report(result: EvaluateResult) -> str:
+    timed = (
+        ("instructions", result.instructions_per_sample)
+        if result.cycles_per_sample is None
+        else ("cycles", result.cycles_per_sample)
+    )
+    lines = facts(
+        [
+            ("model", f"{result.model} on {result.board} ({result.runner})"),
+            ("samples", result.samples),
+            ("accuracy", f"{100 * result.accuracy:.1f} %"),
+            timed,
+            (
+                "time",
+                None if result.seconds_per_sample is None else f"{1e6 * result.seconds_per_sample:,.1f} us a sample",
+            ),
+            ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
+        ]
+    )
+    head = ["label", *(str(i) for i in range(len(result.confusion)))]
+    rows = [(str(label), *(count or "." for count in row)) for label, row in enumerate(result.confusion)]
+    return f"{lines}\n\nConfusion (row: label, column: prediction)\n\n{table(head, rows)}"

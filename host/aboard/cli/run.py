@@ -1,0 +1,203 @@
+"""`aboard run`: boot a project's image and run one inference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from aboard import build, feeds, runners, tensor_io
+from aboard.cli.console import Console
+from aboard.cli.options import (
+    example,
+    input_option,
+    json_option,
+    output_option,
+    pass_console,
+    profile_option,
+    project_argument,
+    runner_option,
+)
+from aboard.cli.schema import ProfileRow, RunResult
+from aboard.errors import InputError, did_you_mean
+from aboard.projects import Project
+from aboard.reports.table import amount, facts
+from aboard.runners import Runner
+from aboard.session import Session
+
+if TYPE_CHECKING:
+    from aboard.manifest import Manifest
+    from aboard.measurements import Profile
+    from aboard.measurements import RunResult as Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one inference gave.
+
+    Attributes:
+        project: The project.
+        manifest: The model that ran.
+        runner: What ran it.
+        run: Outputs, time and stack.
+        profile: The time of every operator, where asked for.
+    """
+
+    project: Project
+    manifest: Manifest
+    runner: Runner
+    run: Run
+    profile: Profile | None
+
+
+@click.command(
+    "run",
+    epilog=example(
+        "aboard run build/kws --input random:1",
+        "aboard run build/kws --input x.npy --output y.npz --runner unicorn --profile --json",
+    ),
+)
+@project_argument
+@input_option
+@output_option
+@runner_option
+@click.option("--model", metavar="NAME", help="Which model, where the project has several.")
+@profile_option
+@json_option
+@pass_console
+def command(
+    console: Console,
+    project: Path,
+    source: str,
+    output: Path | None,
+    runner: str | None,
+    model: str | None,
+    profile: bool,
+) -> None:
+    """Boot the image of the project in DIR and run one inference over RPC.
+
+    Inputs and outputs go by tensor name. The time is that of the inference alone, without the RPC.
+    """
+    opened = Project.open(project)
+    if output is not None:
+        feeds.check_output(output)
+    manifest = choose(opened, model)
+    feed = read_input(source, manifest)
+    outcome = infer(console, opened, runners.choose(opened.board, runner), manifest, feed, profile)
+    if output is not None:
+        feeds.save(output, outcome.run.outputs)
+    result = describe(outcome)
+    console.emit(result, lambda: report(result, outcome))
+
+
+def choose(project: Project, model: str | None) -> Manifest:
+    """Returns the manifest of the model that is meant.
+
+    Raises:
+        InputError: There are several and none is named, or there is none of that name.
+    """
+    names = [manifest.name for manifest in project.models]
+    if model is None and len(names) == 1:
+        return project.models[0]
+    if model is None:
+        raise InputError(f"{project.path.name}: which model, got none, expected one of {', '.join(names)}. Say --model")
+    if model not in names:
+        raise InputError(f"--model: not one of the project's, got {model}. {did_you_mean(model, names)}")
+    return project.models[names.index(model)]
+
+
+def read_input(source: str, manifest: Manifest) -> feeds.Named:
+    """Returns the inputs that `--input` names, checked before anything is built or booted for them.
+
+    Raises:
+        InputError: They cannot be read, or are not the model's.
+    """
+    feed = feeds.load(source, manifest.inputs)
+    tensor_io.encode(feed, manifest.inputs, manifest.name)
+    return feed
+
+
+def infer(
+    console: Console, project: Project, runner: Runner, manifest: Manifest, feed: feeds.Named, profile: bool
+) -> Outcome:
+    """Boots an image and runs one inference.
+
+    Raises:
+        AboardError: The image is not there, the emulator fails, or the device does not answer as it should.
+    """
+    text = f"running {manifest.name} on {project.board.id} ({runner.name})"
+    with console.step(text), Session.open(project, runner, on_log=console.note) as device:
+        if profile:
+            profiled = device.profile(feed, manifest.name)
+            return Outcome(project, manifest, runner, profiled.run, profiled)
+        return Outcome(project, manifest, runner, device.infer(feed, manifest.name), None)
+
+
+def describe(outcome: Outcome) -> RunResult:
+    """Returns what is said of an inference in JSON."""
+    project, run = outcome.project, outcome.run
+    sizes = build.sizes(project)
+    others = sum(size for name, size in sizes.models.items() if name != outcome.manifest.name)
+    return RunResult(
+        path=str(project.path),
+        board=project.board.id,
+        runner=outcome.runner.name,
+        model=outcome.manifest.name,
+        image=str(project.image),
+        outputs={name: values.tolist() for name, values in run.outputs.items()},
+        instructions=run.instructions,
+        cycles=cycles(project, outcome),
+        seconds=run.microseconds / 1e6,
+        ram_bytes=outcome.manifest.ram_bytes,
+        flash_bytes=sizes.model_flash_bytes - others,
+        image_ram_bytes=sizes.image_ram_bytes,
+        image_flash_bytes=sizes.image_flash_bytes,
+        stack_bytes=run.stack_bytes or None,
+        profile=None if outcome.profile is None else rows(outcome.profile),
+    )
+
+
+def cycles(project: Project, outcome: Outcome) -> int | None:
+    """Returns the ticks of a run where the counter counts the core's cycles: on a board, at the core's clock."""
+    duration = outcome.run.duration
+    counts = duration.instructions is None and duration.tick_hz == project.board.core().clock_hz
+    return duration.ticks if counts else None
+
+
+def rows(profile: Profile) -> list[ProfileRow]:
+    """Returns a profile for JSON."""
+    return [
+        ProfileRow(
+            node=entry.index,
+            name=entry.node.name,
+            op=entry.node.op,
+            ticks=entry.duration.ticks,
+            instructions=entry.duration.instructions,
+        )
+        for entry in profile.nodes
+    ]
+
+
+def report(result: RunResult, outcome: Outcome) -> str:
+    """Returns what is said of an inference to people."""
+    timed = ("instructions", result.instructions) if result.cycles is None else ("cycles", result.cycles)
+    lines = facts(
+        [
+            ("model", f"{result.model} on {result.board} ({result.runner})"),
+            *((name, _preview(values)) for name, values in outcome.run.outputs.items()),
+            timed,
+            ("time", f"{outcome.run.microseconds:,.1f} us"),
+            ("RAM", f"{amount(result.ram_bytes)} of the model, {result.image_ram_bytes:,} of the image"),
+            ("flash", f"{amount(result.flash_bytes)} of the model, {result.image_flash_bytes:,} of the image"),
+            ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
+            ("image", result.image),
+        ]
+    )
+    return lines if outcome.profile is None else f"{lines}\n\n{outcome.profile.table()}"
+
+
+def _preview(values: tensor_io.Values) -> str:
+    return np.array2string(values.ravel(), threshold=16, max_line_width=100, separator=" ")
