@@ -19,8 +19,8 @@ FILE_NAME = "manifest.json"
 def label(name: str, width: int = 40) -> str:
     """Returns a name of the model file in a form that fits a table.
 
-    Converters join the names of the operators they fused with semicolons; the first says enough. Of a long one the end is
-    kept, which tells layers apart.
+    Converters join the names of the operators they fused with semicolons; the first says enough. Of a long one the end
+    is kept, which tells layers apart.
     """
     first = name.partition(";")[0]
     return first if len(first) <= width else f"…{first[1 - width :]}"
