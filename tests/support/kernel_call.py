@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from aboard import resources
 from aboard.emit import c_text
 from aboard.emit.instances import argument_names, argument_type
-from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, ScratchArg, View
 
 #: What memory between rows and pixels holds before a run, and must hold after it.
 GAP = 0xA5
@@ -81,9 +81,21 @@ def row_ranges(draw: st.DrawFn, rows: int, step_rows: int) -> list[tuple[int, in
 
 
 def run(
-    call: KernelCall, inputs: Sequence[Placed], outputs: Sequence[Placed], ranges: Sequence[tuple[int, int]]
+    call: KernelCall,
+    inputs: Sequence[Placed],
+    outputs: Sequence[Placed],
+    ranges: Sequence[tuple[int, int]],
+    before: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Compiles the call and makes it for each range of rows; results are written into the memory of `outputs`."""
+    """Compiles the call and makes it for each range of rows; results are written into the memory of `outputs`.
+
+    Args:
+        call: The call; its scratch keeps its content between the ranges and holds `GAP` before the first.
+        inputs: Operands.
+        outputs: Results.
+        ranges: Rows of each call.
+        before: Called before each range, to put the rows it needs into the memory of the operands.
+    """
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "call.c", Path(folder) / "call.so"
         source.write_text(_source(call))
@@ -95,6 +107,8 @@ def run(
         addresses = [[ffi.from_buffer(p.memory) + p.view.offset for p in side] for side in (inputs, outputs)]
         arrays = [ffi.new("void *[]", [ffi.cast("void *", a) for a in side]) for side in addresses]
         for first, last in ranges:
+            if before is not None:
+                before(first, last)
             loaded.run(*arrays, first, last)
 
 
@@ -106,6 +120,10 @@ def _source(call: KernelCall) -> str:
         if isinstance(argument, ConstantArg):
             lines.append(c_text.array(name, argument.constant.values, argument.constant.align))
             passed.append(name)
+        elif isinstance(argument, ScratchArg):
+            data = np.full(max(argument.scratch.bytes, 1), GAP, np.uint8)
+            lines.append(c_text.array(name, data, max(argument.scratch.align, 4), "static"))
+            passed.append(f"({argument.ctype})(void *){name}")
         else:
             assert isinstance(argument, InputArg | OutputArg)
             side = "inputs" if isinstance(argument, InputArg) else "outputs"
