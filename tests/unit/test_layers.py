@@ -18,10 +18,14 @@ PACKAGE = Path(aboard.__file__).parent
 LAYERS = (
     ("errors", "resources", "version"),
     ("manifest",),
-    ("tensor_io",),
+    ("tensor_io", "operands"),
     ("target", "board", "boards"),
-    ("programs", "toolchain", "doctor", "rpc", "feeds"),
-    ("identity", "image", "transports", "projects", "runners", "session"),
+    ("programs", "toolchain", "doctor", "feeds", "image", "templates"),
+    ("capacity", "measurements", "transports"),
+    ("project_files", "rpc"),
+    ("identity", "taps"),
+    ("emulation",),
+    ("build", "projects", "runners", "session"),
     ("ir",),
     ("ops",),
     ("importers", "passes", "kernels", "reference"),
@@ -46,7 +50,7 @@ COMPILE_PATH = {
     "reference",
     "schedule",
 }
-DEVICE_PATH = ("boards", "manifest", "projects", "rpc", "runners", "session", "target", "toolchain", "transports")
+DEVICE_PATH = {name for layer in LAYERS[: LAYERS.index(("ir",))] for name in layer}
 
 #: Imports inside functions that go the other way, each for a reason.
 EXCEPTIONS = {
