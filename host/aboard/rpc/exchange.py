@@ -117,7 +117,7 @@ class Exchange:
                 self._take_event(header, payload)
             if received and self._accepted:
                 deadline = time.monotonic() + wait_s
-            elif self._line.damaged != damaged:
+            if self._line.damaged != damaged:
                 deadline = min(deadline, time.monotonic() + self._settle_s)
         return None
 

@@ -1,0 +1,99 @@
+"""The firmware's RPC in C: vectors, fuzzing with sanitizers, warnings, size and stack."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aboard.rpc import framing
+from support.rpc_device import INCLUDES, RPC_SOURCES, SANITIZERS, SOURCES, WARNINGS, FakeDevice, compile_c
+
+VECTORS = json.loads((Path(__file__).parent.parent / "data" / "rpc_vectors.json").read_text())
+_COUNTED = (("crc", "crc32"), ("frames", "frames"), ("damaged", "damaged"), ("dialogue", "dialogue"))
+TOYS = [SOURCES / "fake_device.c", SOURCES / "toy_models.c"]
+
+
+def _bytes(text: str) -> str:
+    data = bytes.fromhex(text)
+    values = ", ".join(map(str, data)) or "0"
+    return f"{{(const uint8_t[]){{{values}}}, {len(data)}}}"
+
+
+def _table(kind: str, rows: list[str]) -> str:
+    return (
+        f"static const {kind}_case_t {kind}_cases[] = {{\n" + ",\n".join(rows) + "\n};\n"
+        f"static const size_t {kind}_case_count = {len(rows)};\n"
+    )
+
+
+def _c_header() -> str:
+    crc = [f'{{"{case["data"][:16]}", {_bytes(case["data"])}, {case["crc"]}u}}' for case in VECTORS["crc32"]]
+    frames = [f'{{"{case["name"]}", {_bytes(case["message"])}, {_bytes(case["frame"])}}}' for case in VECTORS["frames"]]
+    damaged = [
+        f'{{"{case["name"]}", {_bytes(case["bytes"])}, {case["damaged"]}, {case["too_long"]}}}'
+        for case in VECTORS["damaged"]
+    ]
+    dialogue = [
+        f'{{"{case["name"]}", {_bytes(framing.encode(bytes.fromhex(case["send"])).hex())}, '
+        f"{_bytes(''.join(framing.encode(bytes.fromhex(message)).hex() for message in case['receive']))}}}"
+        for case in VECTORS["dialogue"]
+    ]
+    tables = (("crc", crc), ("frame", frames), ("damaged", damaged), ("dialogue", dialogue))
+    return "".join(_table(kind, rows) for kind, rows in tables)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_vectors_hold_in_c(tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "vectors.h").write_text(_c_header())
+    sources = [SOURCES / "test_rpc_vectors.c", *TOYS]
+    sanitizers = SANITIZERS if compiler == "gcc" else ("-O2",)
+    program = compile_c(tmp_path / "vectors", sources, f"-I{tmp_path}", *sanitizers, compiler=compiler)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    counts = " ".join(f"{name} {len(VECTORS[key])}" for name, key in _COUNTED)
+    assert done.stdout.splitlines()[-1:] == [f"{counts} failures 0"], done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+def test_noise_neither_crashes_the_server_nor_makes_it_run_twice(tmp_path: Path) -> None:
+    program = compile_c(tmp_path / "fuzz", [SOURCES / "fuzz_server.c", *TOYS], *SANITIZERS)
+    for seed in range(4):
+        done = subprocess.run([program, str(seed), "6000"], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        rounds, runs = map(int, re.findall(r"\d+", done.stdout))
+        assert rounds == 6000
+        assert runs > 100
+
+
+def _compile_for_arm(source: Path, folder: Path, core: str) -> Path:
+    output = folder / f"{source.stem}.o"
+    compiler = shutil.which("arm-none-eabi-gcc")
+    assert compiler is not None, "arm-none-eabi-gcc is needed"
+    command = [compiler, *WARNINGS, *INCLUDES, f"-mcpu={core}", "-mthumb", "-Os", "-fstack-usage", "-c"]
+    done = subprocess.run([*command, str(source), "-o", str(output)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def test_the_server_is_small(tmp_path: Path) -> None:
+    objects = [_compile_for_arm(source, tmp_path, "cortex-m4") for source in RPC_SOURCES]
+    done = subprocess.run(["arm-none-eabi-size", "-t", *objects], capture_output=True, text=True, check=True)
+    text, data, bss = map(int, done.stdout.splitlines()[-1].split()[:3])
+    assert text <= 4300
+    assert (data, bss) == (0, 0)
+    frames = [int(line.split("\t")[1]) for file in tmp_path.glob("*.su") for line in file.read_text().splitlines()]
+    assert max(frames) <= 128
+
+
+@pytest.mark.parametrize(("has", "frame_bytes", "status"), [(15, 128, 0), (15, 65535, 0), (15, 127, 5), (0, 200, 0)])
+def test_the_server_checks_its_configuration(has: int, frame_bytes: int, status: int) -> None:
+    assert FakeDevice(has=has, frame_bytes=frame_bytes).status == status
+
+
+def test_a_build_id_that_is_too_long_is_refused() -> None:
+    assert FakeDevice(build="x" * 40).status == 0
+    assert FakeDevice(build="x" * 41).status == 5
