@@ -1,0 +1,44 @@
+"""Microcontrollers in this process: Unicorn executes the instructions, these modules are what lies around the core.
+
+machine.py       loads an image and runs it in a thread: memory, instruction count, the line to the host
+cortex_m.py      exceptions, SysTick, NVIC and system control of Cortex-M
+riscv.py         traps, CLINT and PLIC of RISC-V
+uarts.py         serial ports by IP block
+timers.py        counters outside the core
+"""
+
+from __future__ import annotations
+
+from aboard.board import Board
+from aboard.emulation import uarts
+from aboard.emulation.cortex_m import MODELS, CortexM
+from aboard.emulation.machine import Machine
+from aboard.emulation.riscv import RiscV
+from aboard.errors import ToolError
+from aboard.target import cpu as cpus
+
+__all__ = ["Machine", "machine"]
+
+
+def machine(board: Board) -> Machine:
+    """Returns a machine that is a board, not started.
+
+    Raises:
+        ToolError: The board's core or serial port is not modelled.
+    """
+    core = cpus.find(board.core().mcpu)
+    emulator, port, counter = board.emulator.unicorn, board.uart, board.counter
+    if emulator is None or port is None or counter is None or port.driver not in uarts.MODELS:
+        raise ToolError(
+            f"{board.id}: cannot be emulated in this process, got a board without [emulator.unicorn] or with another "
+            f"serial port, expected one of: {', '.join(uarts.MODELS)}. Use another runner"
+        )
+    uart = uarts.MODELS[port.driver](port.address)
+    if core.is_riscv:
+        return RiscV(board, uart, counter, emulator.instructions_per_second)
+    if core.base not in MODELS:
+        raise ToolError(
+            f"{board.id}: Unicorn does not have the core, got {core.name}, expected one of: {', '.join(MODELS)} or a "
+            "RISC-V core. Use another runner"
+        )
+    return CortexM(board, uart, counter, emulator.instructions_per_second)

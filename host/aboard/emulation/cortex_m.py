@@ -1,0 +1,268 @@
+"""Cortex-M around Unicorn's core: exceptions, SysTick, NVIC and system control, as far as our ports use them.
+
+All exceptions but the fault have one priority, so none interrupts another. The handler returns to an address of our
+own in place of EXC_RETURN, where the registers are put back as they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+
+import unicorn
+from unicorn import arm_const as arm
+
+from aboard.board import Board, Counter
+from aboard.emulation.machine import NEVER, LockupError, Machine
+from aboard.emulation.timers import Nrf51Timer
+from aboard.emulation.uarts import Uart
+
+#: Unicorn's models of the cores.
+MODELS = {
+    "cortex-m0": arm.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m0plus": arm.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m3": arm.UC_CPU_ARM_CORTEX_M3,
+    "cortex-m4": arm.UC_CPU_ARM_CORTEX_M4,
+    "cortex-m7": arm.UC_CPU_ARM_CORTEX_M7,
+    "cortex-m33": arm.UC_CPU_ARM_CORTEX_M33,
+}
+
+_HARD_FAULT, _SYSTICK, _EXTERNAL = 3, 15, 16
+_FRAME = (
+    arm.UC_ARM_REG_R0,
+    arm.UC_ARM_REG_R1,
+    arm.UC_ARM_REG_R2,
+    arm.UC_ARM_REG_R3,
+    arm.UC_ARM_REG_R12,
+    arm.UC_ARM_REG_LR,
+)
+# Where handlers return to: a page that may be executed and that no board uses.
+_RETURN = 0x9FFFF000
+_IT_BITS = 0x0600FC00
+_PENDSTSET = 1 << 26
+_UNDEFINED, _BUS_PRECISE, _BUS_FETCH = 0x10000, 0x8200, 0x100
+
+
+class SystemControl:
+    """SysTick, NVIC and system control block, in the page at 0xE000E000."""
+
+    base = 0xE000E000
+    size = 0x1000
+
+    def __init__(self, core: CortexM, hz: int) -> None:
+        self._core = core
+        self._hz = hz
+        self.reset()
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset."""
+        self.enabled = 0
+        self.systick_pending = False
+        self.cause = 0
+        self.fault_address = 0
+        self._stored: dict[int, int] = {}
+        self._control = 0
+        self._reload = 0
+        self._zero_tick = 0
+        self.deadline = NEVER
+
+    def update(self, count: int) -> None:
+        """Notices the turns of SysTick that have ended."""
+        while count >= self.deadline:
+            self.systick_pending = bool(self._control & 2) or self.systick_pending
+            self._zero_tick += self._reload + 1
+            self._schedule()
+
+    def read(self, offset: int, size: int) -> int:
+        """Returns the value of a register."""
+        del size
+        self.update(self._core.count)
+        if offset == 0x018:
+            elapsed = self._core.ticks(self._hz) - self._zero_tick
+            return -elapsed % (self._reload + 1) if self._control & 1 else 0
+        computed = {
+            0x010: self._control,
+            0x014: self._reload,
+            0x100: self.enabled & 0xFFFFFFFF,
+            0xD04: _PENDSTSET * self.systick_pending | self._core.active,
+            0xD28: self.cause,
+            0xD34: self.fault_address,
+            0xD38: self.fault_address,
+        }
+        return computed.get(offset, self._stored.get(offset, 0))
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Takes a value for a register."""
+        del size
+        if offset == 0x010:
+            self._control = value
+            self._restart()
+        elif offset == 0x014:
+            self._reload = value & 0xFFFFFF
+        elif offset == 0x018:
+            self._restart()
+        elif 0x100 <= offset < 0x140:
+            self.enabled |= value << (offset - 0x100) * 8
+        elif offset == 0xD0C and value == 0x05FA0004:
+            self._core.restart = True
+        else:
+            self._stored[offset] = value
+        self._core.look()
+
+    def _restart(self) -> None:
+        self._zero_tick = self._core.ticks(self._hz)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        runs = self._control & 1 and self._reload
+        self.deadline = self._core.at_tick(self._zero_tick + self._reload + 1, self._hz) if runs else NEVER
+        self._core.set_deadline()
+
+
+class CortexM(Machine):
+    """A board with a Cortex-M core.
+
+    Attributes:
+        active: Number of the exception that is being handled; 0 for none.
+        restart: True when the image has asked for a reset.
+    """
+
+    def __init__(self, board: Board, uart: Uart, counter: Counter, instructions_per_second: int) -> None:
+        uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        uc.ctl_set_cpu_model(MODELS[board.core().mcpu.partition("+")[0]])
+        super().__init__(uc, board, uart, instructions_per_second)
+        self.active = 0
+        self.restart = False
+        self._timer: Nrf51Timer | None = None
+        self._timer_irq = counter.params.get("irq", 0)
+        if counter.driver == "nrf51_timer" and counter.address is not None:
+            self._timer = Nrf51Timer(counter.address, counter.hz, self)
+            self.add(self._timer)
+        self._system = SystemControl(self, counter.hz)
+        self.add(self._system)
+        self._uart_irq = board.uart.irq or 0 if board.uart else 0
+        self._context = uc.context_save()
+        self._return_to = 0
+        self._bad_address: int | None = None
+        uc.mem_map(_RETURN, 0x1000)
+        uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._note_address)
+
+    def set_deadline(self) -> None:
+        """Takes over the next instruction count at which a timer runs out."""
+        timer = self._timer.deadline if self._timer else NEVER
+        self.deadline = min(self._system.deadline, timer)
+
+    def reset(self) -> int:
+        """Puts the core into the state after a reset; returns where execution starts."""
+        for part in (self._system, self.uart, self._timer):
+            if part is not None:
+                part.reset()
+        self.active = 0
+        self.restart = False
+        self.set_deadline()
+        for register in (arm.UC_ARM_REG_IPSR, arm.UC_ARM_REG_PRIMASK, arm.UC_ARM_REG_CONTROL):
+            self.uc.reg_write(register, 0)
+        self.uc.reg_write(arm.UC_ARM_REG_SP, self._vector(0))
+        return self._vector(1) | 1
+
+    def service(self, pc: int) -> bool:
+        """Takes an interrupt, ends one, or restarts; returns whether execution goes on elsewhere than at `pc`."""
+        self._update()
+        if self.restart:
+            self.uc.reg_write(arm.UC_ARM_REG_PC, self.reset())
+            return True
+        if pc == _RETURN:
+            self._leave()
+            return True
+        number = 0 if self.active else self._pending()
+        if number and self._may_interrupt():
+            self._enter(number, pc)
+            return True
+        # Handlers are watched for their end, and what waits is tried again before the next block.
+        self.attention = bool(number or self.active)
+        return False
+
+    def wake(self) -> bool:
+        """True when an interrupt is pending, whether it may be taken or not."""
+        self._update()
+        return self._pending() != 0
+
+    def resume_address(self) -> int:
+        """Returns where execution goes on, as Thumb code."""
+        return int(self.uc.reg_read(arm.UC_ARM_REG_PC)) | 1
+
+    def fault(self, error: unicorn.UcError) -> int:
+        """Takes a hard fault; returns the address of its handler."""
+        pc = int(self.uc.reg_read(arm.UC_ARM_REG_PC))
+        if self.active == _HARD_FAULT:
+            raise LockupError(f"{error} at {pc:#010x}, in the handler of a fault")
+        self._system.cause, self._system.fault_address = self._cause(error)
+        self._enter(_HARD_FAULT, pc)
+        self.attention = True
+        return int(self.uc.reg_read(arm.UC_ARM_REG_PC)) | 1
+
+    def count_instructions(self, code: bytes) -> int:
+        """Returns how many Thumb instructions a block has: those of 32 bits begin with 0b11101, 0b11110 or 0b11111."""
+        count = at = 0
+        while at < len(code):
+            at += 4 if code[at + 1] >> 3 >= 0b11101 else 2
+            count += 1
+        return count
+
+    def _update(self) -> None:
+        self._system.update(self.count)
+        if self._timer:
+            self._timer.update(self.count)
+        self.set_deadline()
+
+    def _pending(self) -> int:
+        if self._system.systick_pending:
+            return _SYSTICK
+        if self.uart.requests and self._system.enabled >> self._uart_irq & 1:
+            return _EXTERNAL + self._uart_irq
+        if self._timer and self._timer.requests and self._system.enabled >> self._timer_irq & 1:
+            return _EXTERNAL + self._timer_irq
+        return 0
+
+    def _may_interrupt(self) -> bool:
+        masked = self.uc.reg_read(arm.UC_ARM_REG_PRIMASK) & 1
+        # Inside an IT block the handler would inherit its conditions.
+        return not masked and not self.uc.reg_read(arm.UC_ARM_REG_XPSR) & _IT_BITS
+
+    def _enter(self, number: int, pc: int) -> None:
+        if number == _SYSTICK:
+            self._system.systick_pending = False
+        self.uc.context_update(self._context)
+        self._return_to = pc
+        values = [int(self.uc.reg_read(register)) for register in _FRAME]
+        values += [pc, int(self.uc.reg_read(arm.UC_ARM_REG_XPSR))]
+        stack = (int(self.uc.reg_read(arm.UC_ARM_REG_SP)) - 4 * len(values)) & ~7
+        with contextlib.suppress(unicorn.UcError):  # a stack that ran out of memory: the handler of a fault sees it
+            self.uc.mem_write(stack, struct.pack(f"<{len(values)}I", *values))
+        self.active = number
+        self.attention = True
+        self.uc.reg_write(arm.UC_ARM_REG_SP, stack)
+        self.uc.reg_write(arm.UC_ARM_REG_LR, _RETURN | 1)
+        self.uc.reg_write(arm.UC_ARM_REG_IPSR, number)
+        self.uc.reg_write(arm.UC_ARM_REG_PC, self._vector(number) | 1)
+
+    def _leave(self) -> None:
+        self.uc.context_restore(self._context)
+        self.active = 0
+        self.attention = True
+        self.uc.reg_write(arm.UC_ARM_REG_PC, self._return_to | 1)
+
+    def _vector(self, number: int) -> int:
+        base = self.board.load_memory.address if self.board.load_memory else 0
+        return int.from_bytes(self.uc.mem_read(base + 4 * number, 4), "little")
+
+    def _note_address(self, _uc: unicorn.Uc, _access: int, address: int, *_rest: object) -> bool:
+        self._bad_address = address
+        return False
+
+    def _cause(self, error: unicorn.UcError) -> tuple[int, int]:
+        """Returns what the fault registers say: CFSR and the address."""
+        address, self._bad_address = self._bad_address, None
+        if error.errno == unicorn.UC_ERR_FETCH_UNMAPPED:
+            return _BUS_FETCH, 0
+        return (_UNDEFINED, 0) if address is None else (_BUS_PRECISE, address)

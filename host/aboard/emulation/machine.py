@@ -1,0 +1,233 @@
+"""A machine: a core with memory and peripherals, which runs an image in a thread of this process.
+
+Time is counted in instructions, block by block. Between blocks the core looks at what asks for its attention: a byte
+from the host, a timer that has run out, the end.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from pathlib import Path
+from typing import Any, Protocol
+
+import unicorn
+from elftools.elf.elffile import ELFFile
+
+from aboard.board import Board
+from aboard.emulation.uarts import Uart
+
+#: Instructions until nothing asks for attention.
+NEVER = 1 << 62
+_PAGE = 4096
+# Nothing is mapped there, so execution never gets to it.
+_NOWHERE = 0xFFFFFFF0
+
+
+class Peripheral(Protocol):
+    """Registers at an address."""
+
+    base: int
+    size: int
+
+    def read(self, offset: int, size: int) -> int:
+        """Returns the value of a register."""
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Takes a value for a register."""
+
+
+class LockupError(Exception):
+    """The core cannot execute the next instruction and has nowhere to go."""
+
+
+class Machine(ABC):
+    """A board in this process.
+
+    Attributes:
+        uc: The emulator of the core.
+        board: What it is.
+        uart: The serial port that the host talks to.
+        count: Instructions executed, up to the end of the current block.
+        deadline: Count at which a timer runs out.
+        attention: True when something may have to be done before the next block.
+        failure: Why it runs no more; empty while it runs.
+    """
+
+    def __init__(self, uc: unicorn.Uc, board: Board, uart: Uart, instructions_per_second: int) -> None:
+        self.uc = uc
+        self.board = board
+        self.uart = uart
+        self.instructions_per_second = instructions_per_second
+        self.count = 0
+        self.deadline = NEVER
+        self.attention = False
+        self.failure = ""
+        self._lengths: dict[int, int] = {}
+        self._sent = bytearray()
+        self._arriving: deque[bytes] = deque()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name=f"unicorn {board.id}", daemon=True)
+        for region in board.memory:
+            uc.mem_map(region.address, -(-region.size_bytes // _PAGE) * _PAGE)
+        uc.hook_add(unicorn.UC_HOOK_BLOCK, self._block)
+        uart.send = self._send
+        uart.changed = self.look
+        self.add(uart)
+
+    # What a core adds.
+
+    @abstractmethod
+    def reset(self) -> int:
+        """Puts the core into the state after a reset; returns where execution starts."""
+
+    @abstractmethod
+    def service(self, pc: int) -> bool:
+        """Takes an interrupt before the block at `pc`, if one is pending and enabled.
+
+        Returns:
+            Whether execution goes on elsewhere than at `pc`.
+        """
+
+    @abstractmethod
+    def wake(self) -> bool:
+        """True when a core that sleeps has to go on."""
+
+    @abstractmethod
+    def resume_address(self) -> int:
+        """Returns where execution goes on, as Unicorn wants it."""
+
+    @abstractmethod
+    def fault(self, error: unicorn.UcError) -> int:
+        """Takes the exception that an instruction caused; returns where execution goes on.
+
+        Raises:
+            LockupError: It happened where no further exception can be taken.
+        """
+
+    @abstractmethod
+    def count_instructions(self, code: bytes) -> int:
+        """Returns how many instructions a block has."""
+
+    # What peripherals and runners use.
+
+    def add(self, peripheral: Peripheral) -> None:
+        """Maps a peripheral; its pages are its own."""
+
+        def read(_uc: unicorn.Uc, offset: int, size: int, _data: Any) -> int:
+            return peripheral.read(offset - skip, size)
+
+        def write(_uc: unicorn.Uc, offset: int, size: int, value: int, _data: Any) -> None:
+            peripheral.write(offset - skip, size, value)
+
+        skip = peripheral.base % _PAGE
+        pages = -(-(skip + peripheral.size) // _PAGE)
+        self.uc.mmio_map(peripheral.base - skip, pages * _PAGE, read, None, write, None)
+
+    def look(self) -> None:
+        """Asks the core to look for interrupts before the next block."""
+        self.attention = True
+
+    def ticks(self, tick_hz: int) -> int:
+        """Returns the ticks of a counter since power came up."""
+        return self.count * tick_hz // self.instructions_per_second
+
+    def at_tick(self, tick: int, tick_hz: int) -> int:
+        """Returns the instruction count at which a counter reaches a tick."""
+        return -(-tick * self.instructions_per_second // tick_hz)
+
+    # The host's side.
+
+    def start(self, image: Path) -> None:
+        """Loads an image and lets it run."""
+        with image.open("rb") as stream:
+            for segment in ELFFile(stream).iter_segments("PT_LOAD"):
+                if segment["p_filesz"]:
+                    self.uc.mem_write(segment["p_paddr"], segment.data())
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends it and waits for the end. A second call does nothing."""
+        with self._changed:
+            self._stopping = True
+            self.attention = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def alive(self) -> bool:
+        """True while it runs."""
+        return self._thread.is_alive()
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes to the serial port."""
+        with self._changed:
+            self._arriving.append(data)
+            self.attention = True
+            self._changed.notify_all()
+
+    def read(self, timeout_s: float) -> bytes:
+        """Returns what the serial port has sent, after waiting for the first byte; nothing when time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._sent or not self._thread.is_alive() or self.failure, timeout_s)
+            data = bytes(self._sent)
+            self._sent.clear()
+            return data
+
+    # The thread.
+
+    def _send(self, data: bytes) -> None:
+        with self._changed:
+            self._sent += data
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        try:
+            self._execute(self.reset())
+        except LockupError as error:
+            self.failure = f"the core is locked up: {error}"
+        except Exception as error:
+            self.failure = f"the emulation failed: {type(error).__name__}: {error}"
+        finally:
+            with self._changed:
+                self.failure = self.failure or "it was stopped"
+                self._changed.notify_all()
+
+    def _execute(self, address: int) -> None:
+        while not self._stopping:
+            try:
+                self.uc.emu_start(address, _NOWHERE)
+                address = self.resume_address()
+            except unicorn.UcError as error:
+                address = self.fault(error)
+                continue
+            self._sleep()
+
+    def _sleep(self) -> None:
+        """The core waits for an interrupt."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or self._arriving or self.wake())
+        self._take_arriving()
+
+    def _take_arriving(self) -> None:
+        while self._arriving:
+            self.uart.receive(self._arriving.popleft())
+
+    def _block(self, _uc: unicorn.Uc, address: int, size: int, _data: Any) -> None:
+        key = address << 16 | size
+        length = self._lengths.get(key)
+        if length is None:
+            length = self._lengths[key] = self.count_instructions(bytes(self.uc.mem_read(address, size)))
+        if (self.attention or self.count >= self.deadline) and self._attend(address):
+            return
+        self.count += length
+
+    def _attend(self, address: int) -> bool:
+        self.attention = False
+        if self._stopping:
+            self.uc.emu_stop()
+            return True
+        self._take_arriving()
+        return self.service(address)

@@ -1,0 +1,131 @@
+"""Counters outside the core, as far as our drivers use them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from aboard.emulation.machine import NEVER
+
+_PAGE = 0x1000
+_CHANNELS = 4
+_WRAP = 1 << 32
+
+
+class Clock(Protocol):
+    """What a timer knows of its machine."""
+
+    def ticks(self, tick_hz: int) -> int:
+        """Returns the ticks of a counter since power came up."""
+
+    def look(self) -> None:
+        """Asks the core to look for interrupts before the next block."""
+
+    def at_tick(self, tick: int, tick_hz: int) -> int:
+        """Returns the instruction count at which a counter reaches a tick."""
+
+
+class Nrf51Timer:
+    """TIMER of nRF51 in its 32-bit mode, without prescaler.
+
+    Attributes:
+        base: Address of its first register.
+        size: Bytes of its registers.
+        hz: Ticks in a second.
+    """
+
+    size = _PAGE
+
+    def __init__(self, base: int, hz: int, clock: Clock) -> None:
+        self.base = base
+        self.hz = hz
+        self._clock = clock
+        self.reset()
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset."""
+        self._started: int | None = None
+        self._enabled = 0
+        self._compare = [0] * _CHANNELS
+        self._events = [False] * _CHANNELS
+        self._due = [NEVER] * _CHANNELS
+
+    @property
+    def requests(self) -> bool:
+        """True while it asks for its interrupt."""
+        return any(event and self._enabled >> 16 + n & 1 for n, event in enumerate(self._events))
+
+    @property
+    def deadline(self) -> int:
+        """Instruction count of the next compare event."""
+        return min(self._due)
+
+    def update(self, count: int) -> None:
+        """Raises the events whose time has come."""
+        for n, due in enumerate(self._due):
+            if count >= due:
+                self._events[n] = True
+                self._schedule(n)
+
+    def read(self, offset: int, size: int) -> int:
+        """EVENTS_COMPARE and CC."""
+        del size
+        if 0x140 <= offset < 0x140 + 4 * _CHANNELS:
+            return int(self._events[(offset - 0x140) // 4])
+        if 0x540 <= offset < 0x540 + 4 * _CHANNELS:
+            return self._compare[(offset - 0x540) // 4]
+        return 0
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Tasks, EVENTS_COMPARE, INTENSET and CC."""
+        del size
+        if offset in (0x000, 0x00C):
+            self._started = self._clock.ticks(self.hz)
+            self._schedule_all()
+        elif 0x040 <= offset < 0x040 + 4 * _CHANNELS:
+            self._compare[(offset - 0x040) // 4] = self._now() % _WRAP
+        elif 0x140 <= offset < 0x140 + 4 * _CHANNELS:
+            self._events[(offset - 0x140) // 4] = bool(value)
+        elif offset == 0x304:
+            self._enabled |= value
+            self._schedule_all()
+        elif 0x540 <= offset < 0x540 + 4 * _CHANNELS:
+            self._compare[(offset - 0x540) // 4] = value
+            self._schedule_all()
+        self._clock.look()
+
+    def _now(self) -> int:
+        return 0 if self._started is None else self._clock.ticks(self.hz) - self._started
+
+    def _schedule_all(self) -> None:
+        for n in range(_CHANNELS):
+            self._schedule(n)
+
+    def _schedule(self, n: int) -> None:
+        if self._started is None or not self._enabled >> 16 + n & 1:
+            self._due[n] = NEVER
+            return
+        ahead = (self._compare[n] - self._now() - 1) % _WRAP + 1
+        self._due[n] = self._clock.at_tick(self._started + self._now() + ahead, self.hz)
+
+
+class Mtime:
+    """The mtime register of RISC-V's CLINT.
+
+    Attributes:
+        base: Its address.
+        size: Its bytes.
+    """
+
+    size = 8
+
+    def __init__(self, base: int, hz: int, clock: Clock) -> None:
+        self.base = base
+        self._hz = hz
+        self._clock = clock
+
+    def read(self, offset: int, size: int) -> int:
+        """The lower or upper half."""
+        return self._clock.ticks(self._hz) >> 8 * offset & (1 << 8 * size) - 1
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Our driver does not set it."""

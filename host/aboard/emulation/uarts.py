@@ -1,0 +1,184 @@
+"""Serial ports by IP block, as far as our drivers use them. What the host sends waits without limit, as in QEMU."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping
+
+_PAGE = 0x1000
+
+
+class Uart(ABC):
+    """A serial port.
+
+    Attributes:
+        base: Address of its first register.
+        size: Bytes of its registers.
+        send: Takes the bytes it sends.
+        changed: Called when its interrupt request may have changed.
+    """
+
+    size = _PAGE
+
+    def __init__(self, base: int) -> None:
+        self.base = base
+        self.send: Callable[[bytes], None] = _nobody
+        self.changed: Callable[[], None] = _nothing
+        self.interrupts = False
+        self._waiting: deque[int] = deque()
+
+    def receive(self, data: bytes) -> None:
+        """Takes bytes from the line."""
+        self._waiting.extend(data)
+        self.changed()
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset; what waits on the line stays."""
+        self.interrupts = False
+
+    @property
+    def requests(self) -> bool:
+        """True while it asks for its receive interrupt."""
+        return self.interrupts and bool(self._waiting)
+
+    @abstractmethod
+    def read(self, offset: int, size: int) -> int:
+        """Returns the value of a register."""
+
+    @abstractmethod
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Takes a value for a register."""
+
+    def _take(self) -> int:
+        return self._waiting.popleft() if self._waiting else 0
+
+    def _enable(self, on: int) -> None:
+        self.interrupts = bool(on)
+        self.changed()
+
+
+def _nobody(data: bytes) -> None:
+    del data
+
+
+def _nothing() -> None:
+    pass
+
+
+class Cmsdk(Uart):
+    """UART of Arm's Cortex-M System Design Kit."""
+
+    def read(self, offset: int, size: int) -> int:
+        """DATA and STATE."""
+        del size
+        if offset == 0x00:
+            return self._take()
+        return int(bool(self._waiting)) << 1 if offset == 0x04 else 0
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """DATA and CTRL."""
+        del size
+        if offset == 0x00:
+            self.send(bytes([value & 0xFF]))
+        elif offset == 0x08:
+            self._enable(value & 8)
+
+
+class Pl011(Uart):
+    """PrimeCell UART PL011."""
+
+    def read(self, offset: int, size: int) -> int:
+        """DR and FR."""
+        del size
+        if offset == 0x00:
+            return self._take()
+        return 0 if self._waiting or offset != 0x18 else 1 << 4
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """DR and IMSC."""
+        del size
+        if offset == 0x00:
+            self.send(bytes([value & 0xFF]))
+        elif offset == 0x38:
+            self._enable(value & 0x50)
+
+
+class Nrf51(Uart):
+    """UART of nRF51. An event is raised for each byte, when it becomes the one that RXD holds."""
+
+    def __init__(self, base: int) -> None:
+        super().__init__(base)
+        self._noticed = False
+        self._sent = False
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset; what waits on the line stays."""
+        super().reset()
+        self._noticed = self._sent = False
+
+    @property
+    def requests(self) -> bool:
+        """True while RXDRDY is raised and its interrupt enabled."""
+        return self.interrupts and self._ready
+
+    @property
+    def _ready(self) -> bool:
+        return bool(self._waiting) and not self._noticed
+
+    def read(self, offset: int, size: int) -> int:
+        """RXDRDY, TXDRDY and RXD."""
+        del size
+        if offset == 0x518:
+            self._noticed = False
+            self.changed()
+            return self._take()
+        return int({0x108: self._ready, 0x11C: self._sent}.get(offset, False))
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """STARTRX, RXDRDY, TXDRDY, INTENSET and TXD."""
+        del size
+        if offset == 0x108:
+            self._noticed = bool(self._waiting) and not value
+        elif offset == 0x000:
+            self._noticed = False
+            self.changed()
+        elif offset == 0x11C:
+            self._sent = bool(value)
+        elif offset == 0x304:
+            self._enable(value & 4)
+        elif offset == 0x51C:
+            self._sent = True
+            self.send(bytes([value & 0xFF]))
+
+
+class Ns16550(Uart):
+    """UART 16550, its registers next to each other or spread."""
+
+    def __init__(self, base: int, reg_shift: int = 0) -> None:
+        super().__init__(base)
+        self._shift = reg_shift
+        self._divisor = False
+
+    def read(self, offset: int, size: int) -> int:
+        """RBR and LSR; what is sent is gone at once."""
+        del size
+        register = offset >> self._shift
+        if register == 0:
+            return self._take()
+        return 0x60 | bool(self._waiting) if register == 5 else 0
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """THR, IER and LCR, whose highest bit puts the divisor in the place of the first two."""
+        del size
+        register = offset >> self._shift
+        if register == 3:
+            self._divisor = bool(value & 0x80)
+        elif register == 0 and not self._divisor:
+            self.send(bytes([value & 0xFF]))
+        elif register == 1 and not self._divisor:
+            self._enable(value & 1)
+
+
+#: Models by the driver that boards name.
+MODELS: Mapping[str, type[Uart]] = {"cmsdk": Cmsdk, "pl011": Pl011, "nrf51": Nrf51, "ns16550": Ns16550}

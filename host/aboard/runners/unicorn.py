@@ -1,0 +1,112 @@
+"""Runs the image in this process: Unicorn executes it, `aboard.emulation` models what lies around the core."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, ClassVar
+
+from aboard.board import Board
+from aboard.errors import ToolError, TransportError
+from aboard.runners.base import Runner, require_image, scaled
+from aboard.target import cpu as cpus
+from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from aboard.emulation.machine import Machine
+    from aboard.projects import Project
+
+_MAX_WAIT_S = 3600.0
+
+
+class _Line(Transport):
+    """The serial line of a machine in this process."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        self.name = name
+        self._machine = machine
+        self._closed = False
+
+    def read(self, timeout_s: float) -> bytes:
+        """Waits for bytes; see `Transport.read`."""
+        self._check_open()
+        data = self._machine.read(min(timeout_s, _MAX_WAIT_S))
+        if not data and not self._machine.alive():
+            raise TransportError(
+                f"{self.name}: the machine runs no more, {self._machine.failure}, expected a reply. Open a new session"
+            )
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Sends all bytes; see `Transport.write`."""
+        self._check_open()
+        self._machine.write(data)
+
+    def close(self) -> None:
+        """Gives the line back; see `Transport.close`."""
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise TransportError(f"{self.name}: the line is closed. Open a new session")
+
+
+class UnicornRunner(Runner):
+    """Runs images on boards whose core Unicorn has."""
+
+    name: ClassVar[str] = "unicorn"
+    order: ClassVar[int] = 20
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._machine: Machine | None = None
+
+    @classmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board; see `Runner.supports`."""
+        core = cpus.find(board.core().mcpu)
+        if core.base == "cortex-m55":
+            return "whose cortex-m55 Unicorn does not have"
+        return None if board.emulator.unicorn else "whose file has no [emulator.unicorn]"
+
+    @classmethod
+    def missing(cls, board: Board) -> str | None:
+        """Returns how to get Unicorn where it is missing; see `Runner.missing`."""
+        del board
+        if importlib.util.find_spec("unicorn") is not None:
+            return None
+        return (
+            "the package unicorn is not installed. To get it: pip install unicorn (or pip install 'aboard[portable]')"
+        )
+
+    def start(self, project: Project) -> Transport:
+        """Boots the image; see `Runner.start`."""
+        self.stop()
+        require_image(project)
+        problem = self.missing(self.board)
+        if problem:
+            raise ToolError(f"runner unicorn: {problem}")
+        from aboard import emulation
+
+        self._machine = emulation.machine(self.board)
+        self._machine.start(project.image)
+        return _Line(self._machine, f"unicorn {self.board.id}")
+
+    def stop(self) -> None:
+        """Ends the machine; see `Runner.stop`."""
+        if self._machine:
+            self._machine.stop()
+
+    def alive(self) -> bool:
+        """True while the machine runs."""
+        return self._machine is not None and self._machine.alive()
+
+    def end_reason(self) -> str:
+        """Says why it runs no more; see `Runner.end_reason`."""
+        if self._machine is None:
+            return "it was not started"
+        return "" if self._machine.alive() else f"unicorn: {self._machine.failure}"
+
+    def instructions(self, ticks: int, tick_hz: int) -> int | None:
+        """Returns the instructions in a number of ticks; exact to one tick."""
+        emulator = self.board.emulator.unicorn
+        return scaled(ticks, tick_hz, emulator.instructions_per_second) if emulator else None
