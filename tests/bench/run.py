@@ -65,16 +65,33 @@ def tools(results: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def write(results: dict[str, dict[str, Any]], before: Mapping[str, Any]) -> None:
+def shown(anchors: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the part of the anchors that the page shows."""
+    return {key: anchors[key] for key in (*(system for system, _, _ in page.SYSTEMS), "layers") if key in anchors}
+
+
+def compact(content: Any, indent: str = "") -> str:
+    """Returns JSON with a line for each record that holds only plain values, so that changes read well."""
+    values = content.values() if isinstance(content, dict) else content if isinstance(content, list) else []
+    if not any(isinstance(value, dict | list) for value in values):
+        return json.dumps(content)
+    inner = indent + " "
+    if isinstance(content, dict):
+        lines = [f"{inner}{json.dumps(key)}: {compact(value, inner)}" for key, value in content.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(inner + json.dumps(value) for value in content) + f"\n{indent}]"
+
+
+def write(results: dict[str, dict[str, Any]], before: Mapping[str, Any], measured_with: Mapping[str, str]) -> None:
     """Writes record and page."""
     order = [name for name in measure.MODELS if name in results]
     content = {
-        "tools": tools(results),
+        "tools": measured_with,
         "boards": measure.BOARDS,
         "results": {name: {c: results[name][c] for c in measure.BOARDS if c in results[name]} for name in order},
-        "anchors": measure.anchors() or before["anchors"],
+        "anchors": shown(measure.anchors() or before["anchors"]),
     }
-    RECORD.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    RECORD.write_text(compact(content) + "\n", encoding="utf-8")
     PAGE.write_text(page.render(content), encoding="utf-8")
 
 
@@ -116,13 +133,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     before = recorded()
     if options.page:
-        PAGE.write_text(page.render(before), encoding="utf-8")
+        write(before["results"], before, before["tools"])
         return 0
     results = measured(options.models, options.cores)
     if options.check:
         return check(results, before)
     merged = {name: {**before["results"].get(name, {}), **results.get(name, {})} for name in measure.MODELS}
-    write({name: cores for name, cores in merged.items() if cores}, before)
+    kept = {name: cores for name, cores in merged.items() if cores}
+    write(kept, before, tools(kept))
     return 0
 
 
