@@ -25,7 +25,7 @@ same models. This page and `benchmarks.json` are written by one command, never b
 make bench
 ```
 
-`make bench-check` measures again, writes nothing, and fails where a figure is worse than the recorded one: RAM by a byte,
+`make bench-check` measures again, writes nothing, and fails where a figure is worse than recorded: RAM by a byte,
 instructions by more than 1 %, flash by 2 %, stack by 10 %.
 
 ## How it is measured
