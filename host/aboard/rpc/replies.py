@@ -253,8 +253,3 @@ class Tap:
 def unpack_ticks(payload: bytes, count: int) -> tuple[int, ...]:
     """Reads the reply to PROFILE: the ticks of `count` nodes."""
     return take(struct.Struct(f"<{count}Q"), payload, "profile")
-
-
-def unpack_progress(payload: bytes) -> int:
-    """Reads the event PROGRESS: how many runs are done."""
-    return take(struct.Struct("<I"), payload, "progress")[0]

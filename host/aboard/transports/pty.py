@@ -23,7 +23,7 @@ class Pty:
         self.path = os.ttyname(self._terminal)
 
     def connect(self, baud: int = 115200) -> SerialTransport:
-        """Opens the terminal as a serial port. Bytes sent before this call wait in it.
+        """Opens the terminal as a serial port, which drops what was sent before, as opening a real port does.
 
         The pair's own handle of the terminal is given up, so that the port fails when the other end is closed.
         """

@@ -52,7 +52,7 @@ class SerialTransport(Transport):
                 if waiting or time.monotonic() < deadline:
                     data = bytes(port.read(waiting or 1))
                     if data:
-                        return data
+                        return data + bytes(port.read(port.in_waiting))
                 if time.monotonic() >= deadline:
                     return b""
         except (OSError, TypeError) as error:

@@ -1,0 +1,331 @@
+"""Every transport over the real thing: ptys, sockets, pipes, processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import serial
+
+from aboard.errors import TransportError
+from aboard.rpc import messages
+from aboard.rpc.client import Client
+from aboard.rpc.messages import Kind
+from aboard.transports.base import Transport
+from aboard.transports.loopback import LoopbackTransport
+from aboard.transports.lossy import LossyTransport, Noise
+from aboard.transports.pipe import PipeTransport
+from aboard.transports.pty import Pty
+from aboard.transports.serial import SerialTransport, port_holders
+from aboard.transports.tcp import SocketTransport
+from support.rpc_device import FakeDevice
+
+ALL_BYTES = bytes(range(256)) * 3
+
+
+def read_all(transport: Transport, count: int, timeout_s: float = 5.0) -> bytes:
+    data = b""
+    deadline = time.monotonic() + timeout_s
+    while len(data) < count and time.monotonic() < deadline:
+        data += transport.read(0.1)
+    return data
+
+
+@contextlib.contextmanager
+def pty_pair() -> Iterator[tuple[Transport, Transport]]:
+    pair = Pty()
+    port = pair.connect()
+    yield port, PipeTransport(fd := pair.release(), os.dup(fd), "controller")
+    port.close()
+
+
+@contextlib.contextmanager
+def tcp_pair() -> Iterator[tuple[Transport, Transport]]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = SocketTransport.tcp("127.0.0.1", server.getsockname()[1])
+        yield client, SocketTransport(server.accept()[0], "server")
+    client.close()
+
+
+@contextlib.contextmanager
+def unix_pair(folder: Path) -> Iterator[tuple[Transport, Transport]]:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "line"))
+        server.listen()
+        client = SocketTransport.unix(folder / "line")
+        yield client, SocketTransport(server.accept()[0], "server")
+    client.close()
+
+
+@contextlib.contextmanager
+def pipe_pair() -> Iterator[tuple[Transport, Transport]]:
+    (a_read, b_write), (b_read, a_write) = os.pipe(), os.pipe()
+    client = PipeTransport(a_read, a_write, "pipe")
+    yield client, PipeTransport(b_read, b_write, "other end")
+    client.close()
+
+
+@pytest.fixture(params=["pty", "tcp", "unix", "pipe"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Transport, Transport]]:
+    makers: dict[str, Callable[[], contextlib.AbstractContextManager[tuple[Transport, Transport]]]] = {
+        "pty": pty_pair,
+        "tcp": tcp_pair,
+        "unix": lambda: unix_pair(tmp_path),
+        "pipe": pipe_pair,
+    }
+    with makers[request.param]() as (near, far):
+        yield near, far
+        far.close()
+
+
+def test_every_byte_passes_both_ways(pair: tuple[Transport, Transport]) -> None:
+    for sender, receiver in (pair, pair[::-1]):
+        sender.write(ALL_BYTES)
+        assert read_all(receiver, len(ALL_BYTES)) == ALL_BYTES
+
+
+def test_reading_nothing_takes_as_long_as_asked(pair: tuple[Transport, Transport]) -> None:
+    start = time.monotonic()
+    assert pair[0].read(0.1) == b""
+    assert 0.09 <= time.monotonic() - start < 1
+    start = time.monotonic()
+    assert pair[0].read(0) == b""
+    assert time.monotonic() - start < 0.1
+
+
+def test_bytes_wake_a_reader_at_once(pair: tuple[Transport, Transport]) -> None:
+    near, far = pair
+    timer = threading.Timer(0.05, far.write, [b"now"])
+    timer.start()
+    start = time.monotonic()
+    assert near.read(5) == b"now"
+    assert time.monotonic() - start < 2
+    timer.join()
+
+
+def test_an_end_that_goes_is_reported_at_once(pair: tuple[Transport, Transport]) -> None:
+    near, far = pair
+    far.close()
+    start = time.monotonic()
+    with pytest.raises(TransportError, match=r"(the other end|the port) is gone, got .*open a new session"):
+        near.read(5)
+    assert time.monotonic() - start < 1
+
+
+def test_a_closed_line_says_so(pair: tuple[Transport, Transport]) -> None:
+    near, _ = pair
+    near.close()
+    near.close()
+    for use in (lambda: near.read(0), lambda: near.write(b"x")):
+        with pytest.raises(TransportError, match=r"the line is closed\. Open a new session"):
+            use()
+
+
+def test_a_session_over_every_line(pair: tuple[Transport, Transport]) -> None:
+    near, far = pair
+    device = FakeDevice()
+    done = threading.Event()
+
+    def serve() -> None:
+        while not done.is_set():
+            answer = device.step(far.read(0.01))
+            if answer:
+                far.write(answer)
+
+    server = threading.Thread(target=serve)
+    server.start()
+    try:
+        client = Client(near)
+        assert client.connect().board == "fake/device"
+        client.write_input(1, 0, bytes(20))
+        client.run(messages.RunRequest(1))
+        assert client.read_tensor(1, Kind.OUTPUT, 0, 20) == bytes(20)
+    finally:
+        done.set()
+        server.join()
+
+
+def test_writing_to_an_end_that_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aboard.transports.pipe.WRITE_TIMEOUT_S", 0.05)
+    with (
+        pipe_pair() as (near, _),
+        pytest.raises(TransportError, match=r"takes no bytes, got \d+ of 2000000 left after 0\.05 s"),
+    ):
+        near.write(bytes(2_000_000))
+
+
+def test_writing_to_an_end_that_is_gone() -> None:
+    with pipe_pair() as (near, far):
+        far.close()
+        with pytest.raises(TransportError, match="pipe: the other end is gone, got 'Broken pipe'"):
+            near.write(b"x")
+
+
+def test_a_process_on_its_pipes() -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        transport = PipeTransport.of_process(process, "cat")
+        transport.write(ALL_BYTES)
+        assert read_all(transport, len(ALL_BYTES)) == ALL_BYTES
+        process.kill()
+        with pytest.raises(TransportError, match="cat: the other end is gone, got 'end of file'"):
+            transport.read(5)
+        transport.close()
+
+
+def test_a_process_without_pipes() -> None:
+    with (
+        subprocess.Popen(["true"]) as process,
+        pytest.raises(TransportError, match="true: no pipes, got a process without them"),
+    ):
+        PipeTransport.of_process(process, "true")
+
+
+def test_a_port_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TransportError, match=f"{tmp_path}/tty: there is no such port. Plug the board in"):
+        SerialTransport(tmp_path / "tty")
+
+
+def test_a_file_that_is_no_port(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TransportError, match=r"file: the port cannot be opened, got .*expected a serial port"):
+        SerialTransport(tmp_path / "file")
+
+
+def test_a_baud_rate_that_cannot_be() -> None:
+    pair = Pty()
+    try:
+        with pytest.raises(TransportError, match="the port cannot be set up, got baud rate -1"):
+            SerialTransport(pair.path, -1)
+    finally:
+        pair.close()
+
+
+def test_a_busy_port_names_its_holder() -> None:
+    pair = Pty()
+    script = "import serial, sys; p = serial.Serial(sys.argv[1], exclusive=True); print('open', flush=True); input()"
+    command = [sys.executable, "-c", script, pair.path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"open\n"
+            message = rf"{pair.path}: the port is busy, held by .*python\S* \(pid {process.pid}\).*Close it there"
+            with pytest.raises(TransportError, match=message):
+                SerialTransport(pair.path)
+        finally:
+            process.kill()
+            pair.close()
+
+
+def test_the_holder_may_be_this_process() -> None:
+    pair = Pty()
+    transport = pair.connect()
+    assert any(re.fullmatch(rf".+ \(pid {os.getpid()}, this process\)", holder) for holder in port_holders(pair.path))
+    with pytest.raises(TransportError, match=r"held by .*this process"):
+        SerialTransport(pair.path)
+    transport.close()
+    assert not list(port_holders(pair.path))
+    pair.close()
+
+
+def test_a_pair_that_was_not_connected_closes() -> None:
+    pair = Pty()
+    os.write(pair.controller, b"early")
+    assert Path(pair.path).exists()
+    pair.close()
+    pair.close()
+    with pytest.raises(TransportError, match="there is no such port"):
+        SerialTransport(pair.path)
+
+
+def test_a_port_that_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise serial.SerialTimeoutException("Write timeout")
+
+    with pty_pair() as (near, far):
+        monkeypatch.setattr(serial.Serial, "write", refuse)
+        with pytest.raises(TransportError, match="the port takes no bytes, got none sent for 10 s"):
+            near.write(b"x")
+        far.close()
+
+
+def test_a_serial_port_tells_its_speed() -> None:
+    with pty_pair() as (near, far):
+        assert near.bytes_per_second == 11520
+        assert near.name.endswith(" at 115200 baud")
+        far.close()
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(TransportError, match=rf"tcp 127\.0\.0\.1:{port}: cannot connect, got Connection refused"):
+        SocketTransport.tcp("127.0.0.1", port, timeout_s=0.05)
+    with pytest.raises(TransportError, match=r"line: cannot connect, got No such file or directory for 0\.05 s"):
+        SocketTransport.unix(tmp_path / "line", timeout_s=0.05)
+
+
+def test_a_listener_that_comes_late(tmp_path: Path) -> None:
+    path = tmp_path / "line"
+    server = socket.socket(socket.AF_UNIX)
+
+    def listen() -> None:
+        server.bind(str(path))
+        server.listen()
+
+    timer = threading.Timer(0.1, listen)
+    timer.start()
+    SocketTransport.unix(path, timeout_s=5).close()
+    timer.join()
+    server.close()
+
+
+def test_loopback_hands_over_what_was_written() -> None:
+    seen: list[bytes] = []
+    line = LoopbackTransport(lambda data: seen.append(data) or data[::-1])  # type: ignore[func-returns-value] # append
+    line.write(b"ab")
+    line.write(b"c")
+    assert line.read(0) == b"cba"
+    assert seen == [b"abc"]
+    line.close()
+    with pytest.raises(TransportError, match="loopback: the line is closed"):
+        line.read(0)
+
+
+def test_lossy_without_noise_changes_nothing() -> None:
+    line = LossyTransport(LoopbackTransport(lambda data: data), Noise(), seed=1)
+    line.write(ALL_BYTES)
+    assert line.read(0) == ALL_BYTES
+    line.close()
+
+
+@pytest.mark.parametrize(
+    ("noise", "low", "high"),
+    [
+        (Noise(drop=0.1), 8500, 9500),
+        (Noise(flip=0.1), 10_000, 10_000),
+        (Noise(repeat_chunk=1), 40_000, 40_000),
+        (Noise(drop_chunk=1), 0, 0),
+        (Noise(cut_chunk=1), 0, 9_999),
+    ],
+)
+def test_lossy_noise_is_what_it_says_and_repeats(noise: Noise, low: int, high: int) -> None:
+    sent = bytes(10_000)
+    results = []
+    for _ in range(2):
+        line = LossyTransport(LoopbackTransport(lambda data: data), noise, seed=5)
+        line.write(sent)
+        results.append(line.read(0))
+    assert results[0] == results[1]
+    # Passed twice, once in each direction: written and read.
+    assert low * 0.9 <= len(results[0]) <= high
+    if noise.flip:
+        assert 1500 < sum(byte != 0 for byte in results[0]) < 2300
