@@ -18,7 +18,7 @@ extern "C" {
 
 /** What is known of the last crash; lies in RAM that a reset does not clear. */
 typedef struct {
-    uint32_t kind; /**< 0: none. Else the exception number (Arm IPSR) or RISC-V mcause + 1. */
+    uint32_t kind; /**< 0: none. Else Arm: exception number (IPSR). RISC-V: mcause + 1. Process: signal. */
     uint32_t
         registers[ABOARD_FAULT_REGISTERS]; /**< Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. Rest 0. */
     uint32_t status;                       /**< Arm: CFSR (0 where the core has none). RISC-V: mcause. */
