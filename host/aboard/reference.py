@@ -118,8 +118,13 @@ class _TFLM(Reference):
 
 
 def _refused_by_tflm(graph: Graph) -> str | None:
-    """Returns what the interpreter is known to refuse, so that it is not asked: it complains on standard error."""
+    """Returns what the interpreter is known to refuse, so that it is not asked.
+
+    It complains on standard error, and a depthwise convolution whose bias is given as absent crashes the process.
+    """
     for node in graph.nodes:
+        if node.op == "depthwise_conv2d" and None in node.inputs:
+            return f"{node.op} {node.name} has an absent bias, at which tflite-micro crashes"
         types = {tensor.dtype for tensor in node.operands}
         if node.output.dtype is DType.FLOAT32 and {DType.FLOAT32, DType.INT8} <= types:
             return f"{node.op} {node.name} has float32 activations and int8 weights, which tflite-micro refuses"

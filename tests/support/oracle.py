@@ -23,6 +23,8 @@ def _run(model: bytes, inputs: Iterable[np.ndarray], config: runtime.Interpreter
 def tflm(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
     """Returns the outputs of TensorFlow Lite for Microcontrollers, the golden reference.
 
+    Leave the bias of DEPTHWISE_CONV_2D out rather than name it absent (-1): the interpreter ends the process there.
+
     Args:
         model: A TFLite file.
         inputs: Values of the model's inputs, in its order, with their exact shape and type.

@@ -67,6 +67,18 @@ def test_hybrid_models_are_computed_in_numpy():
         Reference.open(hybrid(), "tflm")
 
 
+def test_a_model_at_which_tflite_micro_crashes_is_computed_in_numpy():
+    model = ModelBuilder().tensor("x", (1, 2, 2, 1), np.float32).tensor("y", (1, 1, 1, 1), np.float32)
+    model.tensor("w", (1, 2, 2, 1), np.float32, data=np.ones((1, 2, 2, 1)))
+    options = {"StrideH": 1, "StrideW": 1, "Padding": "VALID", "DepthMultiplier": 1}
+    reference = Reference.open(model.op("DEPTHWISE_CONV_2D", ["x", "w", -1], ["y"], options).build(["x"], ["y"]))
+    assert (reference.name, reference.note) == (
+        "numpy",
+        "model (bytes): depthwise_conv2d y has an absent bias, at which tflite-micro crashes",
+    )
+    assert reference.run({"x": np.full((1, 2, 2, 1), 2, np.float32)})["y"].item() == 8.0
+
+
 def test_without_tflite_micro(monkeypatch):
     monkeypatch.setitem(sys.modules, "tflite_micro", None)
     reference = Reference.open(zoo.many_ops())

@@ -46,7 +46,7 @@ def model(
         )
         kind = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
         extra = {"DepthMultiplier": 1} if depthwise else {}
-        m.op(kind, ["p", "w", -1], [f"y{index}"], {**options, **extra})
+        m.op(kind, ["p", "w"], [f"y{index}"], {**options, **extra})
         outputs.append(f"y{index}")
     return m, outputs
 
