@@ -1,7 +1,7 @@
 """What an op is, and the registry of all ops.
 
-An op file defines one `Op` subclass (a family may define several), decorated with `register`. Every module of the package
-`aboard.ops` is imported when the registry is first asked, so adding a file is all it takes to add an op.
+An op file defines one `Op` subclass (a family may define several), decorated with `register`. Every module of the
+package `aboard.ops` is imported when the registry is first asked, so adding a file is all it takes to add an op.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ class Op(ABC):
         Quantisation of outputs is taken from the node (it is a choice, not a consequence), unless the op fixes it.
         """
 
+    @abstractmethod
     def verify(self, node: Node) -> None:
         """Checks what `infer` does not: operand count, element types, quantisation, attribute ranges.
 
