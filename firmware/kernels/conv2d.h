@@ -3,14 +3,16 @@
  * @file conv2d.h
  * Convolution in portable C, for cores without SIMD: int8, float32, and float32 with int8 weights.
  *
- * int8: the pixels that a window sees are copied side by side into a patch (a window of 1x1 reads the input where it
- * lies), then blocks of two pixels and four channels are computed, so that six loads feed eight products.
+ * int8: what the windows of two pixels see is copied side by side into a pair of patches, then blocks of four channels
+ * are computed for both, so that six loads feed eight products.
  */
 #ifndef ABOARD_KERNELS_CONV2D_H
 #define ABOARD_KERNELS_CONV2D_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
@@ -37,13 +39,24 @@ typedef struct {
 /** Parameters of aboard_conv2d_s8. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t direct;         /**< 1: a window of 1x1 without padding; pixels that lie side by side are read there. */
+    int32_t direct;         /**< 1: a window of 1x1 without padding, read where it lies. */
+    int32_t shared;         /**< 1: the products are computed by one function for all layers; 0: by one of its own. */
     int32_t zero_point;     /**< Of the input: what padding holds. */
     aboard_finish_t finish; /**< Of the result. */
 } aboard_conv2d_s8_t;
 
-/** Taps computed per turn of the inner loop. */
+/** Taps computed per turn of the inner loop, and of one pixel that lie together in a pair of patches. */
 #define ABOARD_CONV2D_TAPS 8
+
+/** Taps of a window. */
+ABOARD_INLINE int32_t aboard_conv2d_taps(const aboard_conv2d_shape_t *s) {
+    return s->window_height * s->window_width * (s->in.channels / s->groups);
+}
+
+/** Taps of a window, up to a multiple of ABOARD_CONV2D_TAPS. */
+ABOARD_INLINE int32_t aboard_conv2d_padded_taps(const aboard_conv2d_shape_t *s) {
+    return (aboard_conv2d_taps(s) + ABOARD_CONV2D_TAPS - 1) / ABOARD_CONV2D_TAPS * ABOARD_CONV2D_TAPS;
+}
 
 /** Image that row `r` of a view belongs to. */
 ABOARD_INLINE int32_t aboard_conv2d_image(const aboard_view_t *view, int32_t height, int32_t r) {
@@ -102,24 +115,28 @@ ABOARD_INLINE const int8_t *aboard_conv2d_s8_pixel(const aboard_conv2d_shape_t *
     return aboard_row_s8(&s->in, x, y) + col * s->stride_w * s->in.pixel_stride;
 }
 
-/** Returns the patches of two pixels, one behind the other: in the input where they lie so, else in `patches`. */
-ABOARD_INLINE const int8_t *aboard_conv2d_s8_source(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row0,
-                                                    int32_t col0, int32_t row1, int32_t col1, int8_t *patches) {
-    const aboard_conv2d_shape_t *s = &p->shape;
-    const int32_t taps = s->window_height * s->window_width * (s->in.channels / s->groups);
+/**
+ * Puts what the window of result pixel (row, col) sees into one half of a pair of patches.
+ *
+ * @param pair  Where the half's first eight taps go; those of the other half lie between them and the next eight.
+ *              What lies behind the last tap is left as it is: its weights are 0.
+ * @param patch Scratch of one patch; not used where `direct` is set.
+ */
+ABOARD_INLINE void aboard_conv2d_s8_half(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row, int32_t col,
+                                         int8_t *pair, int8_t *patch) {
+    const int8_t *from = patch;
     if (p->direct) {
-        const int8_t *const x0 = aboard_conv2d_s8_pixel(s, x, row0, col0);
-        const int8_t *const x1 = aboard_conv2d_s8_pixel(s, x, row1, col1);
-        if (x1 == x0 + taps) {
-            return x0;
-        }
-        aboard_stage_copy(patches, x0, taps);
-        aboard_stage_copy(patches + taps, x1, taps);
+        from = aboard_conv2d_s8_pixel(&p->shape, x, row, col);
     } else {
-        aboard_conv2d_s8_patch(p, x, row0, col0, patches);
-        aboard_conv2d_s8_patch(p, x, row1, col1, patches + taps);
+        aboard_conv2d_s8_patch(p, x, row, col, patch);
     }
-    return patches;
+    int32_t left = aboard_conv2d_taps(&p->shape);
+    for (; left >= ABOARD_CONV2D_TAPS; left -= ABOARD_CONV2D_TAPS) {
+        memcpy(pair, from, ABOARD_CONV2D_TAPS);
+        pair += 2 * ABOARD_CONV2D_TAPS;
+        from += ABOARD_CONV2D_TAPS;
+    }
+    aboard_stage_copy(pair, from, left);
 }
 
 /** Adds the products of one tap of four channels with two pixels. */
@@ -137,88 +154,98 @@ ABOARD_INLINE void aboard_conv2d_s8_tap(int32_t *sums, int32_t a, int32_t b, con
 /**
  * Computes all channels of a group for two pixels.
  *
- * @param x         Patch of the first pixel; that of the second follows it.
- * @param weights   [channels / 4][taps][4], the last block filled up with zeros.
+ * @param finish    Constants of the layer.
+ * @param taps      Taps of a window, padded to a multiple of ABOARD_CONV2D_TAPS.
+ * @param channels  Channels of the group.
+ * @param pair      Eight taps of the first pixel, the same taps of the second, the next eight of the first, and so on.
+ * @param weights   [channels / 4][padded taps][4], filled up with zeros.
  * @param constants ABOARD_FINISH_BLOCK words for each block of four channels.
  * @param y0, y1    Results; y1 is written before y0 and may be the same.
  */
-ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_conv2d_s8_t *p, const int8_t *x, const int8_t *weights,
-                                         const int32_t *constants, int8_t *y0, int8_t *y1) {
-    const aboard_conv2d_shape_t *s = &p->shape;
-    const int32_t taps = s->window_height * s->window_width * (s->in.channels / s->groups);
-    const int32_t channels = s->out.channels / s->groups;
-    for (int32_t n = 0; n < channels; n += 4) {
+ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_finish_t *finish, int32_t taps, int32_t channels,
+                                         const int8_t *pair, const int8_t *weights, const int32_t *constants,
+                                         int8_t *y0, int8_t *y1) {
+    for (int32_t left = channels; left > 0; left -= 4) {
         int32_t sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        const int8_t *const end = weights + taps / ABOARD_CONV2D_TAPS * ABOARD_CONV2D_TAPS * 4;
-        const int8_t *a = x;
-        while (weights != end) {
+        const int8_t *const end = weights + 4 * taps;
+        const int8_t *x = pair;
+        do {
             ABOARD_UNROLL(8)
             for (int32_t k = 0; k < ABOARD_CONV2D_TAPS; ++k) {
-                aboard_conv2d_s8_tap(sums, a[k], a[taps + k], weights + 4 * k);
+                aboard_conv2d_s8_tap(sums, x[k], x[ABOARD_CONV2D_TAPS + k], weights + 4 * k);
             }
-            a += ABOARD_CONV2D_TAPS;
+            x += 2 * ABOARD_CONV2D_TAPS;
             weights += 4 * ABOARD_CONV2D_TAPS;
-            ABOARD_OPAQUE(a);
+            ABOARD_OPAQUE(x);
             ABOARD_OPAQUE(weights);
-        }
-        for (int32_t k = 0; k < taps % ABOARD_CONV2D_TAPS; ++k) {
-            aboard_conv2d_s8_tap(sums, a[k], a[taps + k], weights);
-            weights += 4;
-        }
-        ABOARD_UNROLL(4)
-        for (int32_t i = 0; i < 4; ++i) {
-            if (channels % 4 == 0 || n + i < channels) {
-                y1[n + i] = aboard_finish_in_block(&p->finish, sums[4 + i], constants, i);
-                y0[n + i] = aboard_finish_in_block(&p->finish, sums[i], constants, i);
-            }
-        }
+        } while (weights != end);
+        aboard_finish_block(finish, sums + 4, constants, y1, left);
+        aboard_finish_block(finish, sums, constants, y0, left);
+        y0 += 4;
+        y1 += 4;
         constants += ABOARD_FINISH_BLOCK;
     }
 }
 
+/** As aboard_conv2d_s8_pair, not expanded. */
+ABOARD_SHARED void aboard_conv2d_s8_pair_shared(const aboard_finish_t *finish, int32_t taps, int32_t channels,
+                                                const int8_t *pair, const int8_t *weights, const int32_t *constants,
+                                                int8_t *y0, int8_t *y1) {
+    aboard_conv2d_s8_pair(finish, taps, channels, pair, weights, constants, y0, y1);
+}
+
 /**
- * int8 convolution, results equal to TFLite's reference kernel.
+ * int8 convolution, results equal to TFLite's reference kernel; expanded where it is called, so that literal parameters
+ * fold into it.
  *
  * @param p           Parameters.
  * @param in, out     Different memory. Any views, rings of rows included.
  * @param weights     Packed, see aboard_conv2d_s8_pair; groups after one another.
  * @param constants   Likewise.
- * @param patches     Scratch of two patches, window height * window width * channels of a group each. Not used
- *                    where `direct` is set, the input has no gaps and the pixels of the call are even in number.
+ * @param patches     Scratch of two times the padded taps of a window and, where `direct` is not set, its taps.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
                                     const int32_t *constants, int8_t *patches, int32_t first, int32_t last) {
     const aboard_conv2d_shape_t *s = &p->shape;
-    const int32_t depth = s->in.channels / s->groups;
     const int32_t channels = s->out.channels / s->groups;
-    const int32_t taps = s->window_height * s->window_width * depth;
     const int32_t blocks = (channels + 3) / 4;
+    const int32_t padded = aboard_conv2d_padded_taps(s);
     for (int32_t group = 0; group < s->groups; ++group) {
-        const int8_t *const x = in + group * depth;
+        const int8_t *const x = in + group * (s->in.channels / s->groups);
         int8_t *const y = out + group * channels;
         int32_t row = first;
         int32_t col = 0;
         while (row < last) {
-            const int32_t row0 = row;
-            const int32_t col0 = col;
-            int8_t *const y0 = aboard_row_out_s8(&s->out, y, row) + col * s->out.pixel_stride;
-            if (++col == s->out.cols) {
-                col = 0;
-                ++row;
+            int8_t *results[2];
+            results[1] = NULL;
+            for (int32_t half = 0; half < 2 && row < last; ++half) {
+                aboard_conv2d_s8_half(p, x, row, col, patches + half * ABOARD_CONV2D_TAPS, patches + 2 * padded);
+                results[half] = aboard_row_out_s8(&s->out, y, row) + col * s->out.pixel_stride;
+                if (++col == s->out.cols) {
+                    col = 0;
+                    ++row;
+                }
             }
-            const bool single = row >= last;
-            int8_t *const y1 = single ? y0 : aboard_row_out_s8(&s->out, y, row) + col * s->out.pixel_stride;
-            const int8_t *const x0 =
-                aboard_conv2d_s8_source(p, x, row0, col0, single ? row0 : row, single ? col0 : col, patches);
-            aboard_conv2d_s8_pair(p, x0, weights + group * blocks * taps * 4,
-                                  constants + group * blocks * ABOARD_FINISH_BLOCK, y0, y1);
-            if (!single && ++col == s->out.cols) {
-                col = 0;
-                ++row;
+            /* A last single pixel: the other half holds an older one, whose results are overwritten at once. */
+            int8_t *const second = results[1] ? results[1] : results[0];
+            if (p->shared) {
+                aboard_conv2d_s8_pair_shared(&p->finish, padded, channels, patches, weights, constants, results[0],
+                                             second);
+            } else {
+                aboard_conv2d_s8_pair(&p->finish, padded, channels, patches, weights, constants, results[0], second);
             }
         }
+        weights += blocks * padded * 4;
+        constants += blocks * ABOARD_FINISH_BLOCK;
     }
+}
+
+/** As aboard_conv2d_s8, not expanded: one copy serves all layers of a model, parameters are run-time values. */
+ABOARD_SHARED void aboard_conv2d_s8_shared(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
+                                           const int8_t *weights, const int32_t *constants, int8_t *patches,
+                                           int32_t first, int32_t last) {
+    aboard_conv2d_s8(p, in, out, weights, constants, patches, first, last);
 }
 
 /** Parameters of aboard_conv2d_f32 and aboard_conv2d_f32_w8. */

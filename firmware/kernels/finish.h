@@ -14,7 +14,8 @@
 
 /** What the results of a layer have in common. */
 typedef struct {
-    int32_t fast;       /**< 1: the short form, for which the host has proven the ranges; 0: the general form. */
+    int32_t fast;       /**< 0: the general form; 1: the short form, for which the host has proven the ranges; 2: the
+                             short form where low and high are the range of int8. */
     int32_t zero_point; /**< Of the result. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */
@@ -48,7 +49,7 @@ ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator
     if (f->fast) {
         const int64_t product = (int64_t)(bias + 2 * accumulator) * multiplier;
         const int32_t x = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
-        const int32_t y = (((x + (x >> 31)) >> shift) + 1 + 2 * f->zero_point) >> 1;
+        const int32_t y = (((x + (x >> 31)) >> shift) + (2 * f->zero_point + 1)) >> 1;
         return aboard_finish_clamp(y, f->low, f->high);
     }
     const int32_t sum = (int32_t)((uint32_t)accumulator + (uint32_t)bias);
@@ -62,6 +63,30 @@ ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator
 ABOARD_INLINE int8_t aboard_finish_in_block(const aboard_finish_t *f, int32_t accumulator, const int32_t *block,
                                             int32_t i) {
     return aboard_finish(f, accumulator, block[i], block[4 + i], ((const int8_t *)(block + 8))[i]);
+}
+
+/** The first `count` results of a block of four channels, in any form; not expanded, as most models never need it. */
+ABOARD_SHARED void aboard_finish_some(const aboard_finish_t *f, const int32_t *sums, const int32_t *block, int8_t *y,
+                                      int32_t count) {
+    for (int32_t i = 0; i < ABOARD_MIN(count, 4); ++i) {
+        y[i] = aboard_finish_in_block(f, sums[i], block, i);
+    }
+}
+
+/** Results of a block of four channels, of which there are `count` left: 1 or more. */
+ABOARD_INLINE void aboard_finish_block(const aboard_finish_t *f, const int32_t *sums, const int32_t *block, int8_t *y,
+                                       int32_t count) {
+    if (f->fast == 2 && count >= 4) {
+        const aboard_finish_t full = {2, f->zero_point, INT8_MIN, INT8_MAX};
+        ABOARD_UNROLL(4)
+        for (int32_t i = 0; i < 4; ++i) {
+            y[i] = aboard_finish_in_block(&full, sums[i], block, i);
+        }
+        return;
+    }
+    /* A copy: the address of the sums themselves would keep them in memory everywhere. */
+    const int32_t copy[4] = {sums[0], sums[1], sums[2], sums[3]};
+    aboard_finish_some(f, copy, block, y, count);
 }
 
 #endif

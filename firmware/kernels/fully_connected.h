@@ -69,15 +69,22 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
                 aboard_fully_connected_s8_tap(sums, x[k], w);
                 w += ABOARD_FULLY_CONNECTED_BLOCK;
             }
-            ABOARD_UNROLL(8)
-            for (int32_t i = 0; i < ABOARD_FULLY_CONNECTED_BLOCK; ++i) {
-                if (p->outputs % ABOARD_FULLY_CONNECTED_BLOCK == 0 || n + i < p->outputs) {
-                    y[n + i] = aboard_finish_in_block(&p->finish, sums[i], c + i / 4 * ABOARD_FINISH_BLOCK, i % 4);
-                }
+            aboard_finish_block(&p->finish, sums, c, y + n, p->outputs - n);
+            c += ABOARD_FINISH_BLOCK;
+            if (p->outputs - n > 4) {
+                aboard_finish_block(&p->finish, sums + 4, c, y + n + 4, p->outputs - n - 4);
             }
-            c += 2 * ABOARD_FINISH_BLOCK;
+            c += ABOARD_FINISH_BLOCK;
         }
     }
+}
+
+/** As aboard_fully_connected_s8, not expanded: one copy serves all layers of a model, parameters are run-time values.
+ */
+ABOARD_SHARED void aboard_fully_connected_s8_shared(const aboard_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
+                                                    const int8_t *weights, const int32_t *constants, int32_t first,
+                                                    int32_t last) {
+    aboard_fully_connected_s8(p, in, out, weights, constants, first, last);
 }
 
 /** Parameters of aboard_fully_connected_f32 and aboard_fully_connected_f32_w8. */

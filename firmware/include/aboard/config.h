@@ -12,6 +12,9 @@
 /** A function that stays one: an instance of a kernel that equal layers share. */
 #define ABOARD_NOINLINE __attribute__((noinline))
 
+/** A function in a kernel's header that all layers of a model share; unused where the model has no such layer. */
+#define ABOARD_SHARED static __attribute__((noinline, unused))
+
 /** Promises that no other pointer of the function reaches the same memory. */
 #define ABOARD_RESTRICT __restrict
 

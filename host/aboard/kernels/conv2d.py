@@ -20,13 +20,16 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.finish import BLOCK, finish
+from aboard.kernels.finish import BLOCK, finish, padded
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Form
 from aboard.target import Target
 
 HEADER = "conv2d.h"
+
+#: Taps that the int8 kernel computes in one turn of its inner loop.
+TAPS = 8
 
 
 def groups(node: Node) -> int:
@@ -54,10 +57,16 @@ def shape_params(node: Node, x: View, y: View) -> Mapping[str, Literal]:
     }
 
 
-def pack(node: Node) -> Array:
-    """Returns the weights as [groups, blocks of four channels, taps, four channels], filled up with zeros."""
+def pack(node: Node, multiple: int = 1) -> Array:
+    """Returns the weights as [groups, blocks of four channels, taps, four channels], filled up with zeros.
+
+    Args:
+        node: A conv2d.
+        multiple: What the number of taps is filled up to a multiple of.
+    """
     matrix = packing.matrix(node, op.AXIS)
-    return np.stack([packing.blocks(group, BLOCK) for group in np.split(matrix, groups(node))])
+    wide = np.ascontiguousarray(padded(matrix.T, multiple).T)
+    return np.stack([packing.blocks(group, BLOCK) for group in np.split(wide, groups(node))])
 
 
 class _Portable(Implementation):
@@ -81,30 +90,31 @@ class PortableS8(_Portable):
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
-        depth = node.input(WEIGHTS).shape[3]
-        direct = op.window(node) == (1, 1) and not op.attributes(node).padding.any and x.pixel_stride == depth
-        bare = direct and x.contiguous and op.attributes(node).strides == (1, 1) and y.cols % 2 == 0
+        weights = pack(node, TAPS)
+        direct = op.window(node) == (1, 1) and not op.attributes(node).padding.any
         result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        constants = np.concatenate([group.blocks() for group in result.split(groups(node))])
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": groups(node)},
             "direct": int(direct),
+            "shared": int(target.opt != "speed"),
             "zero_point": node.input(INPUT).quant.zero_point,
             "finish": result.params,
         }
+        scratch = 2 * weights.shape[2] + (0 if direct else matrix.shape[1])
         return KernelCall(
             header=HEADER,
-            function="aboard_conv2d_s8",
+            function="aboard_conv2d_s8_shared" if target.opt == "size" else "aboard_conv2d_s8",
             params_type="aboard_conv2d_s8_t",
             params=params,
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(node))),
-                ConstantArg(Constant("constants", np.concatenate([g.blocks() for g in result.split(groups(node))]))),
-                ScratchArg(Scratch(0 if bare else 2 * matrix.shape[1]), "int8_t *"),
+                ConstantArg(Constant("weights", weights)),
+                ConstantArg(Constant("constants", constants)),
+                ScratchArg(Scratch(scratch), "int8_t *"),
             ),
             rows=y.rows,
         )

@@ -82,6 +82,7 @@ def finish(node: Node, weights: Array, bias: Array | None, activation: Activatio
     largest = folded + 127 * np.maximum(wide, 0).sum(1) - 128 * np.minimum(wide, 0).sum(1)
     smallest = folded - 128 * np.maximum(wide, 0).sum(1) + 127 * np.minimum(wide, 0).sum(1)
     params: dict[str, Literal] = {"fast": 0, "zero_point": quant.zero_point, "low": low, "high": high}
+    full = (low, high) == (-128, 127)
     constant = ~wide.any(1)
     dead = constant | (multiplier == 0)
     short = (largest < _SHORT_LIMIT) & (smallest > -_SHORT_LIMIT) & (shift < 0)
@@ -91,4 +92,6 @@ def finish(node: Node, weights: Array, bias: Array | None, activation: Activatio
     value = np.clip(multiply_by_quantized_multiplier(wrap32(folded), multiplier, shift) + quant.zero_point, low, high)
     bias_short = np.where(constant, 8 * (value - quant.zero_point), np.where(dead, 0, 2 * folded))
     multiplier_short = np.where(constant, 1 << 30, multiplier)
-    return Finish(True, bias_short, multiplier_short, np.where(dead, 0, -shift - 1), {**params, "fast": 1})
+    return Finish(
+        True, bias_short, multiplier_short, np.where(dead, 0, -shift - 1), {**params, "fast": 2 if full else 1}
+    )

@@ -54,13 +54,13 @@ class PortableS8(_Portable):
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
-        del inputs, target
+        del inputs
         matrix = packing.matrix(node, op.AXIS)
         result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         constants = padded(result.blocks(), BLOCK_S8 // BLOCK)
         return KernelCall(
             header=HEADER,
-            function="aboard_fully_connected_s8",
+            function="aboard_fully_connected_s8" if target.opt == "speed" else "aboard_fully_connected_s8_shared",
             params_type="aboard_fully_connected_s8_t",
             params={**shape_params(node, outputs[0]), "finish": result.params},
             arguments=(
