@@ -75,7 +75,7 @@ def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Impleme
         scratch = tuple(range(len(requests), len(requests) + len(call.scratch)))
         for number, wanted in enumerate(call.scratch):
             requests.append(
-                Request(f"scratch {number} of {label(node.name, 28)}", wanted.bytes, index, index, wanted.align)
+                Request(f"scratch {number} of {label(node.name, 27)}", wanted.bytes, index, index, wanted.align)
             )
         steps.append(Step(index, node, implementation, call, inputs, outputs, scratch))
     return Program(graph, storage, tuple(steps), tuple(requests), buffers)
