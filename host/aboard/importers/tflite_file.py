@@ -152,7 +152,7 @@ class _Reader:
         try:
             return read()
         except _CORRUPT as error:
-            raise self.corrupt(f"an offset points outside it ({error})") from error
+            raise self.corrupt("an offset points outside it") from error
 
     def corrupt(self, what: str) -> ModelError:
         """Returns the error for a damaged file of this many bytes."""
