@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from aboard.runners.base import Runner
 
 _TAP_ATTEMPTS = 20
+_END_S = 1.0
+_POLL_S = 0.01
 
 
 class RunnerLike(Protocol):
@@ -346,8 +349,15 @@ class Session(AbstractContextManager["Session"]):
 
     def _with_reason(self, message: str) -> TransportError:
         """Returns the error, with what ended the emulator if that is known."""
-        reason = self._runner.end_reason() if self._runner is not None else ""
-        return TransportError(f"{message}. {reason}" if reason else message)
+        runner = self._runner
+        if runner is None:
+            return TransportError(message)
+        # The line ends a moment before its process can be seen to have ended.
+        deadline = time.monotonic() + _END_S
+        while runner.alive() and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        reason = runner.end_reason()
+        return TransportError(f"{message} ({runner.name}: {reason})" if reason else message)
 
     def _check(self, hello: Hello) -> None:
         """Refuses a device that is not the project's."""

@@ -47,7 +47,7 @@ class ToyRunner:
         return self.lives
 
     def end_reason(self) -> str:
-        return "" if self.lives else "toy runner: ended by signal 9"
+        return "" if self.lives else "ended by signal 9"
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
         return ticks * 1_000_000_000 // tick_hz
@@ -311,7 +311,7 @@ def test_a_line_that_is_gone_ends_the_session() -> None:
     with Session.attach(ToyProject(), LoopbackTransport(line), runner, timing=FAST) as device:
         device.run(INPUTS, model="adder")
         alive[0] = runner.lives = False
-        with pytest.raises(TransportError, match=r"the other end is gone\. toy runner: ended by signal 9"):
+        with pytest.raises(TransportError, match=r"the other end is gone \(toy runner: ended by signal 9\)"):
             device.run(INPUTS, model="adder")
         alive[0] = True
         with pytest.raises(TransportError, match=r"session: is over\. toy line: the other end is gone"):
@@ -331,7 +331,7 @@ def test_a_dead_emulator_behind_an_open_line_is_told_from_a_silent_device() -> N
         with pytest.raises(DeviceTimeout, match="no answer to STATS, got silence after 4 attempts"):
             device.stats()
         runner.lives = False
-        with pytest.raises(TransportError, match=r"no answer to STATS.*toy runner: ended by signal 9"):
+        with pytest.raises(TransportError, match=r"no answer to STATS.*\(toy runner: ended by signal 9"):
             device.stats()
 
 
