@@ -62,7 +62,7 @@ format: setup-dev
 	@$(BIN)/clang-format -i $(C_SOURCES)
 
 docs: setup-dev docs-json
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-json: setup
 	@$(BIN)/python -m aboard.cli.json_page > $(VENV)/json.md
