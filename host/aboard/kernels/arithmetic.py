@@ -94,6 +94,11 @@ def _operand(view: View, rows: Sequence[int], pixel: int, channel: int) -> Mappi
     return {"view": view.literal(), "rows": rows, "pixel": pixel, "channel": channel}
 
 
+def _too_many_axes(node: Node) -> str | None:
+    rank = len(node.output.shape)
+    return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
+
+
 class ArithmeticS8(Implementation):
     """Int8: one line where that is proven equal, else the reference's roundings."""
 
@@ -102,9 +107,9 @@ class ArithmeticS8(Implementation):
     strided = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types."""
+        """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return None if node.output.dtype is DType.INT8 else "is for int8"
+        return _too_many_axes(node) if node.output.dtype is DType.INT8 else "is for int8"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the short or the long form."""
@@ -202,9 +207,9 @@ class ArithmeticF32(Implementation):
     function: ClassVar[str]
 
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types."""
+        """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return None if node.output.dtype is DType.FLOAT32 else "is for float32"
+        return _too_many_axes(node) if node.output.dtype is DType.FLOAT32 else "is for float32"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -61,6 +61,11 @@ def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
     return merged
 
 
+def _too_many_axes(node: Node) -> str | None:
+    rank = len(node.input(0).shape)
+    return None if rank <= MAX_AXES + 2 else f"{rank} axes, at most {MAX_AXES + 2} are supported"
+
+
 @implements
 class MeanS8(Implementation):
     """mean of int8."""
@@ -69,9 +74,9 @@ class MeanS8(Implementation):
     strided = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types."""
+        """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return None if node.output.dtype is DType.INT8 else "is for int8"
+        return _too_many_axes(node) if node.output.dtype is DType.INT8 else "is for int8"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
@@ -102,9 +107,9 @@ class MeanF32(Implementation):
     strided = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types."""
+        """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return None if node.output.dtype is DType.FLOAT32 else "is for float32"
+        return _too_many_axes(node) if node.output.dtype is DType.FLOAT32 else "is for float32"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

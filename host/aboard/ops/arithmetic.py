@@ -16,9 +16,6 @@ from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import Float32
 from aboard.ops.uniform import types_problem
 
-#: More axes than this the kernels do not broadcast over.
-MAX_RANK = 6
-
 #: Bits by which operands of add and sub are moved up before they are brought to one scale.
 _LEFT_SHIFT = 20
 
@@ -72,8 +69,6 @@ class Arithmetic(Op):
                 f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1, counted from the last. "
                 "The file is corrupt"
             )
-        if max(len(a.shape), len(b.shape)) > MAX_RANK:
-            return f"shapes, got {a.shape} and {b.shape}, expected at most {MAX_RANK} axes. Reshape the operands"
         if not node.output.dtype.is_float:
             return self.scaling_problem(node)
         return None
@@ -104,7 +99,8 @@ class Arithmetic(Op):
         a, b = np.asarray(operands[0]), np.asarray(operands[1])
         if node.output.dtype is DType.FLOAT32:
             low, high = attributes(node).activation.limits
-            result = self.real(a.astype(np.float32), b.astype(np.float32))
+            with np.errstate(over="ignore", invalid="ignore"):
+                result = self.real(a.astype(np.float32), b.astype(np.float32))
             if low is not None:
                 result = np.where(result < np.float32(low), np.float32(low), result)
             if high is not None:

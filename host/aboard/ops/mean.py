@@ -15,9 +15,6 @@ from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import saturate
 from aboard.ops.uniform import types_problem
 
-#: More axes than this the kernels do not reduce.
-MAX_RANK = 6
-
 
 @dataclass(frozen=True)
 class MeanAttributes(Attributes):
@@ -84,8 +81,6 @@ class Mean(Op):
         axes, shape = attributes(node).axes, node.input(0).shape
         if list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes):
             return f"axes, got {axes}, expected ascending numbers below {len(shape)}"
-        if len(shape) > MAX_RANK:
-            return f"shape of the operand, got {shape}, expected at most {MAX_RANK} axes. Reshape the operand"
         return types_problem([node.input(0), node.output])
 
     def infer(self, node: Node) -> list[TensorType]:

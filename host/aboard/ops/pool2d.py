@@ -175,8 +175,8 @@ class MaxPool2d(_Pool):
     tflite = ("MAX_POOL_2D",)
 
     def real(self, pixels: Float32) -> Float32:
-        """Takes the maximum."""
-        largest: Float32 = pixels.max(axis=1)
+        """Takes the maximum of finite elements, as the reference does."""
+        largest: Float32 = np.fmax.reduce(pixels, axis=1, initial=np.finfo(np.float32).min)
         return largest
 
     def quantized(self, pixels: Int64) -> Int64:

@@ -76,7 +76,8 @@ class Quantize(_Conversion):
         """Computes the result; what cannot be represented saturates, and NaN becomes the lowest value."""
         x, result = np.asarray(operands[0]), node.output
         if node.input(0).dtype is DType.FLOAT32:
-            steps = _round_half_away(x.astype(np.float32) / np.float32(result.quant.scale))
+            with np.errstate(over="ignore"):
+                steps = _round_half_away(x.astype(np.float32) / np.float32(result.quant.scale))
         else:
             before = node.input(0).quant
             scaling = quantize_multiplier(before.scale / result.quant.scale)

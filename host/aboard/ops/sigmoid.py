@@ -79,9 +79,7 @@ class Logistic(_Sigmoid):
         """Computes float32 elements with TFLite's shortcuts for large arguments."""
         del node
         one = np.float32(1)
-        with np.errstate(over="ignore"):
-            result = one / (one + np.exp(-x))
-            result = np.where(x < np.float32(-9), np.exp(x), result)
+        result = np.where(x < np.float32(-9), np.exp(x), one / (one + np.exp(-x)))
         return np.where(x > np.float32(16.619047164916992188), one, result)
 
 

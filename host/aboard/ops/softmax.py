@@ -113,9 +113,10 @@ class Softmax(Op):
         x = np.asarray(operands[0])
         if node.output.dtype is DType.FLOAT32:
             x = x.astype(np.float32)
-            powers = np.exp((x - x.max(axis=-1, keepdims=True)) * np.float32(attributes(node).beta))
-            total = np.cumsum(powers, axis=-1, dtype=np.float32)[..., -1:]
-            return [np.asarray(powers / total, np.float32)]
+            with np.errstate(invalid="ignore"):
+                powers = np.exp((x - x.max(axis=-1, keepdims=True)) * np.float32(attributes(node).beta))
+                total = np.cumsum(powers, axis=-1, dtype=np.float32)[..., -1:]
+                return [np.asarray(powers / total, np.float32)]
         return [_quantized(x.astype(np.int64), exponentials(node))]
 
 

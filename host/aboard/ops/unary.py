@@ -65,7 +65,8 @@ class Unary(Op):
         """Computes the result."""
         x = np.asarray(operands[0])
         if node.input(0).dtype is DType.FLOAT32:
-            return [np.asarray(self.real(node, x.astype(np.float32)), np.float32)]
+            with np.errstate(over="ignore", invalid="ignore"):
+                return [np.asarray(self.real(node, x.astype(np.float32)), np.float32)]
         return [np.asarray(self.quantized(node, x.astype(np.int64)), node.output.dtype.numpy)]
 
     def quantized(self, node: Node, x: Int64) -> Int64:
