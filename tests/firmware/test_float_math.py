@@ -1,0 +1,83 @@
+"""float_math.h against double precision, over all float32 arguments (every 997th, and all that are special)."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from pathlib import Path
+
+import cffi
+import numpy as np
+import pytest
+
+from aboard import resources
+
+FUNCTIONS = ("expf", "tanhf", "logisticf")
+FLT_MIN = float(np.finfo(np.float32).tiny)
+
+SOURCE = '#include <stdint.h>\n#include "float_math.h"\n' + "".join(
+    f"""
+void run_{name}(const float *x, float *y, int32_t n);
+void run_{name}(const float *x, float *y, int32_t n) {{
+    for (int32_t i = 0; i < n; ++i) {{
+        y[i] = aboard_{name}(x[i]);
+    }}
+}}
+"""
+    for name in FUNCTIONS
+)
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def compute(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    """Returns a function (name, arguments) -> results that runs the C code."""
+    folder = tmp_path_factory.mktemp("float_math")
+    (folder / "math.c").write_text(SOURCE)
+    flags = ["-std=c99", request.param, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wdouble-promotion"]
+    include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
+    subprocess.run(["gcc", *flags, *include, str(folder / "math.c"), "-o", str(folder / "math.so")], check=True)
+    ffi = cffi.FFI()
+    ffi.cdef("".join(f"void run_{name}(const float *x, float *y, int32_t n);" for name in FUNCTIONS))
+    library = ffi.dlopen(str(Path(folder) / "math.so"))
+
+    def run(name: str, x: np.ndarray) -> np.ndarray:
+        y = np.empty_like(x)
+        getattr(library, f"run_{name}")(ffi.cast("float *", x.ctypes.data), ffi.cast("float *", y.ctypes.data), len(x))
+        return y
+
+    return run
+
+
+def exact(name: str, x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        if name == "expf":
+            return np.exp(wide)
+        if name == "tanhf":
+            return np.tanh(wide)
+        # TFLite's shortcuts belong to the function.
+        return np.where(x > np.float32(16.6190472), 1.0, np.where(x < -9, np.exp(wide), 1 / (1 + np.exp(-wide))))
+
+
+@pytest.mark.parametrize(("name", "bound"), [("expf", 1e-7), ("tanhf", 2e-7), ("logisticf", 2e-7)])
+def test_relative_error_over_the_whole_range(compute, name: str, bound: float) -> None:
+    bits = np.arange(0, 2**32, 997, dtype=np.uint64).astype(np.uint32)
+    x = bits.view(np.float32)
+    x = np.ascontiguousarray(x[np.isfinite(x)])
+    wanted, got = exact(name, x), compute(name, x).astype(np.float64)
+    overflow = wanted > float(np.finfo(np.float32).max)
+    assert np.isinf(got[overflow]).all()
+    normal = ~overflow & (np.abs(wanted) >= FLT_MIN)
+    assert float(np.max(np.abs(got[normal] / wanted[normal] - 1))) < bound
+    denormal = np.abs(wanted) < FLT_MIN
+    assert float(np.max(np.abs(got[denormal] - wanted[denormal]))) <= 1.5e-45
+
+
+def test_special_arguments(compute) -> None:
+    x = np.array([0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 88.8, -104.5], np.float32)
+    assert compute("expf", x).tolist()[:3] == [1.0, math.inf, 0.0]
+    assert compute("expf", x).tolist()[4:] == [1.0, 1.0, math.inf, 0.0]
+    assert compute("tanhf", x).tolist()[:3] == [0.0, 1.0, -1.0]
+    assert compute("tanhf", x)[4:6].tolist() == x[4:6].tolist()
+    assert compute("logisticf", x).tolist()[:3] == [0.5, 1.0, 0.0]
+    assert [math.isnan(compute(name, x)[3]) for name in FUNCTIONS] == [True, True, True]

@@ -1,0 +1,168 @@
+"""Kernels of elements, pools, means and softmax through any view, in any split of rows and in place: as `evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
+from aboard.kernels import View
+from aboard.kernels.contract import Implementation
+from aboard.kernels.strategy import choose
+from aboard.ops import get
+from aboard.ops.activation import Activation
+from aboard.ops.arithmetic import ArithmeticAttributes
+from aboard.ops.mean import MeanAttributes
+from aboard.ops.pool2d import PoolAttributes
+from aboard.ops.relu import LeakyReluAttributes
+from aboard.ops.softmax import SoftmaxAttributes
+from aboard.ops.window import Padding, same
+from aboard.target import Target
+from support import kernel_call
+
+TARGET = Target("c -runtime=host")
+UNARY = ["relu", "relu6", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "softmax"]
+RESULTS = {"logistic": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
+ATTRIBUTES = {"leaky_relu": LeakyReluAttributes(0.25), "softmax": SoftmaxAttributes()}
+
+shapes = st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple)
+dtypes = st.sampled_from([DType.INT8, DType.FLOAT32])
+
+
+def tensor_type(shape: Sequence[int], dtype: DType, scale: float = 0.0625, zero_point: int = 3) -> TensorType:
+    quant = None if dtype is DType.FLOAT32 else Quantization((scale,), (zero_point,))
+    return TensorType(tuple(shape), dtype, quant)
+
+
+def node(op: str, attrs: Attributes, operands: Sequence[TensorType], result: TensorType) -> Node:
+    """Returns a node; the shape of the result is inferred."""
+    inputs = [Tensor(f"x{i}", operand) for i, operand in enumerate(operands)]
+    made = Node(op, op, list(inputs), [Tensor("y", result)], attrs)
+    made.output.type = get(op).infer(made)[0]
+    get(op).verify(made)
+    return made
+
+
+def random(tensor: Tensor) -> np.ndarray:
+    rng = np.random.default_rng(len(tensor.name) + tensor.type.elements)
+    if tensor.dtype is DType.FLOAT32:
+        return rng.standard_normal(tensor.shape).astype(np.float32)
+    limits = np.iinfo(tensor.dtype.numpy)
+    return rng.integers(limits.min, limits.max + 1, tensor.shape).astype(tensor.dtype.numpy)
+
+
+def drawn(data: st.DataObject, tensor: Tensor) -> View:
+    return data.draw(kernel_call.views(tensor.shape, tensor.dtype.bytes))
+
+
+def check(data: st.DataObject, made: Node, over: int | None = None) -> None:
+    """Fails unless the kernel gives what `evaluate` gives, written over operand `over` where that is given."""
+    implementation: Implementation = choose(made, TARGET).implementation
+    assert implementation.strided
+    values = [random(tensor) for tensor in made.operands]
+    (expected,) = get(made.op).evaluate(made, values)
+    inputs = [kernel_call.Placed.of(x, drawn(data, t)) for x, t in zip(values, made.operands, strict=True)]
+    if over is None:
+        result = kernel_call.Placed.of(np.zeros(expected.shape, expected.dtype), drawn(data, made.output))
+    else:
+        assert (0, over) in implementation.in_place
+        result = inputs[over]
+    call = implementation.lower(made, [p.view for p in inputs], [result.view], TARGET)
+    kernel_call.run(call, inputs, [result], data.draw(kernel_call.row_ranges(call.rows, call.step_rows)))
+    got = result.values(made.output.shape, made.output.dtype.numpy)
+    if made.output.dtype is DType.FLOAT32:
+        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-7)
+    else:
+        np.testing.assert_array_equal(got, expected)
+    assert result.gaps_are_untouched()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.sampled_from(UNARY), shapes, dtypes, st.sampled_from([None, 0]))
+def test_unary(data: st.DataObject, op: str, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
+    operand = tensor_type(shape, dtype)
+    made = node(op, ATTRIBUTES.get(op, Attributes()), [operand], tensor_type(shape, dtype, *RESULTS.get(op, ())))
+    check(data, made, over)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data(), shapes, dtypes, st.sampled_from([None, 0]))
+def test_requantisation(data: st.DataObject, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
+    made = node("quantize", Attributes(), [tensor_type(shape, dtype)], tensor_type(shape, DType.INT8, 0.03, -9))
+    check(data, made, over if dtype is DType.INT8 else None)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data(), shapes, st.sampled_from([DType.INT8, DType.UINT8]))
+def test_dequantize(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
+    check(data, node("dequantize", Attributes(), [tensor_type(shape, dtype)], tensor_type(shape, DType.FLOAT32)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.sampled_from(["add", "sub", "mul"]), shapes, dtypes, st.sampled_from([None, 0, 1]))
+def test_arithmetic(data: st.DataObject, op: str, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
+    broadcast = data.draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))
+    smaller = tuple(1 if one else extent for one, extent in zip(broadcast, shape, strict=True))
+    smaller = smaller[data.draw(st.integers(0, len(shape))) :]
+    pair = [tensor_type(shape, dtype), tensor_type(smaller, dtype, 0.05, -4)]
+    if over == 1 or data.draw(st.booleans()):
+        pair.reverse()
+    over = None if over is None else pair.index(tensor_type(shape, dtype))
+    check(data, node(op, ArithmeticAttributes(Activation.RELU6), pair, tensor_type((), dtype, 0.07, -30)), over)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), dtypes, st.booleans())
+def test_pool(data: st.DataObject, op: str, dtype: DType, padded: bool) -> None:
+    batch, height, width, channels = (data.draw(st.integers(1, most)) for most in (2, 6, 6, 4))
+    window = data.draw(st.tuples(st.integers(1, height), st.integers(1, width)))
+    strides = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    padding = same((height, width), window, strides) if padded else Padding()
+    attrs = PoolAttributes(window, strides, padding, Activation.RELU)
+    kind = tensor_type((batch, height, width, channels), dtype)
+    check(data, node(op, attrs, [kind], kind))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), shapes, dtypes, st.booleans())
+def test_mean(data: st.DataObject, shape: tuple[int, ...], dtype: DType, keep: bool) -> None:
+    axes = data.draw(st.sets(st.integers(0, len(shape) - 1)))
+    attrs = MeanAttributes(tuple(sorted(axes)), keep)
+    check(data, node("mean", attrs, [tensor_type(shape, dtype)], tensor_type((), dtype, 0.05, 7)))
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "lag"),
+    [
+        ("average_pool2d", PoolAttributes((2, 2)), 1),
+        ("softmax", SoftmaxAttributes(), 0),
+        ("tanh", Attributes(), 0),
+        ("add", ArithmeticAttributes(), 0),
+    ],
+)
+def test_a_ring_of_rows(op: str, attrs: Attributes, lag: int) -> None:
+    # Six rows pass through a memory of four: rows 4 and 5 lie where 0 and 1 lay before.
+    shape, depth = (1, 6, 2, 3), 4
+    kind = tensor_type(shape, DType.INT8)
+    result_type = tensor_type(shape, DType.INT8, *RESULTS.get(op, ()))
+    made = node(op, attrs, [kind] * (2 if op == "add" else 1), result_type)
+    values = [random(tensor) for tensor in made.operands]
+    (expected,) = get(op).evaluate(made, values)
+    ring = View(6, 2, 3, 6, 3, depth, 1)
+    placed = kernel_call.Placed(ring, np.zeros(ring.span, np.uint8))
+    others = [kernel_call.Placed.of(x, View.whole(shape, 1)) for x in values[1:]]
+    result = kernel_call.Placed.of(np.zeros_like(expected), View.whole(expected.shape, 1))
+    views = [placed.view, *(other.view for other in others)]
+    call = choose(made, TARGET).implementation.lower(made, views, [result.view], TARGET)
+    rows = values[0].view(np.uint8).reshape(6, 6)
+    done = 0
+    for ready in (4, 6):
+        for row in range(ready - depth, ready):
+            placed.memory.reshape(depth, 6)[row % depth] = rows[row]
+        kernel_call.run(call, [placed, *others], [result], [(done, ready - lag)])
+        done = ready - lag
+    np.testing.assert_array_equal(result.values(expected.shape, np.dtype(np.int8)), expected)

@@ -1,0 +1,117 @@
+"""quantize and dequantize against tflite-micro."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aboard
+from aboard.errors import VerifyError
+from aboard.importers import load
+from aboard.ops import get
+from support import one_op, oracle, sanitized
+from support.element_models import ALL_INT8, Value, build, check_near, feed, quantized, real, refusal, seeds
+from support.tflite_builder import ModelBuilder
+
+WHOLE = ALL_INT8.shape
+ALL_UINT8 = ALL_INT8.view(np.uint8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(quantized(WHOLE), quantized(WHOLE))
+def test_int8_to_int8_equals_the_reference(operand: Value, result: Value) -> None:
+    one_op.check_equal(build("QUANTIZE", [operand], result), ALL_INT8)
+
+
+@settings(max_examples=15, deadline=None)
+@given(quantized(WHOLE), quantized(WHOLE), st.booleans(), st.booleans())
+def test_uint8_equals_the_reference(signed: Value, unsigned: Value, to_unsigned: bool, only_offset: bool) -> None:
+    scale = signed.scale if only_offset else unsigned.scale
+    unsigned = replace(unsigned, dtype=np.uint8, scale=scale, zero_point=signed.zero_point + 128)
+    operand, result = (signed, unsigned) if to_unsigned else (unsigned, signed)
+    one_op.check_equal(build("QUANTIZE", [operand], result), ALL_INT8 if to_unsigned else ALL_UINT8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(quantized((3, 40)), seeds)
+def test_float_to_int8_equals_the_reference(result: Value, seed: int) -> None:
+    (x,) = feed([real(result.shape)], seed, spread=100 * result.scale)
+    # Ties, and the last numbers before them.
+    x[0] = (np.arange(-20, 20) + 0.5) * np.float32(result.scale)
+    x[1] = np.nextafter(x[0], np.float32(0))
+    one_op.check_equal(build("QUANTIZE", [real(result.shape)], result), x)
+
+
+def test_what_no_int8_can_hold_saturates() -> None:
+    x = np.array([np.inf, -np.inf, 3e38, -3e38, 1e10, -1e10, np.nan], np.float32)
+    model = build("QUANTIZE", [real(x.shape)], Value(x.shape, np.int8, 0.5, 3))
+    for results in (one_op.evaluate(model, x), one_op.compiled(model, x)):
+        assert results[0].tolist() == [127, -128, 127, -128, 127, -128, -128]
+
+
+@settings(max_examples=20, deadline=None)
+@given(quantized(WHOLE), st.booleans())
+def test_dequantize_equals_the_reference(operand: Value, unsigned: bool) -> None:
+    if unsigned:
+        operand = replace(operand, dtype=np.uint8, zero_point=operand.zero_point + 128)
+    model = build("DEQUANTIZE", [operand], real(WHOLE))
+    one_op.check_equal(model, ALL_UINT8 if unsigned else ALL_INT8)
+
+
+def test_constants_per_channel_and_of_half_precision() -> None:
+    weights = np.arange(-6, 6, dtype=np.int8).reshape(3, 4)
+    builder = (
+        ModelBuilder().tensor("x", (3, 4), np.float32).tensor("y", (3, 4), np.float32).tensor("z", (3, 4), np.float32)
+    )
+    builder.tensor("w", (3, 4), np.int8, scales=[0.5, 0.25, 2.0], axis=0, data=weights)
+    builder.tensor("h", (4,), np.float16, data=np.array([1.5, -2, 0.25, 8], np.float16))
+    for name, shape in (("wf", (3, 4)), ("hf", (4,))):
+        builder.tensor(name, shape, np.float32)
+    builder.op("DEQUANTIZE", ["w"], ["wf"]).op("DEQUANTIZE", ["h"], ["hf"])
+    model = builder.op("ADD", ["x", "wf"], ["y"]).op("MUL", ["y", "hf"], ["z"]).build(["x"], ["z"])
+    (x,) = feed([real((3, 4))], 0)
+    expected = (x + weights * np.array([[0.5], [0.25], [2.0]], np.float32)) * np.array([1.5, -2, 0.25, 8], np.float32)
+    for results in (one_op.evaluate(model, x), one_op.compiled(model, x)):
+        np.testing.assert_allclose(results[0], expected, rtol=1e-6)
+
+
+def test_there_and_back() -> None:
+    builder = ModelBuilder().tensor("x", (2, 9), np.float32).tensor("q", (2, 9), np.int8, scale=0.25, zero_point=-5)
+    model = builder.tensor("y", (2, 9), np.float32).op("QUANTIZE", ["x"], ["q"]).op("DEQUANTIZE", ["q"], ["y"])
+    file = model.build(["x"], ["y"])
+    check_near(file, *feed([real((2, 9))], 3, spread=10))
+
+
+@pytest.mark.parametrize("kind", ["QUANTIZE", "DEQUANTIZE"])
+def test_generated_c_is_clean(kind: str, tmp_path: Path) -> None:
+    integers = Value((2, 9), np.int8, 0.25, -5)
+    operand, result = (real((2, 9)), integers) if kind == "QUANTIZE" else (integers, real((2, 9)))
+    model = build(kind, [operand], result)
+    (x,) = feed([operand], 6, spread=100)
+    (got,) = sanitized.run(aboard.compile(model, target=one_op.HOST, name="model"), {"x0": x}, tmp_path).values()
+    np.testing.assert_array_equal(got, oracle.tflm(model, x)[0])
+
+
+def test_refusals() -> None:
+    integers = Value((4,), np.int8, 0.5, 0)
+    message = refusal("QUANTIZE", [real((4,))], Value((4,), np.int16, 0.5))
+    assert (
+        "element types, got float32 to int16, expected one of float32 to int8, int8 to int8, int8 to uint8" in message
+    )
+    assert "quantisation of y, got none" in refusal("QUANTIZE", [real((4,))], Value((4,)))
+    message = refusal("DEQUANTIZE", [Value((4,), np.int16, 0.5)], real((4,)))
+    assert "got int16 to float32, expected int8 or uint8 to float32, or a constant of float16" in message
+    assert "quantisation of x0, got none" in refusal("DEQUANTIZE", [replace(integers, scale=None)], real((4,)))
+
+
+def test_verifier_names_the_broken_rule() -> None:
+    integers = Value((4,), np.int8, 0.5, 0)
+    node = load(build("QUANTIZE", [integers], integers), name="model").nodes[0]
+    node.output.type = replace(node.output.type, quant=None)
+    with pytest.raises(VerifyError, match="quantize y: quantisation of y, got none, expected one positive scale"):
+        get("quantize").verify(node)
