@@ -178,7 +178,12 @@ def test_stdout_is_one_object_even_of_a_process() -> None:
 REFUSED = {
     "no such file": (("compile", "nothing.tflite", "--board", BOARD), "ModelError", "nothing.tflite: no such file"),
     "a near name": (("compile", "digit", "--board", BOARD), "ModelError", "Did you mean digits"),
-    "a folder": (("compile", ".", "--board", BOARD), "ProjectError", "expected a bundle"),
+    "a folder": (("compile", ".", "--board", BOARD), "ModelError", "expected a model file"),
+    "a folder that is no bundle": (
+        ("create", ".", "--board", BOARD, "-o", "out"),
+        "ProjectError",
+        "a folder without manifest.json, expected a bundle",
+    ),
     "board": (("compile", "digits", "--board", "arm/mps2_an38"), "BoardError", "Did you mean arm/mps2_an38"),
     "core": (("compile", "digits", "--target", "c -mcpu=cortx-m7"), "TargetError", "cortex-m7"),
     "attribute": (("compile", "digits", "--target", "c -mcup=cortex-m4"), "TargetError", "mcpu"),

@@ -110,9 +110,10 @@ def test_a_device_only_installation_builds_and_runs_but_does_not_compile(
 ) -> None:
     further = ("tomli",) if sys.version_info < (3, 11) else ()
     device = Installation(tmp_path / "device", f"--no-deps {wheel}", " ".join([*DEVICE_PACKAGES, *further]))
-    whole.aboard("create", "digits", "--board", "arm/mps2_an386", "-o", "moved")
-    shutil.move(whole.work / "moved", device.work / "project")
+    whole.aboard("compile", "digits", "--board", "arm/mps2_an386", "-o", "moved")
+    shutil.move(whole.work / "moved", device.work / "bundle")
     path = os.pathsep.join([os.environ["PATH"], str(whole.bin)])
+    device.aboard("create", "bundle", "--board", "arm/mps2_an386", "-o", "project")
     built = device.aboard("build", "project", PATH=path)
     ran = device.aboard("run", "project", "--input", "random:5", PATH=path)
     assert ran["image"] == built["image"]

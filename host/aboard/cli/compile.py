@@ -62,7 +62,7 @@ def command(
     dumps: list[IrDump] = []
     on_ir = (lambda step, text: dumps.append(IrDump(after=step, text=text))) if dump_ir else None
     with console.step(f"compiling {model}"):
-        module = models.load(model, place, name=name, opt=opt, on_ir=on_ir)
+        module = models.compile_file(model, place, name=name, opt=opt, on_ir=on_ir)
         folder = module.save(output_dir or Path("build") / module.name)
     for dump in dumps:
         console.text(f"IR after {dump.after}\n\n{dump.text}\n")

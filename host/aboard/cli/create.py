@@ -28,7 +28,6 @@ from aboard.cli.schema import CreateResult, ModelInfo
 from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
-    from aboard.compiler import Module
     from aboard.projects import Project
 
 
@@ -80,7 +79,7 @@ def command(
 
 def compile_all(
     console: Console, models: Iterable[str], place: Place, *, name: str | None, opt: str | None
-) -> list[Module]:
+) -> list[model_argument.Compiled]:
     """Compiles models, or reads those that are bundles.
 
     Raises:

@@ -19,6 +19,7 @@ from aboard.cli import build as builds
 from aboard.cli import run as runs
 from aboard.cli.console import Console
 from aboard.cli.create import compile_all
+from aboard.cli.model import Compiled
 from aboard.cli.options import (
     Place,
     example,
@@ -44,7 +45,6 @@ from aboard.runners import Runner
 
 if TYPE_CHECKING:
     from aboard.build import BuildResult
-    from aboard.compiler import Module
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def prepare(
 
 
 def make(
-    console: Console, modules: Sequence[Module], plan: Plan, folder: Path, **further: str
+    console: Console, modules: Sequence[Compiled], plan: Plan, folder: Path, **further: str
 ) -> tuple[Project, BuildResult]:
     """Creates a project and builds it; one that does not fit the board's memory is not left behind.
 

@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from aboard import manifest, resources
 from aboard.errors import ModelError, ProjectError, TargetError, ToolError, did_you_mean
+from aboard.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aboard.cli.options import Place
     from aboard.compiler import Module
+
+
+class Compiled(Protocol):
+    """A compiled model: a module of this process, or a bundle on disk."""
+
+    @property
+    def name(self) -> str:
+        """C identifier of the model."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the device path has to know."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the bundle."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle on disk; needs nothing of the compile path.
+
+    Attributes:
+        path: Its folder.
+        manifest: What it says of the model.
+    """
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """C identifier of the model."""
+        return self.manifest.name
+
+    def save(self, folder: str | Path) -> Path:
+        """Copies the bundle to a new folder."""
+        return Path(shutil.copytree(self.path, folder))
 
 
 def shipped() -> list[str]:
@@ -41,7 +83,7 @@ def find(text: str) -> Path:
     )
 
 
-def load(
+def compile_file(
     text: str,
     place: Place,
     *,
@@ -49,7 +91,7 @@ def load(
     opt: str | None = None,
     on_ir: Callable[[str, str], None] | None = None,
 ) -> Module:
-    """Returns a model, compiled now, or read where it is a bundle.
+    """Returns a model file, compiled.
 
     Args:
         text: MODEL.
@@ -59,10 +101,47 @@ def load(
         on_ir: Called with the IR after each pass.
 
     Raises:
+        AboardError: It is not there, is a bundle, or does not compile.
+    """
+    path = find(text)
+    if path.is_dir():
+        raise ModelError(f"{path}: a folder, expected a model file. A bundle is compiled already")
+    with _whole_installation(text):
+        from aboard.compiler import compile_model
+
+        return compile_model(path, target=place.target, board=place.board, name=name, opt=opt, on_ir=on_ir)
+
+
+def load(text: str, place: Place, *, name: str | None = None, opt: str | None = None) -> Compiled:
+    """Returns a model, compiled now, or as it lies in a bundle.
+
+    Args:
+        text: MODEL.
+        place: Where it shall run.
+        name: C identifier.
+        opt: What to prefer.
+
+    Raises:
         AboardError: It is neither, does not compile, or is a bundle for which name or opt are asked.
     """
+    path = find(text)
+    if not path.is_dir():
+        return compile_file(text, place, name=name, opt=opt)
+    if not (path / manifest.FILE_NAME).is_file():
+        raise ProjectError(f"{path}: a folder without {manifest.FILE_NAME}, expected a bundle. Give the .tflite file")
+    if name is not None or opt is not None:
+        raise TargetError(
+            f"{path}: is compiled already, expected a model file with --name or --opt. "
+            "Leave them out, or give the .tflite file"
+        )
+    return Bundle(path, manifest.read(path))
+
+
+@contextmanager
+def _whole_installation(text: str) -> Iterator[None]:
+    """Tells a user of a device-only installation what is missing."""
     try:
-        from aboard.compiler import Module, compile_model
+        yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "aboard":
             raise
@@ -70,15 +149,3 @@ def load(
             f"{text}: this installation cannot compile models, the package {error.name} is missing. "
             "Install all of aboard with `pip install aboard`; projects that are built run without it"
         ) from error
-
-    path = find(text)
-    if not path.is_dir():
-        return compile_model(path, target=place.target, board=place.board, name=name, opt=opt, on_ir=on_ir)
-    if not (path / manifest.FILE_NAME).is_file():
-        raise ProjectError(f"{path}: a folder without {manifest.FILE_NAME}, expected a bundle. Give the .tflite file")
-    if name is not None or opt is not None or on_ir is not None:
-        raise TargetError(
-            f"{path}: is compiled already, expected a model file with --name, --opt or --dump-ir. "
-            "Leave them out, or give the .tflite file"
-        )
-    return Module.load(path)

@@ -13,6 +13,7 @@ from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.create import compile_all
+from aboard.cli.model import Compiled
 from aboard.cli.options import (
     Place,
     example,
@@ -34,7 +35,6 @@ from aboard.reports.table import facts
 from aboard.session import Session
 
 if TYPE_CHECKING:
-    from aboard.compiler import Module
     from aboard.reference import Reference
     from aboard.verify import Difference
 
@@ -122,7 +122,7 @@ def command(
 
 
 def _locate(
-    console: Console, modules: Sequence[Module], plan: deploy.Plan, reference: Reference, first: tuple[int, Named]
+    console: Console, modules: Sequence[Compiled], plan: deploy.Plan, reference: Reference, first: tuple[int, Named]
 ) -> DifferenceInfo | None:
     """Builds the image again with taps and looks for the first element that differs."""
     from aboard import verify
