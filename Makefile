@@ -26,7 +26,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "aboard needs Python 3.10 or newer, got $$($(PYTHON) --version). Say make PYTHON=python3.x" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || bash .ci/tools venv
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV) 2>/dev/null; } || { \
 	  echo "aboard: no virtual environment could be made. Install it with: apt-get install python3-venv" >&2; exit 1; }
 
 # The reference interpreters have no wheel for some machines; without them `aboard verify` compares with numpy.
