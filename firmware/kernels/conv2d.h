@@ -40,7 +40,6 @@ typedef struct {
 typedef struct {
     aboard_conv2d_shape_t shape;
     int32_t direct;         /**< 1: a window of 1x1 without padding, read where it lies. */
-    int32_t shared;         /**< 1: the products are computed by one function for all layers; 0: by one of its own. */
     int32_t zero_point;     /**< Of the input: what padding holds. */
     aboard_finish_t finish; /**< Of the result. */
 } aboard_conv2d_s8_t;
@@ -74,16 +73,17 @@ ABOARD_INLINE int8_t *aboard_conv2d_s8_patch_row(const aboard_conv2d_s8_t *p, co
         }
         const int32_t before = ABOARD_MIN(ABOARD_MAX(-left, 0), s->window_width);
         const int32_t after = ABOARD_MIN(ABOARD_MAX(left + s->window_width - s->in.cols, 0), s->window_width);
-        patch = aboard_stage_fill(patch, p->zero_point, before * depth);
-        patch = aboard_stage_copy(patch, row + (left + before) * depth, (s->window_width - before - after) * depth);
-        return aboard_stage_fill(patch, p->zero_point, after * depth);
+        patch = aboard_stage_fill_shared(patch, p->zero_point, before * depth);
+        patch =
+            aboard_stage_copy_shared(patch, row + (left + before) * depth, (s->window_width - before - after) * depth);
+        return aboard_stage_fill_shared(patch, p->zero_point, after * depth);
     }
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t x = left + tap * s->dilation_w;
         if (x >= 0 && x < s->in.cols) {
-            patch = aboard_stage_copy(patch, row + x * s->in.pixel_stride, depth);
+            patch = aboard_stage_copy_shared(patch, row + x * s->in.pixel_stride, depth);
         } else {
-            patch = aboard_stage_fill(patch, p->zero_point, depth);
+            patch = aboard_stage_fill_shared(patch, p->zero_point, depth);
         }
     }
     return patch;
@@ -102,7 +102,7 @@ ABOARD_INLINE void aboard_conv2d_s8_patch(const aboard_conv2d_s8_t *p, const int
             const int8_t *from = aboard_row_s8(&s->in, x, image * s->in_height + y);
             patch = aboard_conv2d_s8_patch_row(p, from, left, patch);
         } else {
-            patch = aboard_stage_fill(patch, p->zero_point, s->window_width * (s->in.channels / s->groups));
+            patch = aboard_stage_fill_shared(patch, p->zero_point, s->window_width * (s->in.channels / s->groups));
         }
     }
 }
@@ -195,8 +195,7 @@ ABOARD_SHARED void aboard_conv2d_s8_pair_shared(const aboard_finish_t *finish, i
 }
 
 /**
- * int8 convolution, results equal to TFLite's reference kernel; expanded where it is called, so that literal parameters
- * fold into it.
+ * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
  * @param in, out     Different memory. Any views, rings of rows included.
@@ -204,9 +203,12 @@ ABOARD_SHARED void aboard_conv2d_s8_pair_shared(const aboard_finish_t *finish, i
  * @param constants   Likewise.
  * @param patches     Scratch of two times the padded taps of a window and, where `direct` is not set, its taps.
  * @param first, last Rows [first, last) of the result are computed.
+ * @param own         True: the code that computes products is expanded here, so that literal parameters fold into it;
+ *                    false: one copy serves all layers of a model.
  */
-ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
-                                    const int32_t *constants, int8_t *patches, int32_t first, int32_t last) {
+ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
+                                        const int8_t *weights, const int32_t *constants, int8_t *patches, int32_t first,
+                                        int32_t last, bool own) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t channels = s->out.channels / s->groups;
     const int32_t blocks = (channels + 3) / 4;
@@ -217,8 +219,7 @@ ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *i
         int32_t row = first;
         int32_t col = 0;
         while (row < last) {
-            int8_t *results[2];
-            results[1] = NULL;
+            int8_t *results[2] = {NULL, NULL};
             for (int32_t half = 0; half < 2 && row < last; ++half) {
                 aboard_conv2d_s8_half(p, x, row, col, patches + half * ABOARD_CONV2D_TAPS, patches + 2 * padded);
                 results[half] = aboard_row_out_s8(&s->out, y, row) + col * s->out.pixel_stride;
@@ -229,11 +230,11 @@ ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *i
             }
             /* A last single pixel: the other half holds an older one, whose results are overwritten at once. */
             int8_t *const second = results[1] ? results[1] : results[0];
-            if (p->shared) {
+            if (own) {
+                aboard_conv2d_s8_pair(&p->finish, padded, channels, patches, weights, constants, results[0], second);
+            } else {
                 aboard_conv2d_s8_pair_shared(&p->finish, padded, channels, patches, weights, constants, results[0],
                                              second);
-            } else {
-                aboard_conv2d_s8_pair(&p->finish, padded, channels, patches, weights, constants, results[0], second);
             }
         }
         weights += blocks * padded * 4;
@@ -241,11 +242,24 @@ ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *i
     }
 }
 
-/** As aboard_conv2d_s8, not expanded: one copy serves all layers of a model, parameters are run-time values. */
+/** int8 convolution, see aboard_conv2d_s8_any: all code of the layer's own. The fastest and largest. */
+ABOARD_INLINE void aboard_conv2d_s8_own(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
+                                        const int8_t *weights, const int32_t *constants, int8_t *patches, int32_t first,
+                                        int32_t last) {
+    aboard_conv2d_s8_any(p, in, out, weights, constants, patches, first, last, true);
+}
+
+/** int8 convolution, see aboard_conv2d_s8_any: the layer's own code finds the pixels, shared code computes products. */
+ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
+                                    const int32_t *constants, int8_t *patches, int32_t first, int32_t last) {
+    aboard_conv2d_s8_any(p, in, out, weights, constants, patches, first, last, false);
+}
+
+/** int8 convolution, see aboard_conv2d_s8_any: one copy of everything for all layers of a model. The smallest. */
 ABOARD_SHARED void aboard_conv2d_s8_shared(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
                                            const int8_t *weights, const int32_t *constants, int8_t *patches,
                                            int32_t first, int32_t last) {
-    aboard_conv2d_s8(p, in, out, weights, constants, patches, first, last);
+    aboard_conv2d_s8_any(p, in, out, weights, constants, patches, first, last, false);
 }
 
 /** Parameters of aboard_conv2d_f32 and aboard_conv2d_f32_w8. */

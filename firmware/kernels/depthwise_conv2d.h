@@ -61,25 +61,26 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_stage_row(const aboard_depthwise_c
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t channels = s->in.channels;
     if (y < 0 || y >= s->in_height) {
-        aboard_stage_fill(to, p->zero_point, p->staged_cols * channels);
+        aboard_stage_fill_shared(to, p->zero_point, p->staged_cols * channels);
         return;
     }
     const int32_t left = ABOARD_MIN(s->pad_left, p->staged_cols);
     const int32_t cols = ABOARD_MIN(s->in.cols, p->staged_cols - left);
     const int8_t *from = aboard_row_s8(&s->in, in, image * s->in_height + y);
-    to = aboard_stage_fill(to, p->zero_point, left * channels);
+    to = aboard_stage_fill_shared(to, p->zero_point, left * channels);
     if (s->in.pixel_stride == channels) {
-        to = aboard_stage_copy(to, from, cols * channels);
+        to = aboard_stage_copy_shared(to, from, cols * channels);
     } else {
         for (int32_t x = 0; x < cols; ++x) {
-            to = aboard_stage_copy(to, from + x * s->in.pixel_stride, channels);
+            to = aboard_stage_copy_shared(to, from + x * s->in.pixel_stride, channels);
         }
     }
-    aboard_stage_fill(to, p->zero_point, (p->staged_cols - left - cols) * channels);
+    aboard_stage_fill_shared(to, p->zero_point, (p->staged_cols - left - cols) * channels);
 }
 
-/** Stages the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image. */
-ABOARD_INLINE void aboard_depthwise_conv2d_s8_stage(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+/** Stages the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
+ * Not expanded: one copy serves all layers of a model. */
+ABOARD_SHARED void aboard_depthwise_conv2d_s8_stage(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
                                                     int32_t image, int32_t y, int8_t *ring) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t depth = aboard_depthwise_conv2d_ring(s);

@@ -45,4 +45,14 @@ ABOARD_INLINE int8_t *aboard_stage_fill(int8_t *to, int32_t value, int32_t count
     return to;
 }
 
+/** As aboard_stage_copy, not expanded. */
+ABOARD_SHARED int8_t *aboard_stage_copy_shared(int8_t *to, const int8_t *from, int32_t count) {
+    return aboard_stage_copy(to, from, count);
+}
+
+/** As aboard_stage_fill, not expanded. */
+ABOARD_SHARED int8_t *aboard_stage_fill_shared(int8_t *to, int32_t value, int32_t count) {
+    return aboard_stage_fill(to, value, count);
+}
+
 #endif

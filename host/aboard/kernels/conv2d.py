@@ -28,6 +28,9 @@ from aboard.target import Target
 
 HEADER = "conv2d.h"
 
+#: What of the int8 kernel a layer has of its own: everything, what finds the pixels, nothing.
+FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8", "size": "aboard_conv2d_s8_shared"}
+
 #: Taps that the int8 kernel computes in one turn of its inner loop.
 TAPS = 8
 
@@ -99,14 +102,13 @@ class PortableS8(_Portable):
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": groups(node)},
             "direct": int(direct),
-            "shared": int(target.opt != "speed"),
             "zero_point": node.input(INPUT).quant.zero_point,
             "finish": result.params,
         }
         scratch = 2 * weights.shape[2] + (0 if direct else matrix.shape[1])
         return KernelCall(
             header=HEADER,
-            function="aboard_conv2d_s8_shared" if target.opt == "size" else "aboard_conv2d_s8",
+            function=FUNCTIONS_S8[target.opt],
             params_type="aboard_conv2d_s8_t",
             params=params,
             arguments=(

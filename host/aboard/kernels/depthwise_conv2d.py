@@ -104,6 +104,8 @@ class PortableS8(_Portable):
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=y.rows,
+            # Code for every geometry at once would be larger than one copy for each of a few.
+            code_key=repr(params),
         )
 
 
