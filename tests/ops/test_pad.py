@@ -58,7 +58,7 @@ def test_refuses_what_the_reference_does_not_do() -> None:
     build = builder((2, 3), [(0, 0), (0, 0)], np.int8).tensor("v", (1,), np.int8, data=[0], scale=0.5, zero_point=-7)
     assert "quantisation of the padding value" in refusal(build.op("PADV2", ["x", "p", "v"], ["y"]))
     build = builder((2, 3), [(1, 0), (-1, 0)], np.int8).op("PAD", ["x", "p"], ["y"])
-    assert "got [[1, 0], [-1, 0]] for shape (2, 3), expected a pair of numbers from 0 for each axis" in refusal(build)
+    assert "got [1, 0, -1, 0] for shape (2, 3), expected a pair of numbers from 0 for each axis" in refusal(build)
     build = builder((2, 3), [(0, 0), (0, 0)], np.uint8).op("PAD", ["x", "p"], ["y"])
     assert "element type, got uint8, expected one of int8, int16, int32, float32" in refusal(build)
     build = ModelBuilder().tensor("x", (2,), np.int8).tensor("p", (1, 2), np.int32).tensor("y", (4,), np.int8)

@@ -41,3 +41,11 @@ def test_refuses_what_is_no_permutation(order: list[int]) -> None:
     with pytest.raises(ModelError) as caught:
         load(builder((2, 3), order, [2, 3], np.int8).build(["x"], ["y"]), name="model")
     assert f"order of axes, got {order} for shape (2, 3), expected a permutation of all its axes" in str(caught.value)
+
+
+def test_refuses_an_order_of_floats() -> None:
+    build = ModelBuilder().tensor("x", (2, 3), np.int8).tensor("o", (2,), np.float32, data=[np.nan, 0])
+    build.tensor("y", (3, 2), np.int8).op("TRANSPOSE", ["x", "o"], ["y"])
+    with pytest.raises(ModelError) as caught:
+        load(build.build(["x"], ["y"]), name="model")
+    assert "operand 1, got float32, expected integers. The file is corrupt" in str(caught.value)

@@ -27,7 +27,7 @@ class ResizeNearestNeighborPortable(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses images whose indices do not fit the tables."""
         del target
-        largest = max(node.input(0).shape[1:3])
+        largest = max(*node.input(0).shape[1:3], *node.output.shape[1:3])
         return (
             None if largest <= _LARGEST_INDEX else f"{largest} rows or pixels, at most {_LARGEST_INDEX} are supported"
         )

@@ -64,7 +64,7 @@ class Mean(Op):
             ModelError: They are computed at run time or do not exist, or a type is not supported.
         """
         operand, rank = source.input(0), len(source.input(0).shape)
-        given = [int(axis) for axis in source.constant(1).reshape(-1)]
+        given = source.integers(1)
         if any(not -rank <= axis < rank for axis in given):
             raise source.unsupported(
                 f"axes, got {given}, expected numbers in [{-rank}, {rank - 1}]. The file is corrupt"

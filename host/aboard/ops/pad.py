@@ -47,13 +47,13 @@ class Pad(Op):
         if operand.dtype not in _TYPES:
             known = ", ".join(dtype.value for dtype in _TYPES)
             raise source.unsupported(f"element type, got {operand.dtype.value}, expected one of {known}")
-        pairs = source.constant(1)
-        if pairs.shape != (len(operand.shape), 2) or int(pairs.min(initial=0)) < 0:
+        values = source.integers(1)
+        if source.constant(1).shape != (len(operand.shape), 2) or min(values, default=0) < 0:
             raise source.unsupported(
-                f"paddings, got {pairs.tolist()} for shape {operand.shape}, "
+                f"paddings, got {values} for shape {operand.shape}, "
                 "expected a pair of numbers from 0 for each axis. The file is corrupt"
             )
-        padding = tuple((int(before), int(after)) for before, after in pairs.tolist())
+        padding = tuple(zip(values[::2], values[1::2], strict=True))
         return source.node(self.name, [operand], PadAttributes(padding, _value(source)))
 
     def infer(self, node: Node) -> list[TensorType]:

@@ -67,6 +67,17 @@ class SourceNode:
             raise self.unsupported(f"operand {index} ({tensor.name}) is computed at run time, expected a constant")
         return tensor.data
 
+    def integers(self, index: int) -> list[int]:
+        """Returns the values of an operand of shapes, axes or indices, flat.
+
+        Raises:
+            ModelError: The operand is absent, computed at run time, or not of integers.
+        """
+        values = self.constant(index)
+        if values.dtype.kind not in "iu":
+            raise self.unsupported(f"operand {index}, got {values.dtype.name}, expected integers. The file is corrupt")
+        return [int(value) for value in values.reshape(-1).tolist()]
+
     def node(self, op: str, inputs: Sequence[Tensor | None], attrs: Attributes | None = None) -> Node:
         """Returns the `Node` that this operator becomes, with its outputs and its number as source."""
         name = self.outputs[0].name if self.outputs else f"node_{self.number}"

@@ -105,12 +105,12 @@ def expanded(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
     Raises:
         ModelError: The axis is not a constant, or out of range.
     """
-    values = source.constant(1).reshape(-1)
-    axis = int(values[0]) if values.size == 1 else len(shape) + 1
+    values = source.integers(1)
+    axis = values[0] if len(values) == 1 else len(shape) + 1
     axis = axis + len(shape) + 1 if axis < 0 else axis
     if not 0 <= axis <= len(shape):
         raise source.unsupported(
-            f"axis, got {values.tolist()} for shape {shape}, expected one number in "
+            f"axis, got {values} for shape {shape}, expected one number in "
             f"[{-len(shape) - 1}, {len(shape)}]. The file is corrupt"
         )
     return (*shape[:axis], 1, *shape[axis:])

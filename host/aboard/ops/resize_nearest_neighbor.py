@@ -44,10 +44,10 @@ class ResizeNearestNeighbor(Op):
             ModelError: The size is computed at run time or below 1, or the operand is not a batch of images.
         """
         operand = source.input(0)
-        size = tuple(int(extent) for extent in source.constant(1).reshape(-1))
+        size = source.integers(1)
         if len(operand.shape) != 4 or len(size) != 2 or min(size) < 1:
             raise source.unsupported(
-                f"operand and size, got {operand.shape} and {list(size)}, expected an operand with four axes and two "
+                f"operand and size, got {operand.shape} and {size}, expected an operand with four axes and two "
                 "numbers from 1. The file is corrupt"
             )
         attrs = ResizeNearestNeighborAttributes(

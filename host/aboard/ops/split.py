@@ -95,18 +95,18 @@ def attributes(node: Node) -> SplitAttributes:
 
 
 def _axis(source: SourceNode, index: int, rank: int) -> int:
-    values = source.constant(index).reshape(-1)
-    axis = int(values[0]) if values.size == 1 else rank
+    values = source.integers(index)
+    axis = values[0] if len(values) == 1 else rank
     axis = axis + rank if axis < 0 else axis
     if not 0 <= axis < rank:
         raise source.unsupported(
-            f"axis, got {values.tolist()}, expected one number in [{-rank}, {rank - 1}]. The file is corrupt"
+            f"axis, got {values}, expected one number in [{-rank}, {rank - 1}]. The file is corrupt"
         )
     return axis
 
 
 def _sizes(source: SourceNode, operand: Tensor, axis: int) -> tuple[int, ...]:
-    sizes = [int(size) for size in source.constant(1).reshape(-1)]
+    sizes = source.integers(1)
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = operand.shape[axis] - sum(size for size in sizes if size != -1)
     return tuple(sizes)

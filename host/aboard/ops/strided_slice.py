@@ -128,7 +128,7 @@ def _resolve(source: SourceNode, shape: tuple[int, ...]) -> StridedSliceAttribut
 
 def _specs(source: SourceNode, rank: int) -> list[_Spec | None]:
     """Returns the entries in order, None for a new axis, filled up with whole axes where entries are missing."""
-    begin, end, strides = ([int(v) for v in source.constant(i).reshape(-1)] for i in (1, 2, 3))
+    begin, end, strides = (source.integers(i) for i in (1, 2, 3))
     masks = {name: int(source.options[f"{name}Mask"]) for name in ("Begin", "End", "Ellipsis", "NewAxis", "ShrinkAxis")}
     ellipsis = masks["Ellipsis"]
     entries = len(begin)

@@ -42,7 +42,7 @@ class Transpose(Op):
             ModelError: It is computed at run time, or is no permutation of at most five axes.
         """
         operand = source.input(0)
-        order = tuple(int(axis) for axis in source.constant(1).reshape(-1))
+        order = tuple(source.integers(1))
         if sorted(order) != list(range(len(operand.shape))) or len(order) > _MAX_RANK:
             raise source.unsupported(
                 f"order of axes, got {list(order)} for shape {operand.shape}, expected a permutation of all its axes, "
