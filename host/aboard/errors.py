@@ -77,7 +77,7 @@ class ProtocolError(DeviceError):
     """The bytes received are not the protocol, or another version of it."""
 
 
-class DeviceTimeout(DeviceError):
+class DeviceTimeout(DeviceError):  # noqa: N818 - a timeout is what it is
     """The device did not answer before the deadline."""
 
 
@@ -93,7 +93,7 @@ class DeviceStatusError(DeviceError):
         self.status = status
 
 
-class DeviceFault(DeviceError):
+class DeviceFault(DeviceError):  # noqa: N818 - the word of the field for a crash
     """The device crashed and left a fault record."""
 
 

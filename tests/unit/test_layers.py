@@ -19,7 +19,7 @@ LAYERS = (
     ("errors", "resources", "version"),
     ("manifest",),
     ("tensor_io", "operands"),
-    ("target", "board", "boards"),
+    ("target", "board", "board_files", "boards"),
     ("programs", "toolchain", "doctor", "feeds", "image", "templates"),
     ("capacity", "measurements", "transports"),
     ("project_files", "rpc"),
