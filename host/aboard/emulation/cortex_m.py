@@ -72,6 +72,8 @@ class SystemControl:
             self.systick_pending = bool(self._control & 2) or self.systick_pending
             self._zero_tick += self._reload + 1
             self._schedule()
+            # A register that is read may be the first to notice.
+            self._core.look()
 
     def read(self, offset: int, size: int) -> int:
         """Returns the value of a register."""

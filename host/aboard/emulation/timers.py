@@ -8,7 +8,8 @@ from aboard.emulation.machine import NEVER
 
 _PAGE = 0x1000
 _CHANNELS = 4
-_WRAP = 1 << 32
+# Width by the value of BITMODE.
+_BITS = (16, 8, 24, 32)
 
 
 class Clock(Protocol):
@@ -25,7 +26,7 @@ class Clock(Protocol):
 
 
 class Nrf51Timer:
-    """TIMER of nRF51 in its 32-bit mode, without prescaler.
+    """TIMER of nRF51, without prescaler.
 
     Attributes:
         base: Address of its first register.
@@ -45,6 +46,7 @@ class Nrf51Timer:
         """Puts it into the state after a reset."""
         self._started: int | None = None
         self._enabled = 0
+        self._turn = 1 << _BITS[0]
         self._compare = [0] * _CHANNELS
         self._events = [False] * _CHANNELS
         self._due = [NEVER] * _CHANNELS
@@ -76,15 +78,17 @@ class Nrf51Timer:
         return 0
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Tasks, EVENTS_COMPARE, INTENSET and CC."""
+        """Tasks, EVENTS_COMPARE, INTENSET, BITMODE and CC."""
         del size
         if offset in (0x000, 0x00C):
             self._started = self._clock.ticks(self.hz)
             self._schedule_all()
         elif 0x040 <= offset < 0x040 + 4 * _CHANNELS:
-            self._compare[(offset - 0x040) // 4] = self._now() % _WRAP
+            self._compare[(offset - 0x040) // 4] = self._now() % self._turn
         elif 0x140 <= offset < 0x140 + 4 * _CHANNELS:
             self._events[(offset - 0x140) // 4] = bool(value)
+        elif offset == 0x508:
+            self._turn = 1 << _BITS[value & 3]
         elif offset == 0x304:
             self._enabled |= value
             self._schedule_all()
@@ -104,7 +108,7 @@ class Nrf51Timer:
         if self._started is None or not self._enabled >> 16 + n & 1:
             self._due[n] = NEVER
             return
-        ahead = (self._compare[n] - self._now() - 1) % _WRAP + 1
+        ahead = (self._compare[n] - self._now() - 1) % self._turn + 1
         self._due[n] = self._clock.at_tick(self._started + self._now() + ahead, self.hz)
 
 
