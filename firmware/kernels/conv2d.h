@@ -47,6 +47,13 @@ typedef struct {
 /** Taps computed per turn of the inner loop, and of one pixel that lie together in a pair of patches. */
 #define ABOARD_CONV2D_TAPS 8
 
+/** How many of them stand in the code one after another. */
+#ifdef __OPTIMIZE_SIZE__
+#define ABOARD_CONV2D_UNROLL 2
+#else
+#define ABOARD_CONV2D_UNROLL 8
+#endif
+
 /** Taps of a window. */
 ABOARD_INLINE int32_t aboard_conv2d_taps(const aboard_conv2d_shape_t *s) {
     return s->window_height * s->window_width * (s->in.channels / s->groups);
@@ -170,7 +177,7 @@ ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_finish_t *finish, int32_t 
         const int8_t *const end = weights + 4 * taps;
         const int8_t *x = pair;
         do {
-            ABOARD_UNROLL(8)
+            ABOARD_UNROLL(ABOARD_CONV2D_UNROLL)
             for (int32_t k = 0; k < ABOARD_CONV2D_TAPS; ++k) {
                 aboard_conv2d_s8_tap(sums, x[k], x[ABOARD_CONV2D_TAPS + k], weights + 4 * k);
             }
@@ -188,9 +195,9 @@ ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_finish_t *finish, int32_t 
 }
 
 /** As aboard_conv2d_s8_pair, not expanded. */
-ABOARD_SHARED void aboard_conv2d_s8_pair_shared(const aboard_finish_t *finish, int32_t taps, int32_t channels,
-                                                const int8_t *pair, const int8_t *weights, const int32_t *constants,
-                                                int8_t *y0, int8_t *y1) {
+ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s8_pair_shared(const aboard_finish_t *finish, int32_t taps,
+                                                           int32_t channels, const int8_t *pair, const int8_t *weights,
+                                                           const int32_t *constants, int8_t *y0, int8_t *y1) {
     aboard_conv2d_s8_pair(finish, taps, channels, pair, weights, constants, y0, y1);
 }
 

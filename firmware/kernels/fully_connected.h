@@ -25,7 +25,11 @@ typedef struct {
 
 /** Channels computed at once, and inputs per turn of the inner loop. */
 #define ABOARD_FULLY_CONNECTED_BLOCK 8
+#ifdef __OPTIMIZE_SIZE__
+#define ABOARD_FULLY_CONNECTED_TAPS 2
+#else
 #define ABOARD_FULLY_CONNECTED_TAPS 4
+#endif
 
 /** Adds the products of one input with the weights of a block. */
 ABOARD_INLINE void aboard_fully_connected_s8_tap(int32_t *sums, int32_t x, const int8_t *weights) {
@@ -56,7 +60,7 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
             const int8_t *x = in + sample * p->inputs;
             const int8_t *const end = x + p->inputs / ABOARD_FULLY_CONNECTED_TAPS * ABOARD_FULLY_CONNECTED_TAPS;
             while (x != end) {
-                ABOARD_UNROLL(4)
+                ABOARD_UNROLL(ABOARD_FULLY_CONNECTED_TAPS)
                 for (int32_t k = 0; k < ABOARD_FULLY_CONNECTED_TAPS; ++k) {
                     aboard_fully_connected_s8_tap(sums, x[k], w + k * ABOARD_FULLY_CONNECTED_BLOCK);
                 }
@@ -81,9 +85,9 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
 
 /** As aboard_fully_connected_s8, not expanded: one copy serves all layers of a model, parameters are run-time values.
  */
-ABOARD_SHARED void aboard_fully_connected_s8_shared(const aboard_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
-                                                    const int8_t *weights, const int32_t *constants, int32_t first,
-                                                    int32_t last) {
+ABOARD_SHARED ABOARD_HOT void aboard_fully_connected_s8_shared(const aboard_fully_connected_s8_t *p, const int8_t *in,
+                                                               int8_t *out, const int8_t *weights,
+                                                               const int32_t *constants, int32_t first, int32_t last) {
     aboard_fully_connected_s8(p, in, out, weights, constants, first, last);
 }
 

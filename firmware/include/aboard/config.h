@@ -15,6 +15,14 @@
 /** A function in a kernel's header that all layers of a model share; unused where the model has no such layer. */
 #define ABOARD_SHARED static __attribute__((noinline, unused))
 
+/** On a function whose inner loop wants registers for what it uses most: with -Os gcc spills without regard to loops.
+ */
+#if defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
+#define ABOARD_HOT __attribute__((optimize("O2")))
+#else
+#define ABOARD_HOT
+#endif
+
 /** Promises that no other pointer of the function reaches the same memory. */
 #define ABOARD_RESTRICT __restrict
 
