@@ -12,6 +12,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from aboard.errors import ModelError
+
 Int64 = npt.NDArray[np.int64]
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
@@ -25,7 +27,12 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     Returns:
         `(multiplier, shift)` with real ~ multiplier / 2**31 * 2**shift; multiplier in [2**30, 2**31) or (0, 0) where
         the real multiplier is 0 or too small to matter (shift below -31).
+
+    Raises:
+        ModelError: The multiplier is not finite: scales that no quantiser chooses.
     """
+    if not math.isfinite(real):
+        raise ModelError(f"quantisation: ratio of scales, got {real}, expected a finite number. The file is corrupt")
     if real == 0.0:
         return 0, 0
     mantissa, shift = math.frexp(real)
