@@ -36,6 +36,11 @@ def check_drivers(board: Board) -> None:
             f"{board.id}: has no port yet, got a board without [rpc] or a SoC without [counter], expected both. "
             "docs/adding_a_board.md says how to add them"
         )
+    if board.uart and board.uart.irq is None:
+        raise ProjectError(
+            f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
+            "docs/adding_a_board.md says how to add it"
+        )
     wanted = {"counter": board.counter.driver} | ({"uart": board.uart.driver} if board.uart else {})
     for kind, driver in wanted.items():
         folder = resources.firmware() / "ports" / kind

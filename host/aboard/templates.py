@@ -42,6 +42,7 @@ class Option(_Record):
         help: What it does, and at what price.
         minimum: Least value of an `int`.
         maximum: Largest value of an `int`.
+        power_of_two: True for an `int` that has to be one.
         values: Allowed values of a `choice`.
     """
 
@@ -50,6 +51,7 @@ class Option(_Record):
     help: str
     minimum: int | None = None
     maximum: int | None = None
+    power_of_two: bool = False
     values: tuple[str, ...] = ()
 
     @property
@@ -59,7 +61,8 @@ class Option(_Record):
             return "on or off"
         if self.type == "choice":
             return " or ".join(self.values)
-        return f"a whole number from {self.minimum or 0} to {self.maximum or 'any'}"
+        kind = "power of two" if self.power_of_two else "whole number"
+        return f"a {kind} from {self.minimum or 0} to {self.maximum or 'any'}"
 
     def parse(self, value: OptionValue) -> OptionValue | None:
         """Returns the value in the option's type, or None when it is not allowed.
@@ -80,7 +83,8 @@ class Option(_Record):
             return None
         too_small = self.minimum is not None and number < self.minimum
         too_large = self.maximum is not None and number > self.maximum
-        return None if too_small or too_large else number
+        uneven = self.power_of_two and number & (number - 1) != 0
+        return None if too_small or too_large or uneven else number
 
 
 class Template(_Record):

@@ -141,7 +141,8 @@ def test_an_emulator_that_is_killed_during_a_run(project_of, board):
     assert isinstance(runner, (QemuRunner, NativeRunner))
     with Session.open(project, runner) as device:
         device.run(sample())
-        threading.Timer(0.3, lambda: os.kill(runner.pid or 0, signal.SIGKILL)).start()
+        assert runner.pid
+        threading.Timer(0.3, os.kill, (runner.pid, signal.SIGKILL)).start()
         with pytest.raises(TransportError):
             device.run(sample(HANG))
         assert ends(runner.pid)

@@ -196,6 +196,9 @@ def test_a_board_without_a_driver_is_refused(bundle, tmp_path):
     uart = board.uarts["uart0"].model_copy(update={"driver": "cmsdkk"})
     with pytest.raises(ProjectError, match=r"no driver for its uart, got cmsdkk, .*Did you mean cmsdk"):
         create(bundle, board.model_copy(update={"uarts": {"uart0": uart}}), path=tmp_path / "p")
+    polled = board.uarts["uart0"].model_copy(update={"irq": None})
+    with pytest.raises(ProjectError, match=r"arm/mps2_an386: its serial port has no interrupt, got no irq"):
+        create(bundle, board.model_copy(update={"uarts": {"uart0": polled}}), path=tmp_path / "p")
     with pytest.raises(ProjectError, match=r"arm/mps2_an386: has no port yet"):
         create(bundle, board.model_copy(update={"rpc": None}), path=tmp_path / "p")
 

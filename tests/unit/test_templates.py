@@ -62,6 +62,7 @@ def test_numbers(text, expected):
         ({"stack_bytes": "many"}, "option stack_bytes .* got many, expected a whole number from 512 to 1048576"),
         ({"stack_bytes": 100}, "option stack_bytes .* got 100, expected a whole number from 512"),
         ({"stack_bytes": True}, "option stack_bytes .* got True, expected a whole number"),
+        ({"receive_bytes": 1000}, "option receive_bytes .* got 1000, expected a power of two from 128 to 65536"),
         ({"frame_bytes": 70000}, "option frame_bytes .* got 70000, expected a whole number from 128 to 65535"),
     ],
 )

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "aboard/port.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -58,7 +59,8 @@ static void open_terminal(void) {
         return;
     }
     terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0 ||
+        fcntl(terminal, F_SETFL, O_NONBLOCK) != 0) {
         end("pseudo-terminal");
     }
     const char *path = ptsname(terminal);
@@ -133,23 +135,31 @@ size_t aboard_port_read(uint8_t *data, size_t capacity) {
     return count > 0 ? (size_t)count : 0;
 }
 
-void aboard_port_write(const uint8_t *data, size_t count) {
-    while (count != 0) {
-        const ssize_t sent = write(terminal, data, count);
-        if (sent <= 0) {
-            return;
-        }
-        data += sent;
-        count -= (size_t)sent;
-    }
-}
-
-void aboard_port_idle(void) {
-    struct pollfd line = {.fd = terminal, .events = POLLIN};
+/* Waits for the terminal, and ends with the parent: nobody else would end a process that waits for ever. */
+static void await(short events) {
+    struct pollfd line = {.fd = terminal, .events = events};
     (void)poll(&line, 1, POLL_MILLISECONDS);
     if (getppid() != parent) {
         _exit(0);
     }
+}
+
+void aboard_port_write(const uint8_t *data, size_t count) {
+    while (count != 0) {
+        const ssize_t sent = write(terminal, data, count);
+        if (sent > 0) {
+            data += sent;
+            count -= (size_t)sent;
+        } else if (sent < 0 && errno == EAGAIN) {
+            await(POLLOUT);
+        } else {
+            return;
+        }
+    }
+}
+
+void aboard_port_idle(void) {
+    await(POLLIN);
 }
 
 /* Downwards, because the system adds pages to the stack at its lower end. */

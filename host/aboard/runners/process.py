@@ -32,6 +32,7 @@ status=$?
 kill "$watcher" 2>/dev/null
 exit $status
 """
+_START_TIMEOUT_S = 30.0
 _END_TIMEOUT_S = 5.0
 _TAIL_BYTES = 2000
 _TAIL_LINES = 4
@@ -69,7 +70,11 @@ class Supervised:
             self._stderr.close()
             raise ToolError(f"{name}: cannot be started, got {error.strerror}, expected /bin/sh to start it") from error
         atexit.register(self.stop)
-        self.pid = int(self.line(_END_TIMEOUT_S) or 0)
+        pid = self.line(_START_TIMEOUT_S)
+        if not pid:
+            self.stop()
+            raise ToolError(f"{name}: did not start, got {self.end_reason()}, expected a process. Try it by hand")
+        self.pid = int(pid)
 
     def line(self, timeout_s: float) -> str | None:
         """Returns the next line of its standard output, or None when there is none in time or it has ended."""

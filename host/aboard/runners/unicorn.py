@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 from typing import TYPE_CHECKING, ClassVar
 
@@ -88,11 +89,13 @@ class UnicornRunner(Runner):
         from aboard import emulation
 
         self._machine = emulation.machine(self.board)
+        atexit.register(self.stop)
         self._machine.start(project.image)
         return _Line(self._machine, f"unicorn {self.board.id}")
 
     def stop(self) -> None:
         """Ends the machine; see `Runner.stop`."""
+        atexit.unregister(self.stop)
         if self._machine:
             self._machine.stop()
 
