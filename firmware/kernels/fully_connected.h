@@ -26,9 +26,9 @@ typedef struct {
 /** Channels computed at once, and inputs per turn of the inner loop. */
 #define ABOARD_FULLY_CONNECTED_BLOCK 8
 #ifdef __OPTIMIZE_SIZE__
-#define ABOARD_FULLY_CONNECTED_TAPS 2
+#define ABOARD_FULLY_CONNECTED_TAPS 8
 #else
-#define ABOARD_FULLY_CONNECTED_TAPS 4
+#define ABOARD_FULLY_CONNECTED_TAPS 8
 #endif
 
 /** Adds the products of one input with the weights of a block. */
@@ -36,6 +36,7 @@ ABOARD_INLINE void aboard_fully_connected_s8_tap(int32_t *sums, int32_t x, const
     ABOARD_UNROLL(8)
     for (int32_t i = 0; i < ABOARD_FULLY_CONNECTED_BLOCK; ++i) {
         sums[i] += weights[i] * x;
+        ABOARD_OPAQUE(sums[i]);
     }
 }
 
