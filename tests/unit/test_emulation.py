@@ -1,0 +1,181 @@
+"""What the emulated machines are made of, apart from the core: serial ports, timers, block lengths, faults."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from aboard import boards, emulation, runners
+from aboard.emulation.machine import NEVER
+from aboard.emulation.riscv import Plic
+from aboard.emulation.timers import Mtime, Nrf51Timer
+from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, Ns16550, Pl011
+from aboard.errors import ToolError, TransportError
+from aboard.projects import create
+from support.bundles import tiny_bundle
+
+M4 = boards.load("arm/mps2_an386")
+
+
+class Clock:
+    """A machine's clock, moved by hand: an instruction a nanosecond."""
+
+    count = 0
+    looked = 0
+
+    def ticks(self, tick_hz: int) -> int:
+        return self.count * tick_hz // 10**9
+
+    def at_tick(self, tick: int, tick_hz: int) -> int:
+        return -(-tick * 10**9 // tick_hz)
+
+    def look(self) -> None:
+        self.looked += 1
+
+
+def test_there_is_a_model_for_each_driver():
+    drivers = {boards.load(name).uart.driver for name in boards.names() if "unicorn" in boards.load(name).emulators}
+    assert drivers <= set(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "enable", "status", "ready", "empty"),
+    [
+        (Cmsdk, 0x00, (0x08, 8), 0x04, 2, 0),
+        (Pl011, 0x00, (0x38, 0x10), 0x18, 0, 0x10),
+        (Ns16550, 0, (1, 1), 5, 0x61, 0x60),
+    ],
+)
+def test_a_serial_port(model, data, enable, status, ready, empty):
+    sent = bytearray()
+    uart = model(0x1000)
+    uart.send = sent.extend
+    assert uart.read(status, 4) == empty
+    uart.receive(b"ab")
+    assert uart.read(status, 4) == ready
+    assert not uart.requests
+    uart.write(*enable[:1], 4, enable[1])
+    assert uart.requests
+    assert bytes([uart.read(data, 4), uart.read(data, 4)]) == b"ab"
+    assert uart.read(status, 4) == empty
+    assert not uart.requests
+    uart.write(data, 4, 0x41)
+    assert sent == b"A"
+
+
+def test_the_divisor_of_a_16550_is_not_sent():
+    sent = bytearray()
+    uart = Ns16550(0, reg_shift=2)
+    uart.send = sent.extend
+    uart.write(3 << 2, 1, 0x83)
+    uart.write(0, 1, 2)
+    uart.write(1 << 2, 1, 1)
+    uart.write(3 << 2, 1, 3)
+    uart.receive(b"x")
+    assert sent == b""
+    assert not uart.requests
+
+
+def test_nrf51_raises_an_event_for_each_byte():
+    uart = Nrf51(0)
+    uart.write(0x304, 4, 4)
+    uart.receive(b"ab")
+    for expected in b"ab":
+        assert uart.requests
+        uart.write(0x108, 4, 0)
+        assert uart.read(0x108, 4) == 0
+        assert uart.read(0x518, 4) == expected
+    assert not uart.requests
+    assert uart.read(0x11C, 4) == 0
+    uart.write(0x51C, 4, 0x41)
+    assert uart.read(0x11C, 4) == 1
+    uart.receive(b"c")
+    uart.write(0x108, 4, 0)
+    uart.write(0x000, 4, 1)
+    assert uart.requests
+
+
+def test_nrf51_timer():
+    clock = Clock()
+    timer = Nrf51Timer(0x40008000, 16_000_000, clock)
+    assert timer.deadline == NEVER
+    timer.write(0x508, 4, 0)
+    timer.write(0x544, 4, 0x4000)
+    timer.write(0x304, 4, 1 << 17)
+    timer.write(0x000, 4, 1)
+    assert timer.deadline == 0x4000 * 1000 // 16
+    clock.count = timer.deadline
+    timer.update(clock.count)
+    assert timer.requests
+    assert timer.read(0x144, 4) == 1
+    assert timer.deadline == 0x14000 * 1000 // 16
+    timer.write(0x144, 4, 0)
+    assert not timer.requests
+    clock.count = 0x10005 * 1000 // 16 + 1
+    timer.write(0x040, 4, 1)
+    assert timer.read(0x540, 4) == 5
+
+
+def test_mtime_by_halves():
+    clock = Clock()
+    clock.count = 0x1_0000_0002 * 100
+    mtime = Mtime(0x0200BFF8, 10_000_000, clock)
+    assert (mtime.read(0, 4), mtime.read(4, 4), mtime.read(0, 8)) == (2, 1, 0x1_0000_0002)
+
+
+def test_an_interrupt_is_claimed_once():
+    uart = Ns16550(0)
+    plic = Plic(0x0C000000, uart, 10)
+    uart.write(1, 1, 1)
+    uart.receive(b"x")
+    assert not plic.requests
+    plic.write(0x2000, 4, 1 << 10)
+    assert plic.requests
+    assert plic.read(0x200004, 4) == 10
+    assert plic.read(0x200004, 4) == 0
+    plic.write(0x200004, 4, 10)
+    assert plic.requests
+
+
+@pytest.mark.parametrize(
+    ("board", "code", "count"),
+    [
+        ("arm/mps2_an386", "00bf 00bf", 2),
+        ("arm/mps2_an386", "4ff0 e022 00bf", 2),
+        ("arm/mps2_an386", "00e0 fff7 fefe", 2),
+        ("riscv/qemu_virt32", "0100 13000000", 2),
+    ],
+)
+def test_length_of_a_block(board, code, count):
+    machine = emulation.machine(boards.load(board))
+    assert machine.count_instructions(bytes.fromhex(code)) == count
+
+
+def test_what_is_not_modelled_is_refused():
+    other = M4.model_copy(update={"uarts": {"uart0": M4.uarts["uart0"].model_copy(update={"driver": "lpuart"})}})
+    with pytest.raises(ToolError, match=r"cannot be emulated in this process.*cmsdk, pl011, nrf51, ns16550"):
+        emulation.machine(other)
+    m55 = M4.cores[0].model_copy(update={"mcpu": "cortex-m55"})
+    with pytest.raises(ToolError, match=r"Unicorn does not have the core, got cortex-m55, expected one of: cortex-m0"):
+        emulation.machine(M4.model_copy(update={"cores": (m55,)}))
+
+
+def test_a_core_that_locks_up_is_reported(tmp_path):
+    project = create(tiny_bundle(tmp_path / "b", "cortex-m4"), M4, path=tmp_path / "p")
+    # The first instruction is undefined, and so is that of the handler of the fault.
+    (project.path / "src/main.c").write_text("int main(void) { __builtin_trap(); }\n")
+    fault = project.path / "firmware/ports/cortex_m/fault.c"
+    fault.write_text(fault.read_text().replace('"mrs r0, msp', '"udf #0\\n\\tmrs r0, msp'))
+    project.build()
+    with runners.choose(M4, "unicorn") as runner:
+        line = runner.start(project)
+        deadline = time.monotonic() + 10
+        while runner.alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "the core is locked up" in runner.end_reason()
+        with pytest.raises(TransportError, match="the machine runs no more, the core is locked up"):
+            line.read(1)
+        line.close()
+        with pytest.raises(TransportError, match="the line is closed"):
+            line.read(1)
