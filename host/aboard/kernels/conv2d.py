@@ -75,13 +75,12 @@ def pack(node: Node, multiple: int = 1) -> Array:
 class _Portable(Implementation):
     op = "conv2d"
     strided = True
+    form: Form
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        return packing.refusal(node, self.form)
-
-    form: Form
+        return packing.refusal(node, self.form, op.AXIS)
 
 
 @implements

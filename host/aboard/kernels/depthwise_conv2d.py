@@ -64,7 +64,7 @@ class _Portable(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        return packing.refusal(node, self.form)
+        return packing.refusal(node, self.form, op.AXIS)
 
 
 @implements

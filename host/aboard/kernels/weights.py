@@ -15,15 +15,27 @@ from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form, channel_scales, form
 
 Float32 = npt.NDArray[np.float32]
 
+#: Products of int8 that a sum of 32 bits holds without overflow, whatever they are.
+_MOST_TAPS = (1 << 31) // (1 << 14) - 1
 
-def refusal(node: Node, wanted: Form) -> str | None:
-    """Returns why an implementation for one form does not take a node, or None when it does."""
+
+def refusal(node: Node, wanted: Form, axis: int) -> str | None:
+    """Returns why an implementation for one form does not take a node, or None when it does.
+
+    Args:
+        node: A node with weights.
+        wanted: The form.
+        axis: Axis of the weights that counts output channels.
+    """
     if form(node) is not wanted:
         return f"is for {wanted.value}"
     bias = node.optional_input(BIAS)
     for tensor in (node.input(WEIGHTS), bias):
         if tensor is not None and not tensor.is_constant:
             return f"{tensor.name} is computed at run time, weights and bias must be constants"
+    taps = node.input(WEIGHTS).type.elements // node.input(WEIGHTS).shape[axis]
+    if wanted is Form.INT8 and taps > _MOST_TAPS:
+        return f"sums {taps} products, at most {_MOST_TAPS} fit an accumulator of 32 bits"
     return None
 
 
