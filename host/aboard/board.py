@@ -26,7 +26,8 @@ def _known_core(name: str) -> str:
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 _Id = Annotated[str, Field(pattern=r"^[a-z0-9_.-]+/[a-z0-9_.-]+$")]
-_Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+_UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
 _CoreName = Annotated[str, AfterValidator(_known_core)]
 _Text = Annotated[str, Field(min_length=1)]
 _Positive = Annotated[int, Field(gt=0)]
@@ -43,37 +44,66 @@ class Core(_Record):
     Attributes:
         name: Name within the SoC, as in `vendor/board:name`.
         mcpu: Core, as in the target attribute `-mcpu`.
-        clock_hz: Clock after the start-up code has run; None for cores of host class, which change it.
+        clock_hz: Clock after the start-up code has run, or the highest allowed where there is no port yet; None for
+            cores of host class, which change it.
+        aliases: Other names of it within the SoC.
     """
 
     name: Identifier
     mcpu: _CoreName
     clock_hz: _Positive | None = None
+    aliases: tuple[Identifier, ...] = ()
+
+
+class Gpu(_Record):
+    """A GPU of the SoC: known, so that it can be refused by name.
+
+    Attributes:
+        name: Name within the SoC, as in `vendor/board:name`.
+        model: Name for people.
+    """
+
+    name: Identifier
+    model: _Text
 
 
 class Memory(_Record):
-    """A memory region, as the core sees it after reset.
+    """A memory region, as the cores see it after reset.
 
     Attributes:
         name: Name in the linker script.
         kind: What it is made of; `external` is off the chip.
         address: First address.
         size_bytes: Size.
-        load: True for the region of vectors, code and constants; exactly one has it.
-        data: True for the region of data, bss, arena and stack; exactly one has it.
+        load: True for the region of vectors, code and constants; each core has exactly one. In a file it may name the
+            cores it is that for.
+        data: True for the region of data, bss, arena and stack; likewise.
+        cores: The cores that reach it; empty for all.
     """
 
     name: Identifier
     kind: Literal["flash", "ram", "itcm", "dtcm", "external"]
     address: _Address
     size_bytes: _Positive
-    load: bool = False
-    data: bool = False
+    load: bool | tuple[Identifier, ...] = False
+    data: bool | tuple[Identifier, ...] = False
+    cores: tuple[Identifier, ...] = ()
 
     @property
     def end(self) -> int:
         """First address after the region."""
         return self.address + self.size_bytes
+
+    def seen_by(self, core: str) -> Memory | None:
+        """Returns the region with its roles for one core, or None where that core does not reach it."""
+        if self.cores and core not in self.cores:
+            return None
+        roles = {"load": _applies(self.load, core), "data": _applies(self.data, core)}
+        return self.model_copy(update=roles)
+
+
+def _applies(role: bool | tuple[str, ...], core: str) -> bool:
+    return role if isinstance(role, bool) else core in role
 
 
 class Uart(_Record):
@@ -102,12 +132,14 @@ class Counter(_Record):
         hz: Ticks in a second.
         address: First register; None where the core's architecture fixes it.
         params: What else the driver has to know, by name.
+        core: The core it counts for; None for the first.
     """
 
     driver: Identifier
     hz: _Positive
     address: _Address | None = None
     params: dict[Identifier, int] = {}
+    core: Identifier | None = None
 
 
 class Rpc(_Record):
@@ -117,11 +149,13 @@ class Rpc(_Record):
         uart: Which serial port.
         baud: Bits in a second.
         params: What the board adds to the serial port's `params`, such as the pins it is wired to.
+        core: The core that talks on it; None for the first.
     """
 
     uart: Identifier
     baud: _Positive = 115200
     params: dict[Identifier, int] = {}
+    core: Identifier | None = None
 
 
 class Qemu(_Record):
@@ -171,11 +205,13 @@ class Soc(_Record):
         memory: Its memory regions.
         uart: Its serial ports.
         counter: What times a run; None where the SoC is known but has no port yet.
+        gpus: Its GPUs, which are known and not supported.
     """
 
     name: _Text
     source: _Text
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    gpus: tuple[Gpu, ...] = ()
     memory: tuple[Memory, ...] = ()
     uart: dict[Identifier, Uart] = {}
     counter: Counter | None = None
@@ -187,16 +223,41 @@ class BoardFile(_Record):
     name: _Text
     soc: _Id
     source: _Text
-    aliases: tuple[_Alias, ...] = ()
-    zephyr: _Text | None = None
+    aliases: tuple[Alias, ...] = ()
+    zephyr: _Text | dict[Identifier, _Text] | None = None
+    usb: tuple[_UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     memory: tuple[Memory, ...] = ()
     rpc: Rpc | None = None
     emulator: Emulators = Emulators()
 
 
+class GpuFile(_Record):
+    """What the file of a GPU card says, which stands beside the board files.
+
+    Attributes:
+        name: Name for people.
+        gpu: Its chip.
+        source: Where that comes from.
+        aliases: Other names.
+    """
+
+    name: _Text
+    gpu: _Text
+    source: _Text
+    aliases: tuple[Alias, ...] = ()
+
+
+class AliasFile(_Record):
+    """What `aliases.toml` says: other names of boards, of their cores, and of other aliases."""
+
+    aliases: dict[Alias, _Text]
+
+
 class Board(_Record):
-    """A board with its SoC. `Board.model_validate(board.model_dump())` is the same board, without any file.
+    """A board with its SoC, as one of its cores sees it.
+
+    `Board.model_validate(board.model_dump())` is the same board, without any file.
 
     Attributes:
         id: `vendor/board`.
@@ -205,13 +266,17 @@ class Board(_Record):
         source: Where the board's figures come from.
         soc_source: Where the SoC's figures come from.
         aliases: Other names.
-        zephyr: Zephyr's name of the board; None where Zephyr does not have it.
+        zephyr: Zephyr's name of the board and core; None where Zephyr does not have it.
+        usb: USB ids (`vid:pid`) that the board shows itself by, its debug probe's included.
         runtime: What the board implies for the target attribute `-runtime`.
-        cores: Its cores.
-        memory: Memory regions, in ascending order.
+        cores: Its cores, all of them.
+        selected: Name of the core that this is the view of; None for the first.
+        gpus: Its GPUs, which are known and not supported.
+        memory: Memory regions that the core reaches, in ascending order.
         uarts: Serial ports by name.
-        counter: What times a run.
-        rpc: The line that the host talks over; None for the host's own process, and where there is no port yet.
+        counter: What times a run on the core.
+        rpc: The line that the host talks to the core over; None for the host's own process, and where there is no port
+            yet.
         emulator: The emulators that can be the board.
     """
 
@@ -220,10 +285,13 @@ class Board(_Record):
     soc: _Id
     source: _Text
     soc_source: _Text
-    aliases: tuple[_Alias, ...] = ()
+    aliases: tuple[Alias, ...] = ()
     zephyr: str | None = None
+    usb: tuple[_UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    selected: Identifier | None = None
+    gpus: tuple[Gpu, ...] = ()
     memory: tuple[Memory, ...] = ()
     uarts: dict[Identifier, Uart] = {}
     counter: Counter | None = None
@@ -237,14 +305,21 @@ class Board(_Record):
         return self
 
     def core(self, name: str | None = None) -> Core:
-        """Returns a core by name, or the first.
+        """Returns a core by name, or the one that this is the view of.
 
         Raises:
             BoardError: There is no such core.
         """
-        found = next((core for core in self.cores if name in (None, core.name)), None)
+        wanted = name or self.selected
+        found = next((core for core in self.cores if wanted in (None, core.name, *core.aliases)), None)
         if found is None:
             known = ", ".join(core.name for core in self.cores)
+            gpu = next((gpu for gpu in self.gpus if gpu.name == name), None)
+            if gpu is not None:
+                raise BoardError(
+                    f"board {self.id}: {name} is a GPU, which is not supported, got {gpu.model}, expected a CPU core: "
+                    f"{known}. Write it as in {self.id}:{self.cores[0].name}"
+                )
             raise BoardError(
                 f"board {self.id}: unknown core, got {name}, expected one of: {known}. Write it as in "
                 f"{self.id}:{self.cores[0].name}"
@@ -253,13 +328,13 @@ class Board(_Record):
 
     @property
     def target(self) -> str:
-        """Target string of the board's first core."""
-        return self.id
+        """Target string of the core: `vendor/board`, with `:core` where the board has several."""
+        return self.id if len(self.cores) == 1 else f"{self.id}:{self.core().name}"
 
     @property
     def is_host(self) -> bool:
         """True for a machine of host class: its firmware is a process."""
-        return cpus.find(self.cores[0].mcpu).is_host_class
+        return cpus.find(self.core().mcpu).is_host_class
 
     @property
     def load_memory(self) -> Memory | None:
@@ -298,8 +373,8 @@ class Board(_Record):
 
 def _problems(board: Board) -> Iterator[str]:
     """Yields what is wrong with a board beyond the types of its values."""
-    for group, members in (("cores", board.cores), ("memory", board.memory)):
-        seen = [member.name for member in members]
+    cores = [name for core in board.cores for name in (core.name, *core.aliases)] + [gpu.name for gpu in board.gpus]
+    for group, seen in (("cores", cores), ("memory", [region.name for region in board.memory])):
         twice = sorted({name for name in seen if seen.count(name) > 1})
         if twice:
             yield f"{group}: a name is used twice, got {', '.join(twice)}"
@@ -322,4 +397,5 @@ def _homeless(board: Board) -> Iterator[str]:
         expected = 0 if board.is_host else 1
         if len(homes) != expected:
             got = ", ".join(homes) or "none"
-            yield f"memory: {role} = true in the wrong number of regions, got {got}, expected {expected} region"
+            core = f" for core {board.core().name}" if len(board.cores) > 1 else ""
+            yield f"memory: {role} = true in the wrong number of regions{core}, got {got}, expected {expected} region"

@@ -1,29 +1,37 @@
-"""Finds and reads board files: `boards/<vendor>/<board>.toml`, and SoC files: `boards/soc/<vendor>/<soc>.toml`.
+"""The registry of hardware: boards and their cores by name, from `boards/<vendor>/<board>.toml` and their SoC files.
 
-A board is what its own file says together with the file of its SoC. Further folders of the same layout are taken from
-the environment variable `ABOARD_BOARDS` (separated as in PATH); they come before ours. `docs/adding_a_board.md` is the
-manual of the format.
+A board is what its own file says together with the file of its SoC (`boards/soc/<vendor>/<soc>.toml`). Further folders
+of the same layout are taken from the environment variable `ABOARD_BOARDS` (separated as in PATH); they come before
+ours. `docs/adding_a_board.md` is the manual of the format.
 """
 
 from __future__ import annotations
 
-import functools
-import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from aboard import resources
-from aboard.board import Board, BoardFile, Core, Counter, Emulators, Memory, Qemu, Rpc, Soc, Uart, Unicorn
+from aboard import board_files
+from aboard.board import (
+    AliasFile,
+    Board,
+    BoardFile,
+    Core,
+    Counter,
+    Emulators,
+    Gpu,
+    GpuFile,
+    Memory,
+    Qemu,
+    Rpc,
+    Soc,
+    Uart,
+    Unicorn,
+)
+from aboard.board_files import MANUAL, SEARCH_PATH
 from aboard.errors import BoardError, did_you_mean
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from aboard.target import cpu as cpus
 
 __all__ = [
     "SEARCH_PATH",
@@ -31,6 +39,7 @@ __all__ = [
     "Core",
     "Counter",
     "Emulators",
+    "Gpu",
     "Memory",
     "Qemu",
     "Rpc",
@@ -38,76 +47,136 @@ __all__ = [
     "Uart",
     "Unicorn",
     "aliases",
+    "gpus",
     "is_known",
     "load",
+    "locate",
     "names",
     "path_of",
+    "soc_path_of",
 ]
-
-#: Environment variable with further folders of board files.
-SEARCH_PATH = "ABOARD_BOARDS"
-
-_MANUAL = "docs/adding_a_board.md describes the format"
-
-_FileType = TypeVar("_FileType", bound=BaseModel)
-
-#: Which record stands under a key, to name the nearest key where one is not known.
-_RECORDS: Mapping[str, type[BaseModel]] = {
-    "cores": Core,
-    "memory": Memory,
-    "uart": Uart,
-    "counter": Counter,
-    "rpc": Rpc,
-    "emulator": Emulators,
-    "qemu": Qemu,
-    "unicorn": Unicorn,
-}
-
-
-def _files(inside: str = "") -> dict[str, Path]:
-    """Returns the files `<vendor>/<name>.toml` by id; the first folder that has one wins."""
-    further = [Path(text) for text in os.environ.get(SEARCH_PATH, "").split(os.pathsep) if text]
-    found: dict[str, Path] = {}
-    for folder in (*further, resources.boards()):
-        for path in sorted((folder / inside).glob("*/*.toml")):
-            if path.parent.name != "soc":
-                found.setdefault(f"{path.parent.name}/{path.stem}", path)
-    return found
 
 
 def names() -> list[str]:
     """Returns the ids of all boards, sorted."""
-    return sorted(_files())
+    return sorted(board_id for board_id, path in board_files.find().items() if not board_files.is_gpu(path))
+
+
+def gpus() -> list[str]:
+    """Returns the ids of the GPUs that are known and refused, sorted."""
+    return sorted(board_id for board_id, path in board_files.find().items() if board_files.is_gpu(path))
 
 
 def aliases() -> dict[str, str]:
-    """Returns the board ids by alias. A file that is broken gives none; loading its board says what is wrong.
+    """Returns what each alias means: `vendor/board`, or `vendor/board:core`.
+
+    Board files and `aliases.toml` have them. A file that is broken gives none; loading its board says what is wrong.
 
     Raises:
-        BoardError: Two boards have the same alias.
+        BoardError: Two boards have the same alias, or an alias leads to no board or back to itself.
     """
-    found: dict[str, str] = {}
-    for board_id, path in sorted(_files().items()):
-        for alias in _aliases_in(path):
-            other = found.setdefault(alias, board_id)
-            if other != board_id:
-                raise BoardError(
-                    f"{path}: aliases: used by another board, got {alias} of {other}, expected a name of its own. "
-                    f"Rename one of them"
-                )
+    files = board_files.find()
+    said = _said_aliases(files)
+    return {alias: _meaning(alias, said, files) for alias in said}
+
+
+def _said_aliases(files: Mapping[str, Path]) -> dict[str, tuple[str, Path]]:
+    """Returns what each alias was said to mean, and the file that says so."""
+    found: dict[str, tuple[str, Path]] = {}
+    for alias, meaning, path in _every_alias(files):
+        if alias in files:
+            raise BoardError(
+                f"{path}: aliases: is the id of a board, got {alias}, expected a name of its own. Rename the alias"
+            )
+        other = found.setdefault(alias, (meaning, path))
+        if other[0] != meaning:
+            raise BoardError(
+                f"{path}: aliases: used by another board, got {alias} of {other[0]}, expected a name of its own. "
+                f"Rename one of them"
+            )
     return found
+
+
+def _every_alias(files: Mapping[str, Path]) -> Iterator[tuple[str, str, Path]]:
+    for board_id, path in sorted(files.items()):
+        for alias in _aliases_in(path):
+            yield alias, board_id, path
+    for path in board_files.alias_files():
+        for alias, meaning in board_files.read(path, AliasFile).aliases.items():
+            yield alias, meaning, path
 
 
 def _aliases_in(path: Path) -> tuple[str, ...]:
     try:
-        return _read(path, BoardFile).aliases
+        if board_files.is_gpu(path):
+            return board_files.read(path, GpuFile).aliases
+        return board_files.read(path, BoardFile).aliases
     except BoardError:
         return ()
 
 
+def _meaning(alias: str, said: Mapping[str, tuple[str, Path]], files: Mapping[str, Path]) -> str:
+    """Follows an alias to its board, through other aliases."""
+    way, core = [alias], ""
+    while way[-1] in said:
+        meaning, path = said[way[-1]]
+        head, _, its_core = meaning.partition(":")
+        if head in way:
+            raise BoardError(
+                f"{path}: aliases: cyclic alias, got {' -> '.join([*way, head])}, expected one that ends at a board. "
+                f"Name a board in one of them"
+            )
+        if head not in said and head not in files:
+            raise BoardError(
+                f"{path}: aliases: {way[-1]} is neither of a board nor of an alias, got {head}. "
+                f"{did_you_mean(head, [*files, *said])}"
+            )
+        if core and its_core:
+            raise BoardError(
+                f"{path}: aliases: a core is named twice, got {core} of {meaning}, expected one core. Remove one"
+            )
+        way.append(head)
+        core = core or its_core
+    return f"{way[-1]}:{core}" if core else way[-1]
+
+
 def is_known(name: str) -> bool:
-    """True when there is a board of that id or alias."""
-    return name in _files() or name in aliases()
+    """True when there is a board or GPU of that id or alias; a core after it is not looked at."""
+    return _located(name) is not None
+
+
+def locate(name: str) -> tuple[str, str | None]:
+    """Returns the id of a board, and the core that was named with it.
+
+    Args:
+        name: Id (`vendor/board`) or alias, alone or with a core: `vendor/board:core`, `vendor/board/core`.
+
+    Raises:
+        BoardError: There is no such board.
+    """
+    found = _located(name)
+    if found is None:
+        raise BoardError(
+            f"board {name}: not known, got {name}. {did_you_mean(name, [*names(), *aliases()])} "
+            f"`aboard hardware` lists all; {SEARCH_PATH} names further folders"
+        )
+    return found
+
+
+def _located(name: str) -> tuple[str, str | None] | None:
+    files = board_files.find()
+    head, _, core = name.partition(":")
+    shorter, slash, last = head.rpartition("/")
+    readings = [(head, core)] + ([(shorter, last)] if slash and not core else [])
+    for board, its_core in readings:
+        if board in files:
+            return board, its_core or None
+    known = aliases()
+    for board, its_core in readings:
+        if board in known:
+            meaning, _, implied = known[board].partition(":")
+            return meaning, its_core or implied or None
+    return None
 
 
 def path_of(name: str) -> Path:
@@ -116,85 +185,96 @@ def path_of(name: str) -> Path:
     Raises:
         BoardError: There is no such board.
     """
-    files = _files()
-    if name in files:
-        return files[name]
-    other_names = aliases()
-    if name not in other_names:
-        raise BoardError(
-            f"board {name}: not known, got {name}. {did_you_mean(name, [*files, *other_names])} "
-            f"`aboard boards` lists all; {SEARCH_PATH} names further folders"
-        )
-    return files[other_names[name]]
+    return board_files.find()[locate(name)[0]]
+
+
+def soc_path_of(board: Board) -> Path:
+    """Returns the file of a board's SoC.
+
+    Raises:
+        BoardError: The board comes from elsewhere, and its SoC has no file here.
+    """
+    socs = board_files.find("soc")
+    if board.soc not in socs:
+        raise BoardError(f"board {board.id}: soc: no such file, got {board.soc}. {did_you_mean(board.soc, socs)}")
+    return socs[board.soc]
 
 
 def load(name: str) -> Board:
-    """Returns a board.
+    """Returns a board, as one of its cores sees it.
 
     Args:
-        name: Id (`vendor/board`) or alias.
+        name: Id (`vendor/board`) or alias; with `:core` for another core than the first.
 
     Raises:
-        BoardError: There is no such board, or its file or that of its SoC is wrong.
+        BoardError: There is no such board or core, it is a GPU, or its file or that of its SoC is wrong.
     """
-    path = path_of(name)
-    file = _read(path, BoardFile)
-    socs = _files("soc")
+    board_id, core_name = locate(name)
+    path = board_files.find()[board_id]
+    if board_files.is_gpu(path):
+        raise _refused(board_id, board_files.read(path, GpuFile))
+    file = board_files.read(path, BoardFile)
+    socs = board_files.find("soc")
     if file.soc not in socs:
-        raise BoardError(f"{path}: soc: no such file, got {file.soc}. {did_you_mean(file.soc, socs)} {_MANUAL}")
-    soc = _read(socs[file.soc], Soc)
+        raise BoardError(f"{path}: soc: no such file, got {file.soc}. {did_you_mean(file.soc, socs)} {MANUAL}")
+    soc = board_files.read(socs[file.soc], Soc)
+    for problem in _unknown_cores(file, soc):
+        raise BoardError(f"{path}: {problem}. {MANUAL}")
     try:
-        return Board(
-            id=f"{path.parent.name}/{path.stem}",
-            name=file.name,
-            soc=file.soc,
-            source=file.source,
-            soc_source=soc.source,
-            aliases=file.aliases,
-            zephyr=file.zephyr,
-            runtime=file.runtime,
-            cores=soc.cores,
-            memory=tuple(sorted((*soc.memory, *file.memory), key=lambda region: region.address)),
-            uarts=soc.uart,
-            counter=soc.counter,
-            rpc=file.rpc,
-            emulator=file.emulator,
-        )
+        views = [_view(board_id, file, soc, core) for core in soc.cores]
     except ValidationError as error:
-        raise _explained(path, error, Board) from error
+        raise board_files.explained(path, error, Board) from error
+    chosen = views[0].core(core_name)
+    return next(view for view in views if view.core() == chosen)
 
 
-def _read(path: Path, model: type[_FileType]) -> _FileType:
-    try:
-        return cast(_FileType, _parsed(path, path.stat().st_mtime_ns, model))
-    except OSError as error:
-        raise BoardError(f"{path}: cannot be read, got {error.strerror}. {_MANUAL}") from error
-    except ValidationError as error:
-        raise _explained(path, error, model) from error
-    except ValueError as error:
-        raise BoardError(f"{path}: not TOML, got: {error}. {_MANUAL}") from error
+def _refused(board_id: str, file: GpuFile) -> BoardError:
+    return BoardError(
+        f"board {board_id}: is a GPU, which is not supported, got {file.name} ({file.gpu}), expected a board or "
+        f"machine with a CPU core: {', '.join(cpus.names())}. `aboard hardware` lists them"
+    )
 
 
-@functools.lru_cache(maxsize=512)
-def _parsed(path: Path, modified_ns: int, model: type[BaseModel]) -> BaseModel:
-    del modified_ns  # part of the key: a file that was changed is read again
-    return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+def _unknown_cores(file: BoardFile, soc: Soc) -> Iterator[str]:
+    """Yields where a file names a core that the SoC does not have."""
+    known = [core.name for core in soc.cores]
+    for key, core in _named_cores(file, soc):
+        if core not in known:
+            yield f"{key}: unknown core of {file.soc}, got {core}, expected one of: {', '.join(known)}"
 
 
-def _explained(path: Path, error: ValidationError, model: type[BaseModel]) -> BoardError:
-    """Returns the error that names every key that is wrong, in one message."""
-    problems = []
-    for detail in error.errors():
-        place = [str(part) for part in detail["loc"]]
-        where = ".".join(place)
-        if detail["type"] == "extra_forbidden":
-            record = next((_RECORDS[part] for part in reversed(place[:-1]) if part in _RECORDS), model)
-            problems.append(f"{where}: unknown key, got {place[-1]}. {did_you_mean(place[-1], record.model_fields)}")
-        elif detail["type"] == "missing":
-            problems.append(f"{where}: missing, got nothing, expected a value")
-        elif detail["type"] == "value_error":
-            message = detail["msg"].removeprefix("Value error, ")
-            problems.append(f"{where}: {message}" if where else message)
-        else:
-            problems.append(f"{where}: {detail['msg']}, got {detail['input']!r}")
-    return BoardError(f"{path}: {'; '.join(problems)}. {_MANUAL}")
+def _named_cores(file: BoardFile, soc: Soc) -> Iterator[tuple[str, str]]:
+    for region in (*soc.memory, *file.memory):
+        for key, role in (("cores", region.cores), ("load", region.load), ("data", region.data)):
+            for core in () if isinstance(role, bool) else role:
+                yield f"memory.{region.name}.{key}", core
+    for name, record in (("rpc", file.rpc), ("counter", soc.counter)):
+        if record is not None and record.core is not None:
+            yield f"{name}.core", record.core
+    for core in file.zephyr if isinstance(file.zephyr, dict) else ():
+        yield "zephyr", core
+
+
+def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
+    """Joins a board file with its SoC's, as one core sees them."""
+    first = soc.cores[0].name
+    regions = (region.seen_by(core.name) for region in (*soc.memory, *file.memory))
+    return Board(
+        id=board_id,
+        name=file.name,
+        soc=file.soc,
+        source=file.source,
+        soc_source=soc.source,
+        aliases=file.aliases,
+        zephyr=file.zephyr.get(core.name) if isinstance(file.zephyr, dict) else file.zephyr,
+        usb=file.usb,
+        runtime=file.runtime,
+        cores=soc.cores,
+        selected=core.name if len(soc.cores) > 1 else None,
+        gpus=soc.gpus,
+        memory=tuple(sorted((r for r in regions if r is not None), key=lambda region: region.address)),
+        uarts=soc.uart,
+        counter=soc.counter if soc.counter and (soc.counter.core or first) == core.name else None,
+        rpc=file.rpc if file.rpc and (file.rpc.core or first) == core.name else None,
+        emulator=file.emulator,
+    )

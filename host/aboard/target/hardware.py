@@ -38,24 +38,17 @@ def resolve(text: str, where: str) -> Hardware:
     # Board files name cores of the CPU table, so aboard.boards imports this package, and not at import the other way.
     from aboard import boards
 
-    name, _, core_name = text.partition(":")
-    if not core_name and not boards.is_known(name) and "/" in name:
-        shorter, _, last = name.rpartition("/")
-        if boards.is_known(shorter):
-            name, core_name = shorter, last
-    if not boards.is_known(name):
+    if not boards.is_known(text):
         known = [*kinds(), *boards.names(), *boards.aliases()]
-        is_core = name.partition("+")[0] in cpus.names()
-        what_to_do = f"For a core write `c -mcpu={name}`." if is_core else did_you_mean(name, known)
+        is_core = text.partition("+")[0] in cpus.names()
+        what_to_do = f"For a core write `c -mcpu={text}`." if is_core else did_you_mean(text, known)
         raise TargetError(
             f"{where}: unknown kind or hardware, got {text}. {what_to_do} "
-            f"`aboard targets` lists kinds and `aboard boards` boards; {boards.SEARCH_PATH} names further folders"
+            f"`aboard targets` lists kinds and `aboard hardware` boards; {boards.SEARCH_PATH} names further folders"
         )
     try:
-        board = boards.load(name)
-        core = board.core(core_name or None)
+        board = boards.load(text)
     except BoardError as error:
         raise TargetError(f"{where}: {error}") from error
-    canonical = board.id if len(board.cores) == 1 else f"{board.id}:{core.name}"
-    implied: dict[str, Value] = {"hardware": canonical, "mcpu": core.mcpu, "runtime": board.runtime}
-    return Hardware(canonical, "c", implied)
+    implied: dict[str, Value] = {"hardware": board.target, "mcpu": board.core().mcpu, "runtime": board.runtime}
+    return Hardware(board.target, "c", implied)
