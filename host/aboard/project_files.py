@@ -31,10 +31,13 @@ def check_drivers(board: Board) -> None:
     Raises:
         ProjectError: The board has no port yet, or names a driver that does not exist.
     """
-    if board.counter is None or (board.rpc is None and not board.is_host):
+    lacking = [f"[counter] in the file of its SoC {board.soc}"] if board.counter is None else []
+    if board.rpc is None and not board.is_host:
+        lacking.append("[rpc] in its own file")
+    if lacking or board.counter is None:
         raise ProjectError(
-            f"{board.id}: has no port yet, got a board without [rpc] or a SoC without [counter], expected both. "
-            "docs/adding_a_board.md says how to add them"
+            f"{board.target}: has no port yet, got a board without {' and '.join(lacking)}, "
+            "expected [counter] and [rpc]. Models can be compiled for it; docs/adding_a_board.md says how to add a port"
         )
     if board.uart and board.uart.irq is None:
         raise ProjectError(
