@@ -105,6 +105,7 @@ static ABOARD_NOINLINE aboard_status_t run_once(const aboard_server_t *server, c
     if (stack != NULL) {
         aboard_port_stack_mark();
     }
+    aboard_port_ticks_align();
     const uint64_t start = aboard_port_ticks();
     const aboard_status_t status = job->one_node
                                        ? job->model->run_op(job->node, config->workspace, config->workspace_bytes)

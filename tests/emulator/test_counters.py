@@ -84,9 +84,9 @@ def test_a_narrow_counter_tells_the_same_time(tmp_path, board, narrow, turn, run
     # A turn that was missed or counted twice would be a step of a whole turn.
     assert 0 < step < turn // 2
     assert total > (5 * turn if turn < 1000 else turn // 2)
-    # The interrupts of the many turns take a little time of their own.
+    # The interrupts of the many turns take time of their own, and so do narrower shifts on Cortex-M0.
     assert expected <= total + 1
-    assert total < 1.05 * expected + 2
+    assert total < 1.15 * expected + 2
 
 
 @pytest.mark.parametrize("runner", ["qemu", "unicorn"])

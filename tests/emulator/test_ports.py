@@ -202,3 +202,11 @@ def test_an_emulator_that_does_not_start(project_of):
     ):
         runner.start(project)
     assert not runner.alive()
+
+
+@pytest.mark.parametrize("board", ["arm/mps2_an386", "arm/mps3_an547", "bbc/microbit"])
+def test_a_run_takes_the_same_ticks_every_time(project_of, board):
+    with project_of(board).session("qemu") as device:
+        seen = {device.infer(sample(LINGER)).duration.ticks for _ in range(8)}
+        series = device.run_n(sample(LINGER), 4)
+    assert seen == {series.fewest.ticks} == {series.most.ticks}

@@ -24,11 +24,11 @@ class Clock:
     count = 0
     looked = 0
 
-    def ticks(self, tick_hz: int) -> int:
-        return self.count * tick_hz // 10**9
+    def ticks(self, tick_hz: int, since: int = 0) -> int:
+        return (self.count - since) * tick_hz // 10**9
 
-    def at_tick(self, tick: int, tick_hz: int) -> int:
-        return -(-tick * 10**9 // tick_hz)
+    def at_tick(self, tick: int, tick_hz: int, since: int = 0) -> int:
+        return since - -tick * 10**9 // tick_hz
 
     def look(self) -> None:
         self.looked += 1

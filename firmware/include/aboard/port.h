@@ -43,6 +43,12 @@ uint64_t aboard_port_ticks(void);
 /** Ticks in a second. */
 uint32_t aboard_port_tick_hz(void);
 
+/**
+ * Begins a new tick at this moment where the counter can do that, so that what is timed from here takes the same number
+ * of ticks every time. The counter never goes back; it may lose part of a tick.
+ */
+void aboard_port_ticks_align(void);
+
 /** Fills the unused stack with a pattern, below the caller's frame. */
 void aboard_port_stack_mark(void);
 

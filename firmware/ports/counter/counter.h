@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file counter.h
- * What the driver of a counter provides, together with aboard_port_ticks and aboard_port_tick_hz. Drivers of counters
+ * What the driver of a counter provides, together with the functions of aboard/port.h on ticks. Drivers of counters
  * that are narrower than 64 bits extend them in their interrupt.
  */
 #ifndef ABOARD_COUNTER_H

@@ -27,6 +27,8 @@
 
 static uint32_t high;
 static uint32_t last;
+/* Ticks before the counter was last set to zero. */
+static uint64_t before;
 
 void aboard_counter_init(void) {
     TASKS_STOP = 1;
@@ -36,6 +38,7 @@ void aboard_counter_init(void) {
     TASKS_CLEAR = 1;
     high = 0;
     last = 0;
+    before = 0;
     /* Two interrupts in each turn: the counter is read at least once in every half, so no turn is missed. */
     CC(1) = 1u << (ABOARD_TIMER_BITS - 2);
     CC(2) = 3u << (ABOARD_TIMER_BITS - 2);
@@ -44,17 +47,31 @@ void aboard_counter_init(void) {
     TASKS_START = 1;
 }
 
-uint64_t aboard_port_ticks(void) {
-    const uint32_t interrupts = aboard_irq_save();
+/* With interrupts disabled. */
+static uint64_t read_ticks(void) {
     TASKS_CAPTURE0 = 1;
     const uint32_t now = CC(0);
     if (now < last) {
         high++;
     }
     last = now;
-    const uint64_t ticks = (uint64_t)high << ABOARD_TIMER_BITS | now;
+    return before + ((uint64_t)high << ABOARD_TIMER_BITS | now);
+}
+
+uint64_t aboard_port_ticks(void) {
+    const uint32_t interrupts = aboard_irq_save();
+    const uint64_t ticks = read_ticks();
     aboard_irq_restore(interrupts);
     return ticks;
+}
+
+void aboard_port_ticks_align(void) {
+    const uint32_t interrupts = aboard_irq_save();
+    before = read_ticks();
+    TASKS_CLEAR = 1;
+    high = 0;
+    last = 0;
+    aboard_irq_restore(interrupts);
 }
 
 void aboard_counter_interrupt(void) {

@@ -22,6 +22,9 @@ uint64_t aboard_port_ticks(void) {
     return (uint64_t)high << 32 | low;
 }
 
+/* mtime belongs to the whole machine and is not set. */
+void aboard_port_ticks_align(void) {}
+
 uint32_t aboard_port_tick_hz(void) {
     return ABOARD_COUNTER_HZ;
 }

@@ -14,6 +14,7 @@
 #define CSR_INTERRUPT (1u << 1)
 #define CSR_CPU_CLOCK (1u << 2)
 #define ICSR_PENDSTSET (1u << 26)
+#define ICSR_PENDSTCLR (1u << 25)
 
 /* Bits in use; fewer than all only in tests, which cannot wait for a turn of 24. */
 #ifndef ABOARD_SYSTICK_BITS
@@ -22,10 +23,13 @@
 #define MASK ((1u << ABOARD_SYSTICK_BITS) - 1u)
 
 static volatile uint32_t turns;
+/* Ticks before the counter was last set to zero. */
+static uint64_t before;
 
 void aboard_counter_init(void) {
     CSR = 0;
     turns = 0;
+    before = 0;
     RVR = MASK;
     CVR = 0;
     CSR = CSR_CPU_CLOCK | CSR_INTERRUPT | CSR_ENABLE;
@@ -35,8 +39,8 @@ void aboard_counter_interrupt(void) {
     turns++;
 }
 
-uint64_t aboard_port_ticks(void) {
-    const uint32_t interrupts = aboard_irq_save();
+/* With interrupts disabled. */
+static uint64_t read_ticks(void) {
     uint32_t down = CVR;
     uint32_t high = turns;
     /* A turn that ended before its exception could be taken. Then `down` may be from before or after: read it again. */
@@ -44,9 +48,24 @@ uint64_t aboard_port_ticks(void) {
         down = CVR;
         high++;
     }
-    aboard_irq_restore(interrupts);
     /* The exception comes with the step from 1 to 0, so 0 is the first tick of a turn and 1 the last. */
-    return ((uint64_t)high << ABOARD_SYSTICK_BITS) + (-down & MASK);
+    return before + ((uint64_t)high << ABOARD_SYSTICK_BITS) + (-down & MASK);
+}
+
+uint64_t aboard_port_ticks(void) {
+    const uint32_t interrupts = aboard_irq_save();
+    const uint64_t ticks = read_ticks();
+    aboard_irq_restore(interrupts);
+    return ticks;
+}
+
+void aboard_port_ticks_align(void) {
+    const uint32_t interrupts = aboard_irq_save();
+    before = read_ticks();
+    CVR = 0; /* any write sets it to zero */
+    ICSR = ICSR_PENDSTCLR;
+    turns = 0;
+    aboard_irq_restore(interrupts);
 }
 
 uint32_t aboard_port_tick_hz(void) {

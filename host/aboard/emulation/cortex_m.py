@@ -39,7 +39,7 @@ _FRAME = (
 # Where handlers return to: a page that may be executed and that no board uses.
 _RETURN = 0x9FFFF000
 _IT_BITS = 0x0600FC00
-_PENDSTSET = 1 << 26
+_PENDSTSET, _PENDSTCLR = 1 << 26, 1 << 25
 _UNDEFINED, _BUS_PRECISE, _BUS_FETCH = 0x10000, 0x8200, 0x100
 
 
@@ -63,14 +63,15 @@ class SystemControl:
         self._stored: dict[int, int] = {}
         self._control = 0
         self._reload = 0
-        self._zero_tick = 0
+        self._since = 0
+        self._turns = 0
         self.deadline = NEVER
 
     def update(self, count: int) -> None:
         """Notices the turns of SysTick that have ended."""
         while count >= self.deadline:
             self.systick_pending = bool(self._control & 2) or self.systick_pending
-            self._zero_tick += self._reload + 1
+            self._turns += 1
             self._schedule()
             # A register that is read may be the first to notice.
             self._core.look()
@@ -80,7 +81,7 @@ class SystemControl:
         del size
         self.update(self._core.count)
         if offset == 0x018:
-            elapsed = self._core.ticks(self._hz) - self._zero_tick
+            elapsed = self._core.ticks(self._hz, self._since)
             return -elapsed % (self._reload + 1) if self._control & 1 else 0
         computed = {
             0x010: self._control,
@@ -105,6 +106,8 @@ class SystemControl:
             self._restart()
         elif 0x100 <= offset < 0x140:
             self.enabled |= value << (offset - 0x100) * 8
+        elif offset == 0xD04:
+            self.systick_pending = self.systick_pending and not value & _PENDSTCLR
         elif offset == 0xD0C and value == 0x05FA0004:
             self._core.restart = True
         else:
@@ -112,12 +115,15 @@ class SystemControl:
         self._core.look()
 
     def _restart(self) -> None:
-        self._zero_tick = self._core.ticks(self._hz)
+        self._since = self._core.count
+        self._turns = 0
         self._schedule()
 
     def _schedule(self) -> None:
         runs = self._control & 1 and self._reload
-        self.deadline = self._core.at_tick(self._zero_tick + self._reload + 1, self._hz) if runs else NEVER
+        self.deadline = (
+            self._core.at_tick((self._turns + 1) * (self._reload + 1), self._hz, self._since) if runs else NEVER
+        )
         self._core.set_deadline()
 
 

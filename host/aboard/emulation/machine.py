@@ -130,13 +130,13 @@ class Machine(ABC):
         """Asks the core to look for interrupts before the next block."""
         self.attention = True
 
-    def ticks(self, tick_hz: int) -> int:
-        """Returns the ticks of a counter since power came up."""
-        return self.count * tick_hz // self.instructions_per_second
+    def ticks(self, tick_hz: int, since: int = 0) -> int:
+        """Returns the ticks of a counter that began at an instruction count."""
+        return (self.count - since) * tick_hz // self.instructions_per_second
 
-    def at_tick(self, tick: int, tick_hz: int) -> int:
-        """Returns the instruction count at which a counter reaches a tick."""
-        return -(-tick * self.instructions_per_second // tick_hz)
+    def at_tick(self, tick: int, tick_hz: int, since: int = 0) -> int:
+        """Returns the instruction count at which that counter reaches a tick."""
+        return since - -tick * self.instructions_per_second // tick_hz
 
     # The host's side.
 

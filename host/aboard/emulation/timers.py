@@ -15,14 +15,16 @@ _BITS = (16, 8, 24, 32)
 class Clock(Protocol):
     """What a timer knows of its machine."""
 
-    def ticks(self, tick_hz: int) -> int:
-        """Returns the ticks of a counter since power came up."""
+    count: int
+
+    def ticks(self, tick_hz: int, since: int = 0) -> int:
+        """Returns the ticks of a counter that began at an instruction count."""
 
     def look(self) -> None:
         """Asks the core to look for interrupts before the next block."""
 
-    def at_tick(self, tick: int, tick_hz: int) -> int:
-        """Returns the instruction count at which a counter reaches a tick."""
+    def at_tick(self, tick: int, tick_hz: int, since: int = 0) -> int:
+        """Returns the instruction count at which that counter reaches a tick."""
 
 
 class Nrf51Timer:
@@ -81,7 +83,7 @@ class Nrf51Timer:
         """Tasks, EVENTS_COMPARE, INTENSET, BITMODE and CC."""
         del size
         if offset in (0x000, 0x00C):
-            self._started = self._clock.ticks(self.hz)
+            self._started = self._clock.count
             self._schedule_all()
         elif 0x040 <= offset < 0x040 + 4 * _CHANNELS:
             self._compare[(offset - 0x040) // 4] = self._now() % self._turn
@@ -98,7 +100,7 @@ class Nrf51Timer:
         self._clock.look()
 
     def _now(self) -> int:
-        return 0 if self._started is None else self._clock.ticks(self.hz) - self._started
+        return 0 if self._started is None else self._clock.ticks(self.hz, self._started)
 
     def _schedule_all(self) -> None:
         for n in range(_CHANNELS):
@@ -109,7 +111,7 @@ class Nrf51Timer:
             self._due[n] = NEVER
             return
         ahead = (self._compare[n] - self._now() - 1) % self._turn + 1
-        self._due[n] = self._clock.at_tick(self._started + self._now() + ahead, self.hz)
+        self._due[n] = self._clock.at_tick(self._now() + ahead, self.hz, self._started)
 
 
 class Mtime:

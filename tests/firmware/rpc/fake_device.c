@@ -57,6 +57,7 @@ void aboard_port_idle(void) {}
 uint64_t aboard_port_ticks(void) {
     return ticks += TICKS_PER_LOOK;
 }
+void aboard_port_ticks_align(void) {}
 uint32_t aboard_port_tick_hz(void) {
     return TICK_HZ;
 }
