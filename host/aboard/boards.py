@@ -47,6 +47,7 @@ __all__ = [
     "Uart",
     "Unicorn",
     "aliases",
+    "gpu",
     "gpus",
     "is_known",
     "load",
@@ -65,6 +66,17 @@ def names() -> list[str]:
 def gpus() -> list[str]:
     """Returns the ids of the GPUs that are known and refused, sorted."""
     return sorted(board_id for board_id, path in board_files.find().items() if board_files.is_gpu(path))
+
+
+def gpu(name: str) -> GpuFile:
+    """Returns what is known of a GPU.
+
+    Raises:
+        BoardError: There is none of that id, or its file is wrong.
+    """
+    if name not in gpus():
+        raise BoardError(f"GPU {name}: not known, got {name}. {did_you_mean(name, gpus())}")
+    return board_files.read(board_files.find()[name], GpuFile)
 
 
 def aliases() -> dict[str, str]:

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "verify": ("aboard.cli.verify", "Compare the device with the reference, byte for byte."),
     "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
     "boards": ("aboard.cli.boards", "List boards, or show one."),
+    "hardware": ("aboard.cli.hardware", "List boards and their cores, or what one implies, or those attached."),
     "targets": ("aboard.cli.targets", "List kinds of target and cores, or show a target."),
     "doctor": ("aboard.cli.doctor", "Tell which tools are here, and how to get the rest."),
 }

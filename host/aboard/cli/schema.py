@@ -262,6 +262,93 @@ class BoardsResult(_Result):
     boards: list[BoardInfo]
 
 
+class HardwareCoreInfo(_Result):
+    """A core of a board, as hardware that a target can name."""
+
+    hardware: str = Field(
+        description="Canonical hardware string: `vendor/board`, with `:core` where there are several."
+    )
+    name: str
+    mcpu: str
+    clock_hz: int | None = Field(description="After start-up; null for cores of host class.")
+    flash_bytes: int | None = Field(description="Room for code and constants; null where nothing limits it.")
+    ram_bytes: int | None = Field(description="Room for data, arena and stack; null where nothing limits it.")
+    aliases: list[str] = Field(description="Other hardware strings that mean this core.")
+
+
+class HardwareBoardInfo(_Result):
+    """A board or machine in the hardware tree."""
+
+    id: str
+    vendor: str
+    name: str
+    soc: str
+    aliases: list[str]
+    cores: list[HardwareCoreInfo] = Field(description="Those that the filters let pass.")
+    gpus: list[str] = Field(description="Known, and not supported.")
+
+
+class GpuInfo(_Result):
+    """A GPU that is recognised and refused by name."""
+
+    id: str
+    name: str
+
+
+class HardwareResult(_Result):
+    """`aboard hardware`."""
+
+    hardware: list[HardwareBoardInfo]
+    gpus: list[GpuInfo] = Field(description="Cards that are known and not supported; none with a filter.")
+
+
+class OriginInfo(_Result):
+    """An attribute that hardware implies, or that stands beside it."""
+
+    name: str
+    value: str | int | bool
+    origin: str = Field(
+        description="What says so, in words: the board, a core of the SoC, another attribute, default, given."
+    )
+    file: str | None = Field(description="The file that says so.")
+
+
+class HardwareShowResult(_Result):
+    """`aboard hardware show`."""
+
+    hardware: str = Field(description="Canonical hardware string.")
+    target: str = Field(description="Canonical form of the whole target.")
+    key: str = Field(description="What tuning records are stored under.")
+    name: str
+    soc: str
+    core: HardwareCoreInfo
+    attributes: list[OriginInfo]
+    features: list[str] = Field(description="What the core can do.")
+    memory: list[MemoryInfo] = Field(description="Regions that the core reaches.")
+    emulators: list[str]
+    zephyr: str | None = Field(description="Zephyr's name of board and core.")
+    usb: list[str] = Field(description="USB ids, `vid:pid`.")
+    board_file: str
+    soc_file: str
+    sources: list[str] = Field(description="Where the figures of the two files come from.")
+
+
+class AttachedInfo(_Result):
+    """A serial port of a USB device."""
+
+    device: str = Field(description="Name of the port.")
+    usb_id: str = Field(description="`vid:pid`.")
+    serial_number: str | None
+    description: str
+    boards: list[str] = Field(description="Boards it may be; several where they have the same debug probe.")
+
+
+class DetectResult(_Result):
+    """`aboard hardware detect`."""
+
+    ports: list[AttachedInfo]
+
+
 class AttributeInfo(_Result):
     """An attribute of a kind of target."""
 
@@ -332,6 +419,9 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "evaluate": EvaluateResult,
     "boards": BoardsResult,
     "boards show": BoardInfo,
+    "hardware": HardwareResult,
+    "hardware show": HardwareShowResult,
+    "hardware detect": DetectResult,
     "targets": TargetsResult,
     "targets show": TargetResult,
     "doctor": DoctorResult,

@@ -12,7 +12,12 @@ from aboard import cli
 from aboard.cli.group import COMMANDS, group
 from aboard.errors import ToolError
 
-LEAVES = [(name,) for name in COMMANDS] + [("boards", "show"), ("targets", "show")]
+LEAVES = [(name,) for name in COMMANDS] + [
+    ("boards", "show"),
+    ("targets", "show"),
+    ("hardware", "show"),
+    ("hardware", "detect"),
+]
 
 
 def leaf(words: tuple[str, ...]) -> click.Command:

@@ -1,0 +1,66 @@
+"""The boards that are attached to this machine, by the USB ids that their files name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aboard import boards
+from aboard.errors import BoardError
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A serial port of a USB device.
+
+    Attributes:
+        device: Name of the port, such as `/dev/ttyACM0` or `COM3`.
+        usb_id: `vid:pid`, as in board files.
+        serial_number: Of the device; None where it tells none.
+        description: What the device calls itself.
+        boards: Ids of the boards it may be: boards with one kind of debug probe on them have the same USB id.
+    """
+
+    device: str
+    usb_id: str
+    serial_number: str | None
+    description: str
+    boards: tuple[str, ...]
+
+
+def attached() -> list[Attached]:
+    """Returns the serial ports that are USB devices, by name, with the boards they may be."""
+    from serial.tools import list_ports
+
+    known = _boards_by_usb_id()
+    found = []
+    for port in list_ports.comports():
+        if port.vid is None or port.pid is None:
+            continue
+        usb_id = f"{port.vid:04x}:{port.pid:04x}"
+        found.append(
+            Attached(
+                device=port.device,
+                usb_id=usb_id,
+                serial_number=port.serial_number,
+                description=port.description or "",
+                boards=tuple(known.get(usb_id, ())),
+            )
+        )
+    return sorted(found, key=lambda port: port.device)
+
+
+def _boards_by_usb_id() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for board in _readable():
+        for usb_id in board.usb:
+            found.setdefault(usb_id, []).append(board.id)
+    return found
+
+
+def _readable() -> Iterator[boards.Board]:
+    for name in boards.names():
+        try:
+            yield boards.load(name)
+        except BoardError:
+            continue  # a broken file of the user's is reported when its board is asked for
