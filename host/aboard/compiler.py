@@ -145,4 +145,4 @@ def _target(target: str | Target | None, board: str | None, opt: str | None) -> 
             + ', expected one of them. Say target="c -mcpu=cortex-m4" or board="arm/mps2_an386"'
         )
     chosen = Target(target if target is not None else boards.load(str(board)).target)
-    return chosen if opt is None else Target({"kind": chosen.kind.name, **chosen.attrs, "opt": opt})
+    return chosen if opt is None else chosen.overridden({"opt": opt})

@@ -51,7 +51,7 @@ def test_lists(call: Call) -> None:
     listed = {board["id"]: board for board in call("boards")["boards"]}
     assert listed[BOARD] == call("boards", "show", BOARD)
     assert listed[BOARD]["cores"][0]["mcpu"] == "cortex-m4"
-    assert [kind["name"] for kind in call("targets")["kinds"]] == ["c"]
+    assert [kind["name"] for kind in call("targets")["kinds"]] == ["c", "cmsis-nn", "composite"]
     shown = call("targets", "show", BOARD)
     assert call("targets", "show", shown["target"]) == shown
     assert shown["attributes"]["mcpu"] == "cortex-m4"

@@ -1,12 +1,13 @@
 """Target kinds: their names, typed attribute schemas, and the registry.
 
-A kind says which attributes its targets have and what they mean together; it does not compile. Kinds are registered
-with `register`; nothing else asks for one by name.
+A kind says which attributes its targets have and what they mean together; it does not compile. What the compiler has
+to know of a kind is attached to it by name (`aboard.target.columns`). Kinds are registered with `register`; packages
+that bring some are found by `aboard.target.plugins`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -76,6 +77,27 @@ class Attribute:
         return value if isinstance(value, str) and value else None
 
 
+@dataclass(frozen=True)
+class Need:
+    """Something a kind needs of this machine (a tool, a source tree), and whether it is there.
+
+    Attributes:
+        name: Of the tool or tree.
+        purpose: What the kind uses it for.
+        found: True when it is there.
+        how_to_get: What to do where it is not.
+        path: Where it is.
+        version: Its version, where it tells one.
+    """
+
+    name: str
+    purpose: str
+    found: bool
+    how_to_get: str
+    path: str | None = None
+    version: str | None = None
+
+
 def _unchanged(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
     del where
     return attrs
@@ -86,6 +108,10 @@ def _no_keys(attrs: Mapping[str, Value]) -> frozenset[str]:
     return frozenset()
 
 
+def _no_needs() -> Sequence[Need]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of target.
@@ -93,12 +119,14 @@ class Kind:
     Attributes:
         name: First word of the target string.
         help: What it is, one sentence.
-        device_type: `cpu`, `accelerator` or `library`.
+        device_type: `cpu`, `accelerator`, `library` or `composite`.
         attributes: Schema of its attributes.
         complete: Called with the attributes given by the user or implied by the hardware, and the target's text for
             messages; checks them together and returns them with those that they imply. Defaults are filled in after it.
         keys: Called with all attributes; returns the implementation keys (`Target.keys`).
         subgraph_only: True when it can only be a device of a composite target.
+        default_keys: Implementation keys every target of the kind has, beside those that `keys` returns.
+        probe: Returns what the kind needs of this machine; `aboard doctor` shows it. Must not fail.
     """
 
     name: str
@@ -108,6 +136,8 @@ class Kind:
     complete: Callable[[Mapping[str, Value], str], Mapping[str, Value]] = field(default=_unchanged, repr=False)
     keys: Callable[[Mapping[str, Value]], frozenset[str]] = field(default=_no_keys, repr=False)
     subgraph_only: bool = False
+    default_keys: frozenset[str] = frozenset()
+    probe: Callable[[], Sequence[Need]] = field(default=_no_needs, repr=False)
 
     @property
     def schema(self) -> Mapping[str, Attribute]:
@@ -139,6 +169,7 @@ class Kind:
         return dict(sorted(known.items()))
 
 
+#: All kinds by name; `kinds` and `kind` load plug-ins before they look.
 _KINDS: dict[str, Kind] = {}
 
 
@@ -155,7 +186,8 @@ def register(kind: Kind) -> Kind:
 
 
 def kinds() -> list[str]:
-    """Returns the names of all kinds."""
+    """Returns the names of all kinds, those of plug-ins included."""
+    _load_plugins()
     return sorted(_KINDS)
 
 
@@ -165,6 +197,25 @@ def kind(name: str) -> Kind:
     Raises:
         TargetError: There is none of that name.
     """
+    _load_plugins()
     if name not in _KINDS:
         raise TargetError(f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}")
     return _KINDS[name]
+
+
+def _load_plugins() -> None:
+    # Plug-ins register kinds, so their loader imports this module.
+    from aboard.target import plugins
+
+    plugins.load()
+
+
+def snapshot() -> dict[str, Kind]:
+    """Returns the state of the registry, for `restore`."""
+    return dict(_KINDS)
+
+
+def restore(state: Mapping[str, Kind]) -> None:
+    """Puts the registry back into a state: for plug-ins that fail, and for tests."""
+    _KINDS.clear()
+    _KINDS.update(state)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, cast
@@ -12,50 +13,90 @@ from typing import Literal, cast
 from aboard.errors import TargetError
 from aboard.target import cpu as cpus
 from aboard.target import hardware
+from aboard.target.composite import COMPOSITE, DEVICE, DEVICES, HOST
 from aboard.target.kind import Kind, Value, kind, kinds
+from aboard.target.spec import Form, read
 
 
+@functools.total_ordering
 class Target:
     """Says everything the compiler and the runtime may ask about where code will run. Immutable.
 
-    Made from a string (`c -mcpu=cortex-m4 -runtime=standalone`), a dict (`{"kind": "c", "mcpu": "cortex-m4"}`), or a
-    hardware string (`arm/mps2_an386`, `arm/mps2_an386 -opt=size`). All canonicalise: `Target(str(t)) == t`.
+    Made from a string (`c -mcpu=cortex-m4 -runtime=standalone`), a dict (`{"kind": "c", "mcpu": "cortex-m4"}`), a
+    hardware string (`arm/mps2_an386`, `arm/mps2_an386 -opt=size`), or an alias. All canonicalise:
+    `Target(str(t)) == t`.
+
+    A composite target has a host and devices: `{"kind": "composite", "host": ..., "devices": [...]}`, as a string
+    `composite -device='...' -host='...'`, or short `c -mcpu=cortex-m4 + cmsis-nn`. What is asked of it beside them
+    (`cpu`, `keys`, `opt`, `runtime`, `input_mode`, `hardware`) is its host's.
 
     Attributes:
         kind: Its kind.
         attrs: All attributes, defaults and implied ones included, sorted by name.
+        host: The CPU that runs what no device claims; the target itself where there are no devices.
+        devices: Devices of a composite target, in the order in which they may claim.
     """
 
     kind: Kind
     attrs: Mapping[str, Value]
+    host: Target
+    devices: tuple[Target, ...]
 
-    def __init__(self, spec: str | Mapping[str, object] | Target) -> None:
+    def __init__(self, spec: str | Mapping[str, object] | Target, *, as_device: bool = False) -> None:
         """Parses a target.
 
         Args:
             spec: String, dict, or another target.
+            as_device: True for a device of a composite target, which may be of any kind.
 
         Raises:
-            TargetError: It names an unknown kind, hardware or attribute, or a value that is not allowed.
+            TargetError: It names an unknown kind, hardware or attribute, a value that is not allowed, or a kind that
+                can only be a device.
         """
-        if isinstance(spec, Target):
-            self.kind, self.attrs = spec.kind, spec.attrs
-            return
-        head: object
-        given: dict[str, object]
-        if isinstance(spec, str):
-            where = f"target {spec!r}"
-            head, given = _words(spec)
-        elif isinstance(spec, Mapping):
-            given = dict(spec)
-            where, head = f"target {given}", given.pop("kind", None)
-        else:
+        self._fill(spec)
+        if self.kind.subgraph_only and not as_device:
             raise TargetError(
-                f"target: of the wrong type, got {type(spec).__name__}, expected a string or a dict. "
-                f"Write it as in `c -mcpu=cortex-m4`"
+                f"target {_shown(spec)}: kind {self.kind.name} can only be a device of a composite target, got it "
+                f"alone. "
+                f'Write {{"kind": "composite", "host": "c -mcpu=cortex-m4", "devices": ["{self._given()}"]}} with your '
+                f"core, or `c -mcpu=cortex-m4 + {self._given()}`"
             )
-        self.kind, given = _with_hardware(head, given, where)
-        self.attrs = MappingProxyType(self.kind.resolve(given, where))
+
+    def _fill(self, spec: str | Mapping[str, object] | Target) -> None:
+        if isinstance(spec, Target):
+            self.kind, self.attrs, self.devices = spec.kind, spec.attrs, spec.devices
+            self.host = self if spec.host is spec else spec.host
+            return
+        form = read(spec)
+        self.devices = ()
+        self.host = self
+        if form.head == COMPOSITE.name:
+            self._fill_composite(form)
+            return
+        self.kind, given = _with_hardware(form.head, form.given, form.where)
+        self.attrs = MappingProxyType(self.kind.resolve(given, form.where))
+
+    def _fill_composite(self, form: Form) -> None:
+        given, where = dict(form.given), form.where
+        host, devices = given.pop(HOST, None), given.pop(DEVICE, [])
+        if host is None:
+            raise TargetError(f"{where}: the host is missing, expected -host=. Add the CPU that calls the devices")
+        if not isinstance(devices, Sequence) or isinstance(devices, str):
+            raise TargetError(f"{where}: devices are of the wrong type, got {devices!r}, expected a list of targets")
+        if not devices:
+            raise TargetError(f"{where}: there is no device, expected one or more. Add one, or use the host alone")
+        self.kind = COMPOSITE
+        self.attrs = MappingProxyType(COMPOSITE.resolve(given, where))
+        self.host = _part(host, where, "the host")
+        self.devices = tuple(_part(device, where, "a device") for device in devices)
+        if self.host.kind.device_type != "cpu":
+            raise TargetError(
+                f"{where}: the host is no CPU, got kind {self.host.kind.name}, expected one of: "
+                f"{', '.join(n for n in kinds() if kind(n).device_type == 'cpu')}. Name it among the devices"
+            )
+        for device in self.devices:
+            if self.devices.count(device) > 1:
+                raise TargetError(f"{where}: two devices are the same, got {device} twice. Remove one")
 
     @classmethod
     def from_json(cls, text: str) -> Target:
@@ -72,53 +113,77 @@ class Target:
 
     def to_json(self) -> str:
         """Returns the kind and all attributes as a JSON object, sorted."""
-        return json.dumps({"kind": self.kind.name, **self.attrs})
+        parts: dict[str, object] = {}
+        if self.devices:
+            parts = {DEVICES: [str(device) for device in self.devices], HOST: str(self.host)}
+        return json.dumps({"kind": self.kind.name, **parts, **self.attrs})
 
     def get(self, name: str) -> Value | None:
-        """Returns an attribute, or None where the target has none of that name."""
-        return self.attrs.get(name)
+        """Returns an attribute, of a composite target also its host's, or None where there is none of that name."""
+        own = self.attrs.get(name)
+        return own if own is not None or self.host is self else self.host.get(name)
+
+    def overridden(self, attrs: Mapping[str, Value]) -> Target:
+        """Returns the same target with some attributes of its host set otherwise.
+
+        Raises:
+            TargetError: An attribute is not known, or its value is not allowed.
+        """
+        changed = Target({"kind": self.host.kind.name, **self.host.attrs, **attrs})
+        if self.host is self:
+            return changed
+        return Target({"kind": self.kind.name, **self.attrs, HOST: changed, DEVICES: list(self.devices)})
 
     @property
     def key(self) -> str:
         """What tuning records are stored under: kind, hardware and core. Figures of a board are no part of it."""
         schema = self.kind.schema
-        return self._text({name: value for name, value in self.attrs.items() if schema[name].identity})
+        identity = {name: value for name, value in self.attrs.items() if schema[name].identity}
+        return self._text(identity, lambda part: part.key)
 
     @property
     def hardware(self) -> str | None:
         """The board, `vendor/board` or `vendor/board:core`; None for a target that names only a core."""
-        name = self.attrs.get("hardware")
+        name = self.get("hardware")
         return None if name is None else str(name)
 
     @cached_property
     def cpu(self) -> cpus.Cpu:
         """The core the code runs on."""
-        return cpus.find(str(self.attrs["mcpu"]))
+        return cpus.find(str(self.host.attrs["mcpu"]))
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """Implementation keys: `portable`, and `arm_dsp`, `arm_mve`, `riscv`, `host` as the core has it."""
-        return self.kind.keys(self.attrs)
+        return self.host.kind.default_keys | self.host.kind.keys(self.host.attrs)
 
     @property
     def opt(self) -> Literal["size", "balanced", "speed"]:
         """What to prefer where a layer can be small or fast."""
-        return cast(Literal["size", "balanced", "speed"], self.attrs["opt"])
+        return cast(Literal["size", "balanced", "speed"], self.host.attrs["opt"])
 
     @property
     def runtime(self) -> Literal["standalone", "host"]:
         """What the code is linked with."""
-        return cast(Literal["standalone", "host"], self.attrs["runtime"])
+        return cast(Literal["standalone", "host"], self.host.attrs["runtime"])
 
     @property
     def input_mode(self) -> Literal["consumed", "kept"]:
         """Whether the model may overwrite its input while it runs (`-input`)."""
-        return cast(Literal["consumed", "kept"], self.attrs["input"])
+        return cast(Literal["consumed", "kept"], self.host.attrs["input"])
 
-    def _text(self, attrs: Mapping[str, Value]) -> str:
-        words = [self.kind.name]
-        words += [f"-{name}={shlex.quote(_printed(value))}" for name, value in sorted(attrs.items())]
-        return " ".join(words)
+    def _text(self, attrs: Mapping[str, Value], part: Callable[[Target], str] = str) -> str:
+        words = [(name, _printed(value)) for name, value in attrs.items()]
+        if self.devices:
+            words += [(DEVICE, part(device)) for device in self.devices] + [(HOST, part(self.host))]
+        # Devices keep their order: sorting is stable.
+        words.sort(key=lambda word: word[0])
+        return " ".join([self.kind.name, *(f"-{name}={shlex.quote(value)}" for name, value in words)])
+
+    def _given(self) -> str:
+        """Returns the kind with the attributes that are not their default."""
+        schema = self.kind.schema
+        return self._text({name: value for name, value in self.attrs.items() if value != schema[name].default})
 
     def __str__(self) -> str:
         return self._text(self.attrs)
@@ -129,6 +194,9 @@ class Target:
     def __eq__(self, other: object) -> bool:
         return str(self) == str(other) if isinstance(other, Target) else NotImplemented
 
+    def __lt__(self, other: object) -> bool:
+        return str(self) < str(other) if isinstance(other, Target) else NotImplemented
+
     def __hash__(self) -> int:
         return hash(str(self))
 
@@ -137,27 +205,24 @@ def _printed(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _words(text: str) -> tuple[str | None, dict[str, object]]:
-    """Splits a target string into its first word (None where it starts with an attribute) and its attributes."""
-    where = f"target {text!r}"
+def _shown(spec: object) -> str:
+    return repr(spec) if isinstance(spec, str) else str(spec)
+
+
+def _part(spec: object, where: str, what: str) -> Target:
+    """Returns the host or a device of a composite target."""
+    if not isinstance(spec, str | Mapping | Target):
+        raise TargetError(f"{where}: {what} is of the wrong type, got {spec!r}, expected a target")
     try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise TargetError(f"{where}: {error}. Close the quotation mark") from error
-    if not words:
-        raise TargetError("target: empty, expected a kind or a board. Write it as in `c -mcpu=cortex-m4`")
-    head = None if words[0].startswith("-") else words.pop(0)
-    given: dict[str, object] = {}
-    for word in words:
-        name, equals, value = word.lstrip("-").partition("=")
-        if not word.startswith("-") or not equals or not name:
-            raise TargetError(
-                f"{where}: not an attribute, got {word!r}, expected -name=value. Write it as in `-opt=size`"
-            )
-        if name in given:
-            raise TargetError(f"{where}: -{name} is given twice, got {value!r} and {given[name]!r}. Remove one")
-        given[name] = value
-    return head, given
+        part = Target(spec, as_device=True)
+    except TargetError as error:
+        raise TargetError(f"{where}: {what}: {error}") from error
+    if part.devices:
+        raise TargetError(
+            f"{where}: {what} is composite itself, expected a target without devices. "
+            "Name its host and its devices one by one"
+        )
+    return part
 
 
 def _with_hardware(head: object, given: dict[str, object], where: str) -> tuple[Kind, dict[str, object]]:

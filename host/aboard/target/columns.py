@@ -1,0 +1,248 @@
+"""Attribute columns: what is attached to a kind by name, from Python, without editing the kind.
+
+A column has a name, a type and a help text. The columns the compiler asks are declared here; a package may declare its
+own with `declare`. A value is attached to a kind with `attach` and read with `get`, `call` and `call_all`. The value of
+a column of functions is a function whose first argument is the `Target`, so that two versions of a device share a kind
+and differ in what they answer.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from aboard.errors import TargetError, did_you_mean
+from aboard.target.kind import kinds
+
+if TYPE_CHECKING:
+    from aboard.target.target import Target
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Attributes:
+        name: Name, lower case with underscores.
+        help: What it says of a kind, one sentence.
+        values: Type of a value; in a column of functions, of what they return. Written `module:name` where the type
+            belongs to the compile path, which the device path does not load.
+        function: True when values are functions of the target; False when they are plain values.
+        arguments: For the help: what a function gets after the target.
+        many: True when several values of equal priority may stand side by side.
+    """
+
+    name: str
+    help: str
+    values: type | str
+    function: bool = True
+    arguments: tuple[str, ...] = ()
+    many: bool = False
+
+    @property
+    def type_name(self) -> str:
+        """Name of the type."""
+        return self.values.rpartition(":")[2] if isinstance(self.values, str) else self.values.__name__
+
+    def resolved_type(self) -> type:
+        """Returns the type."""
+        if not isinstance(self.values, str):
+            return self.values
+        module, _, name = self.values.partition(":")
+        found: type = getattr(importlib.import_module(module), name)
+        return found
+
+
+@dataclass(frozen=True)
+class _Attached:
+    value: Any
+    priority: int
+
+
+State = tuple[dict[str, Column], dict[tuple[str, str], tuple[_Attached, ...]]]
+
+_COLUMNS: dict[str, Column] = {}
+_VALUES: dict[tuple[str, str], tuple[_Attached, ...]] = {}
+
+
+def declare(column: Column) -> Column:
+    """Adds a column.
+
+    Raises:
+        TargetError: The name is taken.
+    """
+    if column.name in _COLUMNS:
+        raise TargetError(f"column {column.name}: is declared twice, expected a name of its own. Rename one of them")
+    _COLUMNS[column.name] = column
+    return column
+
+
+def columns() -> Mapping[str, Column]:
+    """Returns all columns by name."""
+    return MappingProxyType(dict(sorted(_COLUMNS.items())))
+
+
+def column(name: str) -> Column:
+    """Returns a column.
+
+    Raises:
+        TargetError: There is none of that name.
+    """
+    if name not in _COLUMNS:
+        raise TargetError(f"column {name}: is not known. {did_you_mean(name, _COLUMNS)} `declare` adds a column")
+    return _COLUMNS[name]
+
+
+def attach(kind: str, name: str, value: Any, *, priority: int = 0) -> None:
+    """Attaches a value to a kind.
+
+    Args:
+        kind: Name of the kind; need not be registered yet.
+        name: Name of the column.
+        value: A value of the column's type, or a function of the target where the column holds functions.
+        priority: Of several values, the one with the highest is taken; `call_all` calls them in this order.
+
+    Raises:
+        TargetError: The column is not known, the value has another type, or one of this priority is there.
+    """
+    found = column(name)
+    where = f"kind {kind}, column {name}"
+    if found.function and not callable(value):
+        raise TargetError(f"{where}: got {type(value).__name__}, expected a function of the target. {found.help}")
+    if not found.function:
+        _check_type(found, value, where)
+    others = _VALUES.get((kind, name), ())
+    if not found.many and any(other.priority == priority for other in others):
+        raise TargetError(
+            f"{where}: there are two values of priority {priority}, expected one. "
+            "Attach one of them with another priority"
+        )
+    _VALUES[kind, name] = tuple(sorted([*others, _Attached(value, priority)], key=lambda a: -a.priority))
+
+
+def _check_type(found: Column, value: Any, where: str) -> None:
+    wanted = found.resolved_type()
+    if not isinstance(value, wanted):
+        raise TargetError(f"{where}: got {type(value).__name__}, expected {found.type_name}. {found.help}")
+
+
+def attached(kind: str) -> list[str]:
+    """Returns the names of the columns in which a kind has a value, sorted."""
+    kinds()
+    return sorted(name for owner, name in _VALUES if owner == kind)
+
+
+def has(target: Target, name: str) -> bool:
+    """True when the kind of a target has a value in a column."""
+    return bool(_VALUES.get((target.kind.name, column(name).name)))
+
+
+def get(target: Target, name: str) -> Any:
+    """Returns the value of highest priority, or None where there is none; a function as it is, not called."""
+    values = _VALUES.get((target.kind.name, column(name).name), ())
+    return values[0].value if values else None
+
+
+def call(target: Target, name: str, *arguments: Any) -> Any:
+    """Calls the function of highest priority with the target and returns what it returns; None where there is none.
+
+    Raises:
+        TargetError: It returned another type than the column has.
+    """
+    function = get(target, name)
+    return None if function is None else _called(target, column(name), function, arguments)
+
+
+def call_all(target: Target, name: str, *arguments: Any) -> list[Any]:
+    """Calls every function of a column, highest priority first, and returns what they return.
+
+    Raises:
+        TargetError: One returned another type than the column has.
+    """
+    values: Sequence[_Attached] = _VALUES.get((target.kind.name, column(name).name), ())
+    return [_called(target, column(name), attached.value, arguments) for attached in values]
+
+
+def _called(target: Target, found: Column, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    result = function(target, *arguments)
+    _check_type(found, result, f"kind {target.kind.name}, column {found.name}: its function's result")
+    return result
+
+
+def snapshot() -> State:
+    """Returns the state of columns and values, for `restore`."""
+    return dict(_COLUMNS), dict(_VALUES)
+
+
+def restore(state: State) -> None:
+    """Puts columns and values back into a state: for plug-ins that fail, and for tests."""
+    columns_before, values_before = state
+    _COLUMNS.clear()
+    _COLUMNS.update(columns_before)
+    _VALUES.clear()
+    _VALUES.update(values_before)
+
+
+for _known in (
+    Column(
+        "patterns",
+        "What the device can compute: patterns of the graph it may claim (aboard.partition.pattern)",
+        tuple,
+        many=True,
+    ),
+    Column(
+        "supports",
+        "Returns why the device will not take a node, or None: asked before any pattern",
+        "aboard.partition.device:Verdict",
+        arguments=("node",),
+        many=True,
+    ),
+    Column(
+        "cost",
+        "What computing a region costs there, for -partition=cost",
+        "aboard.partition.device:Cost",
+        arguments=("region",),
+    ),
+    Column(
+        "passes",
+        "Rewriting passes, each with its place in the pipeline",
+        tuple,
+        many=True,
+    ),
+    Column(
+        "codegen",
+        "Generates the C function that computes a claimed region: source, packed constants, scratch",
+        "aboard.partition.device:DeviceCode",
+        arguments=("region",),
+    ),
+    Column(
+        "runtime",
+        "C sources and headers that generated code is compiled with",
+        "aboard.target.device:Runtime",
+    ),
+    Column(
+        "memory",
+        "Memory regions of the device: alignment, size, speed, who reaches them",
+        tuple,
+    ),
+    Column(
+        "tiles",
+        "Constraints on the tiles in which the device computes a node",
+        "aboard.target.device:TileConstraint",
+        arguments=("node",),
+    ),
+    Column(
+        "tuning",
+        "What can be tuned: names with the values that are allowed",
+        tuple,
+    ),
+    Column(
+        "intrinsics",
+        "C expressions for functions of a type, such as exp of float32",
+        dict,
+    ),
+):
+    declare(_known)

@@ -1,0 +1,145 @@
+"""Plug-ins: packages that bring target kinds, found through the entry-point group `aboard.targets`.
+
+An entry point names a `Plugin`. A plug-in that cannot be loaded leaves nothing behind and breaks nothing: it is listed
+with its problem by `aboard targets` and `aboard doctor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from aboard.errors import TargetError
+from aboard.target import aliases, columns
+from aboard.target.kind import kinds
+from aboard.target.kind import restore as restore_kinds
+from aboard.target.kind import snapshot as snapshot_kinds
+
+GROUP = "aboard.targets"
+#: Version of what plug-ins use: `Kind`, columns, patterns, `DeviceCode`. It changes when a plug-in would have to.
+INTERFACE = 1
+
+#: Those that come with the package: name and where their `Plugin` stands.
+_SHIPPED = (("cmsis-nn", "aboard.backends.cmsis_nn:PLUGIN"),)
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What an entry point names.
+
+    Attributes:
+        interface: Version of the interface the plug-in was written for: a number, not `INTERFACE`.
+        register: Registers kinds, columns and aliases. Called once.
+    """
+
+    interface: int
+    register: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Status:
+    """What became of a plug-in.
+
+    Attributes:
+        name: Name of its entry point.
+        source: Where it comes from: package and version, or `aboard`.
+        kinds: Kinds it registered.
+        problem: Why it could not be loaded; None where it was.
+    """
+
+    name: str
+    source: str
+    kinds: tuple[str, ...]
+    problem: str | None = None
+
+
+@dataclass
+class _Loaded:
+    """What was found, and the registries as they were before."""
+
+    done: bool = False
+    status: list[Status] = field(default_factory=list)
+    before: list[Any] = field(default_factory=list)
+
+
+_loaded = _Loaded()
+
+
+def load() -> list[Status]:
+    """Loads all plug-ins, once, and returns what became of each: those of this package first, then by name."""
+    if not _loaded.done:
+        # Set first: what is loaded asks the registry itself.
+        _loaded.done = True
+        _loaded.before = _snapshot()
+        _loaded.status = [_load(name, "aboard", EntryPoint(name, where, GROUP)) for name, where in _SHIPPED]
+        found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value))
+        _loaded.status += [_load(entry.name, _source(entry), entry) for entry in found]
+    return list(_loaded.status)
+
+
+def _snapshot() -> list[Any]:
+    return [snapshot_kinds(), columns.snapshot(), aliases.snapshot()]
+
+
+def _restore(states: list[Any]) -> None:
+    kinds_before, columns_before, aliases_before = states
+    restore_kinds(kinds_before)
+    columns.restore(columns_before)
+    aliases.restore(aliases_before)
+
+
+def _source(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
+
+
+def _load(name: str, source: str, entry: EntryPoint) -> Status:
+    before = _snapshot()
+    known = set(kinds())
+    try:
+        _register(entry)
+    except Exception as error:
+        # A plug-in is foreign code: whatever it raises is said of it, and the rest of the tool works.
+        _restore(before)
+        return Status(name, source, (), str(error) if isinstance(error, TargetError) else f"{_kind(error)}: {error}")
+    return Status(name, source, tuple(sorted(set(kinds()) - known)))
+
+
+def _kind(error: Exception) -> str:
+    return type(error).__name__
+
+
+def _register(entry: EntryPoint) -> None:
+    plugin = entry.load()
+    if not isinstance(plugin, Plugin):
+        raise TargetError(
+            f"plug-in {entry.name}: {entry.value} is of the wrong type, got {type(plugin).__name__}, expected "
+            "aboard.target.Plugin. Name one in the entry point"
+        )
+    if plugin.interface != INTERFACE:
+        raise TargetError(
+            f"plug-in {entry.name}: was written for another version of the interface, got {plugin.interface}, "
+            f"expected {INTERFACE}. Install a version of the package for this aboard"
+        )
+    plugin.register()
+
+
+@contextmanager
+def restored(*, reload: bool = False) -> Iterator[None]:
+    """Puts kinds, columns and aliases back as they were when the block ends: for tests of devices.
+
+    Args:
+        reload: Look for plug-ins anew within the block.
+    """
+    load()
+    before, status = _snapshot(), _loaded.status
+    if reload:
+        _restore(_loaded.before)
+        _loaded.done = False
+    try:
+        yield
+    finally:
+        _restore(before)
+        _loaded.done, _loaded.status = True, status
