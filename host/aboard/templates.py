@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import jinja2
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aboard import resources
 from aboard.errors import ProjectError, did_you_mean
@@ -47,7 +47,7 @@ class Option(_Record):
     """
 
     type: Literal["bool", "int", "choice"]
-    default: Annotated[OptionValue, Field(union_mode="left_to_right")]
+    default: OptionValue
     help: str
     minimum: int | None = None
     maximum: int | None = None

@@ -33,6 +33,7 @@ def test_options_have_the_defaults_that_the_manual_states():
         "receive_bytes": 1024,
         "baud": 0,
     }
+    assert [type(value) for value in values.values()] == [bool] * 4 + [int] * 4
 
 
 @pytest.mark.parametrize(
