@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/conv2d.h
+ * int8 convolution with Helium: two pixels times four channels at once, sixteen taps per instruction.
+ *
+ * Input rows are first copied into a band, as many as a window is high, with padding around and without gaps between
+ * pixels. A window then is a few runs of bytes at equal distances. Where runs are whole chunks of sixteen bytes the
+ * products are computed from there; else each window is copied into a patch, a single run filled up to whole chunks.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_H
+#define ABOARD_KERNELS_ARM_MVE_CONV2D_H
+
+#include <arm_mve.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "band.h"
+#include "finish.h"
+#include "sums.h"
+
+/** Parameters of aboard_conv2d_mve. */
+typedef struct {
+    aboard_mve_band_t band;     /**< Input, window and padding. */
+    aboard_view_t out;          /**< Any view. */
+    int32_t joined;             /**< 1: rows of input and result run on into the next, as one long row. */
+    int32_t patch;              /**< Bytes of a patch, a multiple of 16; 0 where windows are read where they lie. */
+    aboard_mve_reach_t reach;   /**< What products are computed from. */
+    aboard_mve_finish_t finish; /**< Of the result. */
+} aboard_conv2d_mve_t;
+
+/** Computes up to four channels of two pixels, from channel `n` on; the second pixel is written first. */
+ABOARD_INLINE void aboard_conv2d_mve_block(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
+                                           const int8_t **weights, const int32_t *constants, int8_t *y0, int8_t *y1,
+                                           int32_t count) {
+    const aboard_mve_sums_t sums = aboard_mve_pair(p->reach, x0, x1, weights);
+    const aboard_mve_constants_t c = aboard_mve_constants(&p->finish, constants);
+    const int32x4_t b = aboard_mve_finish(&p->finish, sums.b, &c);
+    const int32x4_t a = aboard_mve_finish(&p->finish, sums.a, &c);
+    aboard_mve_store(y1, b, count);
+    aboard_mve_store(y0, a, count);
+}
+
+/** Computes all channels of two pixels; `y1` is written before `y0` and may be the same. */
+ABOARD_INLINE void aboard_conv2d_mve_pixels(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
+                                            const int8_t *weights, const int32_t *constants, int8_t *y0, int8_t *y1) {
+    int32_t n = 0;
+    /* A compiler that knew the constants would keep a copy of this for every four channels. */
+    ABOARD_OPAQUE(constants);
+    ABOARD_UNROLL(1)
+    for (; n + 4 <= p->out.channels; n += 4) {
+        aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, 4);
+        constants += aboard_mve_finish_words(&p->finish);
+    }
+    if (n < p->out.channels) {
+        aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, p->out.channels - n);
+    }
+}
+
+/** Returns what a window sees, given its first byte in the band: that, or a patch into which it was copied. */
+ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *p, const int8_t *x, int32_t stride,
+                                                     int8_t *patch) {
+    if (p->patch == 0) {
+        return x;
+    }
+    const int32_t bytes = p->band.window_width * p->band.in.channels;
+    int8_t *to = patch;
+    for (int32_t row = 0; row < p->band.window_height; ++row) {
+        aboard_mve_copy(to, x, bytes);
+        to += bytes;
+        x += stride;
+    }
+    return patch;
+}
+
+/**
+ * int8 convolution, results equal to TFLite's reference kernel.
+ *
+ * @param p           Parameters.
+ * @param in, out     Different memory. Any views, rings of rows included.
+ * @param weights     [channels / 4][chunks of a window][4][16], filled up with zeros.
+ * @param constants   Of the finish: vectors of four channels, channel blocks after one another.
+ * @param scratch     The band, then two patches.
+ * @param first, last Rows [first, last) of the result are computed.
+ */
+ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
+                                     const int32_t *constants, int8_t *scratch, int32_t first, int32_t last) {
+    int8_t *const patches = scratch + aboard_mve_band_bytes(&p->band);
+    const int32_t step = p->band.stride_w * aboard_mve_band_pixel(&p->band);
+    const int32_t stride = aboard_mve_band_stride(&p->band);
+    for (int32_t row = first; row < last; ++row) {
+        const int8_t *x = aboard_mve_band(&p->band, in, row, scratch);
+        int8_t *y = aboard_row_out_s8(&p->out, out, row);
+        /* An odd last pixel is computed twice. */
+        for (int32_t left = p->joined ? (last - first) * p->out.cols : p->out.cols; left > 0; left -= 2) {
+            const int32_t second = left > 1 ? 1 : 0;
+            const int8_t *const x0 = aboard_conv2d_mve_window(p, x, stride, patches);
+            const int8_t *const x1 = aboard_conv2d_mve_window(p, x + second * step, stride, patches + p->patch);
+            aboard_conv2d_mve_pixels(p, x0, x1, weights, constants, y, y + second * p->out.pixel_stride);
+            x += 2 * step;
+            y += 2 * p->out.pixel_stride;
+        }
+        if (p->joined) {
+            break;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/finish.h
+ * From int32 accumulators to int8 results with Helium, four at a time: bias, requantisation, zero point, activation.
+ * host/aboard/kernels/finish_mve.py makes the constants and decides which form is right.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_FINISH_H
+#define ABOARD_KERNELS_ARM_MVE_FINISH_H
+
+#include <arm_mve.h>
+#include <stdint.h>
+
+#include "aboard/config.h"
+
+/** One line that the host has proven equal for every accumulator the layer can have: offset, factor, constant. */
+#define ABOARD_MVE_LINE 0
+/** TFLite's two roundings, multipliers below 1: bias, multiplier, right shift (negative). */
+#define ABOARD_MVE_RIGHT 1
+/** TFLite's two roundings in general: bias, left shift, multiplier, right shift (negative). */
+#define ABOARD_MVE_ANY 2
+
+/** What the results of a layer have in common. */
+typedef struct {
+    int32_t form;       /**< ABOARD_MVE_LINE, ABOARD_MVE_RIGHT or ABOARD_MVE_ANY. */
+    int32_t shift;      /**< Right shift of the line, 1 to 16. */
+    int32_t zero_point; /**< Of the result; in the line it is part of the constant. */
+    int32_t low;        /**< Smallest result. */
+    int32_t high;       /**< Largest result. */
+} aboard_mve_finish_t;
+
+/** Words of the constants of four channels: a vector for each kind. */
+ABOARD_INLINE int32_t aboard_mve_finish_words(const aboard_mve_finish_t *f) {
+    return f->form == ABOARD_MVE_ANY ? 16 : 12;
+}
+
+/** Narrows four values to int16 in the lower halves of their lanes: a right shift with rounding, saturated.
+ *
+ * In assembler because the shift is part of the instruction, which intrinsics demand to be a literal in the source. */
+ABOARD_INLINE int32x4_t aboard_mve_narrow(int32x4_t x, int32_t shift) {
+    __asm__("vqrshrnb.s32 %q0, %q0, %1" : "+w"(x) : "i"(shift));
+    return x;
+}
+
+/** As aboard_mve_narrow, and on to int8 in the lowest byte of each lane. */
+ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
+    __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(x) : "i"(shift));
+    return x;
+}
+
+/** Constants of four channels. */
+typedef struct {
+    int32x4_t bias;       /**< Or the offset of the line. */
+    int32x4_t left;       /**< Left shift; ABOARD_MVE_ANY only. */
+    int32x4_t multiplier; /**< Or the factor of the line. */
+    int32x4_t right;      /**< Right shift, negative; or the constant of the line. */
+} aboard_mve_constants_t;
+
+/** Loads the constants of four channels. */
+ABOARD_INLINE aboard_mve_constants_t aboard_mve_constants(const aboard_mve_finish_t *f, const int32_t *c) {
+    const int32_t next = f->form == ABOARD_MVE_ANY ? 8 : 4;
+    const aboard_mve_constants_t constants = {vldrwq_s32(c), vldrwq_s32(c + 4), vldrwq_s32(c + next),
+                                              vldrwq_s32(c + next + 4)};
+    return constants;
+}
+
+/** Results of the line, narrowed and within the limits. */
+ABOARD_INLINE int32x4_t aboard_mve_finish_line(const aboard_mve_finish_t *f, int32x4_t x) {
+    if (f->low == INT8_MIN && f->high == INT8_MAX) {
+        return aboard_mve_narrow_to_bytes(x, f->shift);
+    }
+    int16x8_t narrow = (int16x8_t)aboard_mve_narrow(x, f->shift);
+    narrow = vmaxq_s16(narrow, vdupq_n_s16((int16_t)f->low));
+    return (int32x4_t)vminq_s16(narrow, vdupq_n_s16((int16_t)f->high));
+}
+
+/** Results of four accumulators, in the lowest byte of each lane. */
+ABOARD_INLINE int32x4_t aboard_mve_finish(const aboard_mve_finish_t *f, int32x4_t sums,
+                                          const aboard_mve_constants_t *c) {
+    int32x4_t x = vaddq_s32(sums, c->bias);
+    if (f->form == ABOARD_MVE_LINE) {
+        return aboard_mve_finish_line(f, vaddq_s32(vqrdmulhq_s32(x, c->multiplier), c->right));
+    }
+    if (f->form == ABOARD_MVE_ANY) {
+        x = vshlq_s32(x, c->left);
+    }
+    x = vqrdmulhq_s32(x, c->multiplier);
+    /* Ties go away from zero: where a negative number is shifted, it loses one before halves are rounded up. */
+    x = vaddq_s32(x, vshrq_n_s32(vandq_s32(x, c->right), 31));
+    x = vqaddq_n_s32(vrshlq_s32(x, c->right), f->zero_point);
+    return vminq_s32(vmaxq_s32(x, vdupq_n_s32(f->low)), vdupq_n_s32(f->high));
+}
+
+/** Writes four results, or the first `count` where that is fewer. */
+ABOARD_INLINE void aboard_mve_store(int8_t *y, int32x4_t results, int32_t count) {
+    if (count >= 4) {
+        vstrbq_s32(y, results);
+    } else {
+        vstrbq_p_s32(y, results, vctp32q((uint32_t)count));
+    }
+}
+
+#endif

@@ -1,0 +1,144 @@
+"""conv2d of int8 with Helium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.conv2d import groups
+from aboard.kernels.finish import padded
+from aboard.kernels.finish_mve import LANES, finish
+from aboard.kernels.registry import implements
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+HEADER = "arm_mve/conv2d.h"
+
+#: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows it can step.
+CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
+
+
+def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_reach_t`; long runs are cut into equal ones, which a loop goes through."""
+    if rows == 1 and chunks > UNROLLED:
+        rows = next((n for n in range(2, chunks) if chunks % n == 0 and chunks // n <= UNROLLED), chunks)
+        chunks //= rows
+    return {"rows": rows, "chunks": chunks, "advance": advance}
+
+
+def band_cols(node: Node, x: View) -> int:
+    """Returns pixels of a row of the band; 0 where windows can be read from the input as it lies."""
+    attrs = op.attributes(node)
+    if not attrs.padding.any and x.depth >= x.rows and x.pixel_stride == x.channels:
+        return 0
+    return (node.output.shape[2] - 1) * attrs.strides[1] + op.window(node)[1]
+
+
+def band(node: Node, x: View, cols: int) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_band_t` of a conv2d or depthwise_conv2d."""
+    attrs = op.attributes(node)
+    height, width = op.window(node)
+    return {
+        "in": x.literal(),
+        "in_height": node.input(INPUT).shape[1],
+        "out_height": node.output.shape[1],
+        "window_height": height,
+        "window_width": width,
+        "stride_h": attrs.strides[0],
+        "stride_w": attrs.strides[1],
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+        "cols": cols,
+        "zero_point": node.input(INPUT).quant.zero_point,
+    }
+
+
+def band_bytes(rows: int, row_bytes: int) -> int:
+    """Returns what `aboard_mve_band_bytes` does."""
+    return -(-rows * row_bytes // CHUNK) * CHUNK
+
+
+def _runs_on(node: Node, x: View, y: View) -> bool:
+    """True when windows of 1x1 go on from the last pixel of a row to the first of the next as within a row."""
+    attrs = op.attributes(node)
+    whole = [v.depth >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in (x, y)]
+    return op.window(node) == (1, 1) and attrs.strides == (1, 1) and all(whole)
+
+
+def pack(matrix: Array) -> Array:
+    """Returns weights [channels, taps] as [blocks of four channels, chunks, 4, 16], filled up with zeros."""
+    full = padded(padded(matrix, LANES).T, CHUNK).T
+    return np.ascontiguousarray(full.reshape(-1, LANES, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
+
+
+@implements
+class MveS8(Implementation):
+    """int8: two pixels and four channels at once, sixteen taps per instruction."""
+
+    op = "conv2d"
+    name = "arm_mve_s8"
+    keys = frozenset({"arm_mve"})
+    priority = 100
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        if op.attributes(node).dilations != (1, 1):
+            return "is for windows without dilation"
+        return packing.refusal(node, Form.INT8, op.AXIS) or (None if groups(node) == 1 else "is for a single group")
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        matrix = packing.matrix(node, op.AXIS)
+        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        height, width = op.window(node)
+        cols = band_cols(node, x)
+        run, stride = width * x.channels, cols * x.channels or x.row_stride
+        direct = run % CHUNK == 0 and (height == 1 or 0 <= stride - run <= MAX_ADVANCE)
+        patch = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
+        gap = stride - run if height > 1 else 0
+        params: dict[str, Literal] = {
+            "band": band(node, x, cols),
+            "out": y.literal(),
+            "joined": int(cols == 0 and _runs_on(node, x, y)),
+            "patch": patch,
+            "reach": reach(height, run // CHUNK, gap) if direct else reach(1, patch // CHUNK, 0),
+            "finish": result.params,
+        }
+        scratch = Scratch(band_bytes(height, cols * x.channels) + 2 * patch, align=CHUNK, persistent=cols > 0)
+        return KernelCall(
+            header=HEADER,
+            function="aboard_conv2d_mve",
+            params_type="aboard_conv2d_mve_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
+                ConstantArg(Constant("constants", result.blocks(), align=CHUNK)),
+                ScratchArg(scratch, "int8_t *"),
+            ),
+            rows=y.rows,
+            # Instructions hold the parameters: there is no code for several layers.
+            code_key=repr(params),
+        )
