@@ -1,7 +1,7 @@
-"""What a board is: the records of the board and SoC files, and `Board`, which joins them.
+"""What a board is: cores, memory, serial ports, counter, emulators, and `Board`, which joins them.
 
-A `Board` knows nothing of files: a project stores `model_dump()` and reads it back. `aboard.boards` finds
-and reads the files.
+A `Board` knows nothing of files: a project stores `model_dump()` and reads it back. `aboard.board_files` reads
+the files.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ def _known_core(name: str) -> str:
 
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-_Id = Annotated[str, Field(pattern=r"^[a-z0-9_.-]+/[a-z0-9_.-]+$")]
+BoardId = Annotated[str, Field(pattern=r"^[a-z0-9_.-]+/[a-z0-9_.-]+$")]
 Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
-_UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
+UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
 _CoreName = Annotated[str, AfterValidator(_known_core)]
-_Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1)]
 _Positive = Annotated[int, Field(gt=0)]
-_Address = Annotated[int, Field(ge=0, lt=1 << 32)]
+_ADDRESS_SPACE = 1 << 32
+_Address = Annotated[int, Field(ge=0, lt=_ADDRESS_SPACE)]
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """Has the keys it names and no others, and does not change."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Core(_Record):
+class Core(Record):
     """A core of the SoC.
 
     Attributes:
@@ -55,7 +58,7 @@ class Core(_Record):
     aliases: tuple[Identifier, ...] = ()
 
 
-class Gpu(_Record):
+class Gpu(Record):
     """A GPU of the SoC: known, so that it can be refused by name.
 
     Attributes:
@@ -64,10 +67,10 @@ class Gpu(_Record):
     """
 
     name: Identifier
-    model: _Text
+    model: Text
 
 
-class Memory(_Record):
+class Memory(Record):
     """A memory region, as the cores see it after reset.
 
     Attributes:
@@ -106,7 +109,7 @@ def _applies(role: bool | tuple[str, ...], core: str) -> bool:
     return role if isinstance(role, bool) else core in role
 
 
-class Uart(_Record):
+class Uart(Record):
     """A serial port of the SoC.
 
     Attributes:
@@ -124,7 +127,7 @@ class Uart(_Record):
     params: dict[Identifier, int] = {}
 
 
-class Counter(_Record):
+class Counter(Record):
     """What times a run.
 
     Attributes:
@@ -142,7 +145,7 @@ class Counter(_Record):
     core: Identifier | None = None
 
 
-class Rpc(_Record):
+class Rpc(Record):
     """The line that the host talks over.
 
     Attributes:
@@ -158,7 +161,7 @@ class Rpc(_Record):
     core: Identifier | None = None
 
 
-class Qemu(_Record):
+class Qemu(Record):
     """How QEMU emulates the board.
 
     Attributes:
@@ -171,14 +174,14 @@ class Qemu(_Record):
     """
 
     program: Literal["qemu-system-arm", "qemu-system-riscv32"]
-    machine: _Text
-    cpu: _Text | None = None
+    machine: Text
+    cpu: Text | None = None
     serial: Annotated[int, Field(ge=0)] = 0
     instructions_per_second: _Positive = 1_000_000_000
     arguments: tuple[str, ...] = ()
 
 
-class Unicorn(_Record):
+class Unicorn(Record):
     """How Unicorn emulates the board.
 
     Attributes:
@@ -188,73 +191,14 @@ class Unicorn(_Record):
     instructions_per_second: _Positive = 1_000_000_000
 
 
-class Emulators(_Record):
+class Emulators(Record):
     """The emulators that can be the board."""
 
     qemu: Qemu | None = None
     unicorn: Unicorn | None = None
 
 
-class Soc(_Record):
-    """What a SoC file says.
-
-    Attributes:
-        name: Name for people.
-        source: Where the figures come from.
-        cores: Its cores; the first is the one meant where none is named.
-        memory: Its memory regions.
-        uart: Its serial ports.
-        counter: What times a run; None where the SoC is known but has no port yet.
-        gpus: Its GPUs, which are known and not supported.
-    """
-
-    name: _Text
-    source: _Text
-    cores: Annotated[tuple[Core, ...], Field(min_length=1)]
-    gpus: tuple[Gpu, ...] = ()
-    memory: tuple[Memory, ...] = ()
-    uart: dict[Identifier, Uart] = {}
-    counter: Counter | None = None
-
-
-class BoardFile(_Record):
-    """What a board file says; `Board` explains the keys."""
-
-    name: _Text
-    soc: _Id
-    source: _Text
-    aliases: tuple[Alias, ...] = ()
-    zephyr: _Text | dict[Identifier, _Text] | None = None
-    usb: tuple[_UsbId, ...] = ()
-    runtime: Literal["standalone", "host"] = "standalone"
-    memory: tuple[Memory, ...] = ()
-    rpc: Rpc | None = None
-    emulator: Emulators = Emulators()
-
-
-class GpuFile(_Record):
-    """What the file of a GPU card says, which stands beside the board files.
-
-    Attributes:
-        name: Name for people.
-        gpu: Its chip.
-        source: Where that comes from.
-        aliases: Other names.
-    """
-
-    name: _Text
-    gpu: _Text
-    source: _Text
-    aliases: tuple[Alias, ...] = ()
-
-
-class AliasFile(_Record):
-    """What `aliases.toml` says: other names of boards, of their cores, and of other aliases."""
-
-    aliases: dict[Alias, _Text]
-
-
-class Board(_Record):
+class Board(Record):
     """A board with its SoC, as one of its cores sees it.
 
     `Board.model_validate(board.model_dump())` is the same board, without any file.
@@ -280,14 +224,14 @@ class Board(_Record):
         emulator: The emulators that can be the board.
     """
 
-    id: _Id
-    name: _Text
-    soc: _Id
-    source: _Text
-    soc_source: _Text
+    id: BoardId
+    name: Text
+    soc: BoardId
+    source: Text
+    soc_source: Text
     aliases: tuple[Alias, ...] = ()
     zephyr: str | None = None
-    usb: tuple[_UsbId, ...] = ()
+    usb: tuple[UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]
     selected: Identifier | None = None
@@ -378,6 +322,9 @@ def _problems(board: Board) -> Iterator[str]:
         twice = sorted({name for name in seen if seen.count(name) > 1})
         if twice:
             yield f"{group}: a name is used twice, got {', '.join(twice)}"
+    for region in board.memory:
+        if region.end > _ADDRESS_SPACE:
+            yield f"memory: {region.name} ends too high, got 0x{region.end:x}, expected at most 0x{_ADDRESS_SPACE:x}"
     for one, other in combinations(board.memory, 2):
         if one.address < other.end and other.address < one.end:
             yield (

@@ -7,12 +7,28 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from aboard import resources
-from aboard.board import Core, Counter, Emulators, Gpu, Memory, Qemu, Rpc, Uart, Unicorn
+from aboard.board import (
+    Alias,
+    BoardId,
+    Core,
+    Counter,
+    Emulators,
+    Gpu,
+    Identifier,
+    Memory,
+    Qemu,
+    Record,
+    Rpc,
+    Text,
+    Uart,
+    Unicorn,
+    UsbId,
+)
 from aboard.errors import BoardError, did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -43,6 +59,65 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "qemu": Qemu,
     "unicorn": Unicorn,
 }
+
+
+class Soc(Record):
+    """What a SoC file says.
+
+    Attributes:
+        name: Name for people.
+        source: Where the figures come from.
+        cores: Its cores; the first is the one meant where none is named.
+        memory: Its memory regions.
+        uart: Its serial ports.
+        counter: What times a run; None where the SoC is known but has no port yet.
+        gpus: Its GPUs, which are known and not supported.
+    """
+
+    name: Text
+    source: Text
+    cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    gpus: tuple[Gpu, ...] = ()
+    memory: tuple[Memory, ...] = ()
+    uart: dict[Identifier, Uart] = Field(default_factory=dict)
+    counter: Counter | None = None
+
+
+class BoardFile(Record):
+    """What a board file says; `Board` explains the keys."""
+
+    name: Text
+    soc: BoardId
+    source: Text
+    aliases: tuple[Alias, ...] = ()
+    zephyr: Text | dict[Identifier, Text] | None = None
+    usb: tuple[UsbId, ...] = ()
+    runtime: Literal["standalone", "host"] = "standalone"
+    memory: tuple[Memory, ...] = ()
+    rpc: Rpc | None = None
+    emulator: Emulators = Emulators()
+
+
+class GpuFile(Record):
+    """What the file of a GPU card says, which stands beside the board files.
+
+    Attributes:
+        name: Name for people.
+        gpu: Its chip.
+        source: Where that comes from.
+        aliases: Other names.
+    """
+
+    name: Text
+    gpu: Text
+    source: Text
+    aliases: tuple[Alias, ...] = ()
+
+
+class AliasFile(Record):
+    """What `aliases.toml` says: other names of boards, of their cores, and of other aliases."""
+
+    aliases: dict[Alias, Text]
 
 
 def folders() -> list[Path]:

@@ -13,23 +13,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from aboard import board_files
-from aboard.board import (
-    AliasFile,
-    Board,
-    BoardFile,
-    Core,
-    Counter,
-    Emulators,
-    Gpu,
-    GpuFile,
-    Memory,
-    Qemu,
-    Rpc,
-    Soc,
-    Uart,
-    Unicorn,
-)
-from aboard.board_files import MANUAL, SEARCH_PATH
+from aboard.board import Board, Core, Counter, Emulators, Gpu, Memory, Qemu, Rpc, Uart, Unicorn
+from aboard.board_files import MANUAL, SEARCH_PATH, AliasFile, BoardFile, GpuFile, Soc
 from aboard.errors import BoardError, did_you_mean
 from aboard.target import cpu as cpus
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from aboard import board, boards, resources
+from aboard import board, board_files, boards, resources
 from aboard.board import Board, Memory
 from aboard.errors import BoardError
 from aboard.target import Target, cpu
@@ -337,12 +337,27 @@ def test_the_manual_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert sensor.counter == larger.counter
     assert list(larger.emulators) == ["unicorn"]
     assert Target("acme/sensor -opt=size").cpu.name == "cortex-m0"
+    assert Target("desk") == Target("acme/sensor")
+    app, radio = boards.load("acme/hub"), boards.load("hub-radio")
+    assert (app.target, app.flash_bytes, app.ram_bytes) == ("acme/hub:app", 512 << 10, 256 << 10)
+    assert (radio.target, radio.flash_bytes, radio.ram_bytes) == ("acme/hub:radio", 128 << 10, 32 << 10)
+    assert Target("acme/hub:net") == Target("hub-radio")
+    assert Target("acme/server").runtime == "host"
+    with pytest.raises(BoardError, match=r"gpu is a GPU, which is not supported, got Acme graphics"):
+        boards.load("acme/server:gpu")
 
 
 def test_the_manual_names_every_key() -> None:
     text = MANUAL.read_text(encoding="utf-8")
     keys = set(re.findall(r"[`\[.]([a-z_]+)(?:\]\]?|`|\.<name>| = )", text))
-    records: list[type[BaseModel]] = [board.BoardFile, board.Soc, board.Core, board.Memory, board.Uart, board.Counter]
-    records += [board.Rpc, board.Qemu, board.Unicorn]
+    records: list[type[BaseModel]] = [
+        board_files.BoardFile,
+        board_files.Soc,
+        board.Core,
+        board.Memory,
+        board.Uart,
+        board.Counter,
+    ]
+    records += [board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
     wanted = {name for record in records for name in record.model_fields} - {"emulator"}
     assert wanted - keys == set()

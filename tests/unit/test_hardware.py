@@ -1,0 +1,414 @@
+"""The hardware registry: boards of many vendors as data, their cores, their other names, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import typing
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from aboard import board as records
+from aboard import boards, resources
+from aboard.board import Board
+from aboard.errors import BoardError, TargetError
+from aboard.target import Target
+from aboard.target.hardware import origins
+
+K, M = 1 << 10, 1 << 20
+
+#: Hardware string, core, clock in MHz, room for code, room for data: from the data sheets.
+FIGURES = [
+    ("ambiq/apollo4p_blue_kxr_evb", "cortex-m4", 192, 1952 * K, 2752 * K),
+    ("arduino/nano_33_ble", "cortex-m4", 64, 1 * M, 256 * K),
+    ("arduino/portenta_h7:m7", "cortex-m7", 480, 1 * M, 512 * K),
+    ("arduino/portenta_h7:m4", "cortex-m4", 240, 1 * M, 288 * K),
+    ("arm/mps2_an521:cpu1", "cortex-m33", 20, 4 * M, 2 * M),
+    ("espressif/esp32c3_devkitm", "rv32imc", 160, 4 * M, 384 * K),
+    ("espressif/esp32c6_devkitc", "rv32imac", 160, 8 * M, 512 * K),
+    ("infineon/cy8ckit_062s2_43012:cm0p", "cortex-m0plus", 100, 8 * K, 8 * K),
+    ("nordic/nrf52840dk", "cortex-m4", 64, 1 * M, 256 * K),
+    ("nordic/nrf5340dk:app", "cortex-m33", 128, 1 * M, 512 * K),
+    ("nordic/nrf5340dk:net", "cortex-m33+nodsp+nofp", 64, 256 * K, 64 * K),
+    ("nordic/nrf54l15dk", "cortex-m33", 128, 1524 * K, 256 * K),
+    ("nxp/frdm_mcxn947:cpu1", "cortex-m33+nodsp+nofp", 150, 1 * M, 96 * K),
+    ("nxp/mimxrt1060_evk", "cortex-m7", 600, 8 * M, 768 * K),
+    ("raspberrypi/rpi_pico", "cortex-m0plus", 133, 2 * M, 264 * K),
+    ("raspberrypi/rpi_pico2:hazard3", "rv32imac", 150, 4 * M, 520 * K),
+    ("renesas/ek_ra6m4", "cortex-m33", 200, 1 * M, 256 * K),
+    ("sifive/hifive1", "rv32imac", 320, 12 * M, 16 * K),
+    ("silabs/xg24_dk2601b", "cortex-m33", 78, 1536 * K, 256 * K),
+    ("st/nucleo_f103rb", "cortex-m3", 72, 128 * K, 20 * K),
+    ("st/nucleo_f746zg", "cortex-m7+nofp.dp", 216, 1 * M, 256 * K),
+    ("st/nucleo_f767zi", "cortex-m7", 216, 2 * M, 384 * K),
+    ("st/nucleo_h745zi_q:cm4", "cortex-m4", 240, 1 * M, 288 * K),
+    ("st/nucleo_l4r5zi", "cortex-m4", 120, 2 * M, 640 * K),
+    ("st/stm32f4_disco", "cortex-m4", 168, 1 * M, 128 * K),
+    ("st/nucleo_u575zi_q", "cortex-m33", 160, 2 * M, 768 * K),
+]
+
+ALL = boards.names()
+CORES = [f"{name}:{core.name}" for name in ALL for core in boards.load(name).cores]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of boards that comes before the built-in ones, with the board acme/hub of two cores."""
+    write(tmp_path / "soc" / "acme" / "twin.toml", SOC)
+    write(tmp_path / "acme" / "hub.toml", BOARD)
+    monkeypatch.setenv(boards.SEARCH_PATH, str(tmp_path))
+    return tmp_path
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+SOC = """
+name = "Twin"
+source = "test"
+[[cores]]
+name = "app"
+mcpu = "cortex-m33"
+aliases = ["cpuapp"]
+[[cores]]
+name = "net"
+mcpu = "cortex-m33+nodsp+nofp"
+[[gpus]]
+name = "gpu"
+model = "Acme graphics"
+[[memory]]
+name = "flash"
+kind = "flash"
+address = 0
+size_bytes = 0x1000
+load = ["app"]
+[[memory]]
+name = "net_flash"
+kind = "flash"
+address = 0x1000
+size_bytes = 0x800
+load = ["net"]
+cores = ["net"]
+[[memory]]
+name = "app_ram"
+kind = "ram"
+address = 0x2000_0000
+size_bytes = 0x400
+data = true
+cores = ["app"]
+[[memory]]
+name = "net_ram"
+kind = "ram"
+address = 0x2000_0000
+size_bytes = 0x200
+data = true
+cores = ["net"]
+[uart.uart0]
+driver = "cmsdk"
+address = 0x4000_0000
+clock_hz = 1_000_000
+[counter]
+driver = "systick"
+hz = 1_000_000
+core = "net"
+"""
+
+BOARD = """
+name = "Hub"
+soc = "acme/twin"
+source = "test"
+zephyr = { app = "hub/app", net = "hub/net" }
+usb = ["0d28:0204"]
+[rpc]
+uart = "uart0"
+core = "net"
+"""
+
+
+def test_there_are_boards_of_many_vendors() -> None:
+    real = [name for name in ALL if not boards.load(name).is_host]
+    assert len(real) >= 30
+    assert len({name.partition("/")[0] for name in real}) >= 8
+
+
+@pytest.mark.parametrize(("hardware", "mcpu", "mhz", "flash", "ram"), FIGURES, ids=[row[0] for row in FIGURES])
+def test_figures(hardware: str, mcpu: str, mhz: int, flash: int, ram: int) -> None:
+    board = boards.load(hardware)
+    assert (board.core().mcpu, board.core().clock_hz) == (mcpu, mhz * 1_000_000)
+    assert (board.flash_bytes, board.ram_bytes) == (flash, ram)
+    assert Target(hardware).cpu.name == mcpu
+
+
+@pytest.mark.parametrize("hardware", CORES)
+def test_every_core_is_a_target_that_round_trips(hardware: str) -> None:
+    target = Target(hardware)
+    board = boards.load(hardware)
+    assert target.hardware == board.target
+    assert target.cpu.name == board.core().mcpu
+    assert Target(str(target)) == Target.from_json(target.to_json()) == Target(str(target.hardware)) == target
+    assert Target(hardware.replace(":", "/")) == target
+    assert Target(target.key).key == target.key
+    assert Board.model_validate_json(board.model_dump_json()) == board
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_file_says_where_its_figures_come_from(name: str) -> None:
+    board = boards.load(name)
+    assert all(len(source) > 15 for source in (board.source, board.soc_source))
+    if board.counter is None:
+        assert "https://" in board.source
+        assert "https://" in board.soc_source
+
+
+def numbers(record: type[BaseModel]) -> list[str]:
+    """Names of a record's fields that are numbers."""
+    hints = typing.get_type_hints(record)
+    return [name for name, hint in hints.items() if hint in (int, int | None)]
+
+
+def test_keys_of_numbers_have_their_unit() -> None:
+    without = {"address", "irq", "serial", "baud"}  # not amounts; baud is its own unit
+    found = {name for record in vars(records).values() if is_record(record) for name in numbers(record)}
+    assert {"size_bytes", "clock_hz", "hz", "instructions_per_second"} <= found
+    assert [name for name in found - without if not re.search(r"(^|_)(bytes|hz|second)$", name)] == []
+
+
+def is_record(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseModel)
+
+
+def test_no_alias_is_the_name_of_a_kind_or_core() -> None:
+    from aboard.target import cpu, kinds
+
+    assert set(boards.aliases()) & {*kinds(), *cpu.names()} == set()
+
+
+@pytest.mark.parametrize(
+    ("alias", "hardware", "core"),
+    [
+        ("nucleo-l4", "st/nucleo_l4r5zi", "cortex-m4"),
+        ("rasp4b", "raspberrypi/rpi_4b", "cortex-a72"),
+        ("rk3399:bigcpu", "rockchip/rk3399:bigcpu", "cortex-a72"),
+        ("rk3399/bigcpu", "rockchip/rk3399:bigcpu", "cortex-a72"),
+        ("rk3399:littlecpu", "rockchip/rk3399:littlecpu", "cortex-a53"),
+        ("aws/c4.xlarge", "aws/c4.xlarge", "x86-64"),
+        ("nrf5340dk_nrf5340_cpunet", "nordic/nrf5340dk:net", "cortex-m33+nodsp+nofp"),
+        ("portenta-h7:m4", "arduino/portenta_h7:cm4", "cortex-m4"),
+    ],
+)
+def test_other_names_are_the_same_target(alias: str, hardware: str, core: str) -> None:
+    target = Target(alias)
+    assert (target.hardware, target.cpu.name) == (hardware, core)
+    assert target == Target(hardware)
+    assert hash(target) == hash(Target(hardware))
+
+
+def test_machines_of_host_class_run_shared_libraries() -> None:
+    for name in ("rasp4b", "rk3399", "aws/c4.xlarge"):
+        assert Target(name).runtime == "host"
+        assert "-runtime=host" in str(Target(name))
+    assert Target("rasp4b -runtime=standalone").runtime == "standalone"
+
+
+def test_the_key_tells_boards_and_cores_apart_and_nothing_else() -> None:
+    keys = {Target(hardware).key for hardware in CORES}
+    assert len(keys) == len(CORES)
+    assert Target("st/nucleo_f767zi -opt=size -input=kept").key == Target("nucleo-f7").key
+
+
+def test_the_key_stays_when_a_figure_is_corrected(folder: Path) -> None:
+    before = Target("acme/hub:net").key
+    write(folder / "soc" / "acme" / "twin.toml", SOC.replace("0x200\n", "0x180\n"))
+    assert boards.load("acme/hub:net").ram_bytes == 0x180
+    assert Target("acme/hub:net").key == before
+
+
+def test_each_core_sees_a_board_of_its_own(folder: Path) -> None:
+    app, net = boards.load("acme/hub"), boards.load("acme/hub:net")
+    assert (app.target, net.target) == ("acme/hub:app", "acme/hub:net")
+    assert [region.name for region in app.memory] == ["flash", "app_ram"]
+    assert [region.name for region in net.memory] == ["flash", "net_flash", "net_ram"]
+    assert (app.flash_bytes, app.ram_bytes) == (0x1000, 0x400)
+    assert (net.flash_bytes, net.ram_bytes) == (0x800, 0x200)
+    assert (app.counter, app.rpc, app.uart) == (None, None, None)
+    assert net.counter is not None
+    assert net.uart is not None
+    assert (app.zephyr, net.zephyr) == ("hub/app", "hub/net")
+    assert boards.load("acme/hub:cpuapp") == app
+    assert app.usb == ("0d28:0204",)
+
+
+SOC_ERRORS = {
+    "regions one core reaches": (
+        "size_bytes = 0x1000",
+        "size_bytes = 0x1001",
+        r"regions overlap, got flash 0x0\.\.0x1001 and net_flash 0x1000",
+    ),
+    "no home for a core": (
+        'load = ["net"]',
+        "",
+        r"load = true in the wrong number of regions for core net, got none, expected 1 region",
+    ),
+    "core of a role": (
+        'load = ["app"]',
+        'load = ["ap"]',
+        r"memory\.flash\.load: unknown core of acme/twin, got ap, expected one of: app, net",
+    ),
+    "core of a region": ('cores = ["app"]', 'cores = ["apps"]', r"memory\.app_ram\.cores: unknown core .* got apps"),
+    "core of the counter": ('core = "net"', 'core = "nett"', r"counter\.core: unknown core .* got nett"),
+    "cores named alike": ('aliases = ["cpuapp"]', 'aliases = ["net"]', r"cores: a name is used twice, got net"),
+    "core named as a GPU": ('aliases = ["cpuapp"]', 'aliases = ["gpu"]', r"cores: a name is used twice, got gpu"),
+    "unknown key of a core": ("aliases", "alias", r"cores\.0\.alias: unknown key, got alias\. Did you mean aliases"),
+    "unknown key of a GPU": ("model", "modle", r"gpus\.0\.modle: unknown key, got modle\. Did you mean model"),
+    "no unit in a key": (
+        "size_bytes = 0x400",
+        "size = 0x400",
+        r"memory\.2\.size: unknown key.*Did you mean size_bytes",
+    ),
+    "unknown core of the table": ("cortex-m33+nodsp+nofp", "cortex-m34", r"core cortex-m34: not known.*cortex-m33"),
+    "beyond the addresses": (
+        "address = 0x2000_0000\nsize_bytes = 0x400",
+        "address = 0xFFFF_FFF0\nsize_bytes = 0x400",
+        r"app_ram ends too high, got 0x1000003f0, expected at most 0x100000000",
+    ),
+    "neither flag nor names": ('load = ["app"]', 'load = "app"', r"memory\.0\.load.*, got 'app'"),
+}
+
+
+@pytest.mark.parametrize("what", sorted(SOC_ERRORS))
+def test_what_is_wrong_in_a_soc_of_several_cores_is_refused(folder: Path, what: str) -> None:
+    old, new, text = SOC_ERRORS[what]
+    assert old in SOC
+    write(folder / "soc" / "acme" / "twin.toml", SOC.replace(old, new, 1))
+    with pytest.raises(BoardError, match=text) as error:
+        boards.load("acme/hub")
+    assert "docs/adding_a_board.md" in str(error.value)
+
+
+BOARD_ERRORS = {
+    "core of the line": ('core = "net"', 'core = "nat"', r"rpc\.core: unknown core of acme/twin, got nat"),
+    "core of Zephyr's name": ("{ app =", "{ apps =", r"zephyr: unknown core of acme/twin, got apps"),
+    "USB id": ("0d28:0204", "0D28-0204", r"usb\.0: .*pattern.*, got '0D28-0204'"),
+    "alias with a slash": ("[rpc]", 'aliases = ["a/b"]\n[rpc]', r"aliases\.0: .*pattern.*, got 'a/b'"),
+}
+
+
+@pytest.mark.parametrize("what", sorted(BOARD_ERRORS))
+def test_what_is_wrong_in_a_board_of_several_cores_is_refused(folder: Path, what: str) -> None:
+    old, new, text = BOARD_ERRORS[what]
+    assert old in BOARD
+    write(folder / "acme" / "hub.toml", BOARD.replace(old, new, 1))
+    with pytest.raises(BoardError, match=rf"acme/hub\.toml: .*{text}"):
+        boards.load("acme/hub")
+
+
+def test_an_alias_may_mean_a_core_and_another_alias(folder: Path) -> None:
+    write(folder / "aliases.toml", '[aliases]\ndesk = "radio"\nradio = "acme/hub:net"\nhubby = "acme/hub"\n')
+    assert boards.aliases()["desk"] == "acme/hub:net"
+    assert Target("desk") == Target("radio") == Target("acme/hub:net") == Target("hubby:net") == Target("hubby/net")
+    assert boards.path_of("desk") == folder / "acme" / "hub.toml"
+
+
+ALIAS_ERRORS = {
+    "cyclic": (
+        'one = "two"\ntwo = "three"\nthree = "one"\n',
+        r"aliases\.toml: aliases: cyclic alias, got one -> two -> three -> one, expected one that ends at a board",
+    ),
+    "its own": ('one = "one"\n', r"cyclic alias, got one -> one"),
+    "nowhere": (
+        'one = "acme/hubb"\n',
+        r"aliases: one is neither of a board nor of an alias, got acme/hubb\. Did you mean",
+    ),
+    "clash": (
+        'nucleo-l4 = "acme/hub"\n',
+        r"aliases\.toml: aliases: used by another board, got nucleo-l4 of st/nucleo_l4r5zi, expected a name of its own",
+    ),
+    "two cores": ('one = "two:app"\ntwo = "acme/hub:net"\n', r"a core is named twice, got app of acme/hub:net"),
+    "unknown key": ('[more]\nx = "y"\n', r"aliases\.toml: more: unknown key, got more\. Known: aliases"),
+    "not a name": ('"st/x" = "acme/hub"\n', r"aliases\.toml: aliases\.st/x"),
+}
+
+
+@pytest.mark.parametrize("what", sorted(ALIAS_ERRORS))
+def test_what_is_wrong_with_an_alias_is_refused(folder: Path, what: str) -> None:
+    text, message = ALIAS_ERRORS[what]
+    write(folder / "aliases.toml", f"[aliases]\n{text}")
+    with pytest.raises(BoardError, match=message):
+        boards.aliases()
+    assert boards.load("acme/hub").id == "acme/hub"
+
+
+def test_an_alias_is_not_the_id_of_a_board(folder: Path) -> None:
+    write(folder / "acme" / "hub.toml", BOARD.replace("[rpc]", 'aliases = ["hub"]\n[rpc]'))
+    write(folder / "aliases.toml", '[aliases]\nhub = "acme/hub"\n')
+    assert boards.aliases()["hub"] == "acme/hub"  # said twice is no clash
+    write(folder / "acme" / "other.toml", BOARD.replace("[rpc]", 'aliases = ["hub"]\n[rpc]'))
+    with pytest.raises(BoardError, match=r"other\.toml: aliases: used by another board, got hub of acme/hub"):
+        boards.aliases()
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("nvidia/gtx2080ti", r"is a GPU, which is not supported, got NVIDIA GeForce RTX 2080 Ti \(TU102\), expected a"),
+        ("nvidia/gtx2080ti", r"with a CPU core: cortex-a53, .*x86-64\. `aboard hardware` lists them"),
+        ("nvidia-t4", r"board nvidia/t4: is a GPU"),
+        (
+            "rk3399:gpu",
+            r"gpu is a GPU, which is not supported, got Arm Mali-T860 MP4, expected a CPU core: bigcpu, little",
+        ),
+        (
+            "nordic/nrf5340dk:gpu",
+            r"unknown core, got gpu, expected one of: app, net\. Write it as in nordic/nrf5340dk:a",
+        ),
+        ("st/nucleo_f767z", r"unknown kind or hardware, got st/nucleo_f767z\. Did you mean st/nucleo_f767zi"),
+        ("nucleo-l5", r"Did you mean .*nucleo-l4"),
+        ("rk3399:hugecpu", r"unknown core, got hugecpu, expected one of: bigcpu, littlecpu"),
+    ],
+)
+def test_what_is_refused_by_name(spec: str, text: str) -> None:
+    with pytest.raises(TargetError, match=text):
+        Target(spec)
+
+
+def test_gpus_are_no_boards() -> None:
+    assert "nvidia/gtx2080ti" in boards.gpus()
+    assert set(boards.gpus()) & set(boards.names()) == set()
+    assert boards.gpu("nvidia/t4").gpu == "TU104"
+    with pytest.raises(BoardError, match=r"GPU nvidia/t5: not known, got nvidia/t5\. Did you mean nvidia/t4"):
+        boards.gpu("nvidia/t5")
+    with pytest.raises(BoardError, match=r"is a GPU, which is not supported"):
+        boards.load("gtx2080ti")
+
+
+def test_a_gpu_file_is_checked(folder: Path) -> None:
+    write(folder / "acme" / "card.toml", 'name = "Card"\ngpu = "X1"\nsource = "test"\nmemory = 8\n')
+    with pytest.raises(BoardError, match=r"card\.toml: memory: unknown key, got memory"):
+        boards.load("acme/card")
+
+
+def test_unknown_board_names_the_nearest() -> None:
+    with pytest.raises(
+        BoardError, match=r"board st/nucleo_l4r5z: not known.*Did you mean st/nucleo_l4r5zi.*`aboard hardware`"
+    ):
+        boards.load("st/nucleo_l4r5z")
+
+
+def test_where_each_attribute_comes_from() -> None:
+    board_file = resources.boards() / "nordic" / "nrf5340dk.toml"
+    soc_file = resources.boards() / "soc" / "nordic" / "nrf5340.toml"
+    found = {o.name: (o.value, o.origin, o.file) for o in origins(Target("nordic/nrf5340dk:net -opt=size"))}
+    assert found["hardware"] == ("nordic/nrf5340dk:net", "the board", board_file)
+    assert found["mcpu"] == ("cortex-m33+nodsp+nofp", "core net of the SoC", soc_file)
+    assert found["runtime"] == ("standalone", "the board", board_file)
+    assert found["mfpu"] == ("none", "follows from -mcpu", None)
+    assert found["opt"] == ("size", "given", None)
+    assert found["input"] == ("consumed", "default", None)
+
+
+def test_origins_want_hardware() -> None:
+    with pytest.raises(TargetError, match=r"names no hardware, expected a board\. `aboard hardware` lists them"):
+        origins(Target("c -mcpu=cortex-m4"))
