@@ -13,6 +13,9 @@ from aboard.rpc.messages import Header, Type
 
 _BACK_OFF = 1.5
 _LONGEST_WAIT_S = 8.0
+#: A device that has accepted a request is asked again after so many first attempts: bytes that arrive while a model
+#: runs interrupt it, and would be counted in its time.
+_WORKING = 15
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Timing:
 
     Attributes:
         attempt_s: How long the first attempt waits for a reply, beyond the time the message takes on the line; each
-            further one waits half as long again.
+            further one waits half as long again, and 15 times as long once the device has accepted the request.
         attempts: How often a request is sent before the device is called silent.
         settle_s: So long after a damaged frame the request is repeated; half as long again on each further attempt.
         hello_s: How long a device has for its first answer: it may be booting.
@@ -116,7 +119,7 @@ class Exchange:
                     return header.code, payload
                 self._take_event(header, payload)
             if received and self._accepted:
-                deadline = time.monotonic() + wait_s
+                deadline = time.monotonic() + max(wait_s, _WORKING * self._timing.attempt_s)
             if self._line.damaged != damaged:
                 deadline = min(deadline, time.monotonic() + self._settle_s)
         return None
