@@ -1,0 +1,66 @@
+"""docs/choosing_a_target.md: its commands run, and what its tables say is so."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from aboard import cli
+from aboard.target import Target, cpu, kind
+from support import markdown
+
+PAGE = "docs/choosing_a_target.md"
+TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
+COMMANDS = [line for language, text in markdown.blocks(PAGE) if language == "sh" for line in markdown.commands(text)]
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the table whose head starts with a word."""
+    table = re.search(rf"^ *\| {heading} .*\n *\|-.*\n((?: *\|.*\n)+)", TEXT, re.MULTILINE)
+    assert table is not None
+    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table[1].splitlines()]
+
+
+def code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *re.findall(r"`(aboard targets show [^`]+)`", TEXT)])
+def test_the_commands_run(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(shlex.split(command)[1:]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 1
+
+
+def test_what_names_hardware_does() -> None:
+    names = {name: Target(name) for name in (code(row[0])[0] for row in rows("you write"))}
+    assert names["nucleo-f7"] == names["st/nucleo_f767zi"]
+    assert names["rk3399/bigcpu"] == Target("rk3399:bigcpu")
+    assert names["st/nucleo_f767zi -opt=size"] == names["c -hardware=nucleo-f7 -opt=size"]
+    assert Target("nordic/nrf5340dk") == Target("nordic/nrf5340dk:app") != names["nordic/nrf5340dk:net"]
+
+
+def test_cores_of_the_tables_are_known_and_all_named() -> None:
+    families = {code(row[1])[0] for row in rows("chips")}
+    assert all(Target(f"c -mcpu={name}").cpu.name == name for name in families)
+    microcontrollers = {name for name in cpu.names() if not cpu.find(name).is_host_class}
+    assert {cpu.find(name).base for name in families} == microcontrollers - {"rv32imafc"}
+    assert {code(row[1])[0] for row in rows("bits 15 to 4")} == {n for n in microcontrollers if n.startswith("cortex")}
+
+
+def test_flags_of_gcc_become_targets() -> None:
+    for given, here in ((code(row[0])[0], code(row[1])[0]) for row in rows("gcc is given")):
+        core = Target(here).cpu
+        if core.is_riscv:
+            assert f"-march={core.name}_zicsr" in given.split()
+            continue
+        assert f"-mcpu={core.base}" in given.split()[0]
+        assert f"-mfloat-abi={core.float_abi}" in given.split()
+        assert core.fpu in given or "-mfpu" not in given
+
+
+def test_every_modifier_and_attribute_is_named() -> None:
+    modifiers = {word for row in rows("modifier") for word in code(row[0])}
+    assert modifiers == {f"+{m}" for name in cpu.names() for m in cpu.find(name).optional}
+    assert all(f"`-{name}" in TEXT or f"-{name}=" in TEXT for name in kind("c").schema)
