@@ -31,61 +31,74 @@ typedef struct {
 /** Registers that hold sums. */
 #define ABOARD_MVE_CLOBBERS "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "cc", "memory"
 
+/* Formatted by hand: one instruction a line. */
+/* clang-format off */
+
+/** `text`, `count` times: an operand of the assembler, as in "%c[chunks]". */
+#define ABOARD_MVE_REPEAT(count, text) ".rept " count "\n\t" text ".endr\n\t"
+
+/** Multiplies without and with adding to what is there. */
+#define ABOARD_MVE_MUL "vmladav.s8"
+#define ABOARD_MVE_MLA "vmladava.s8"
+
 /** Eight sums become two vectors: the first from r0 to r6, the second from r8 to lr. */
-#define ABOARD_MVE_GATHER                                                                                              \
-    "vmov %q[a][2], %q[a][0], r0, r4\n\t"                                                                              \
-    "vmov %q[a][3], %q[a][1], r2, r6\n\t"                                                                              \
-    "vmov %q[b][2], %q[b][0], r8, r12\n\t"                                                                             \
+#define ABOARD_MVE_GATHER \
+    "vmov %q[a][2], %q[a][0], r0, r4\n\t" \
+    "vmov %q[a][3], %q[a][1], r2, r6\n\t" \
+    "vmov %q[b][2], %q[b][0], r8, r12\n\t" \
     "vmov %q[b][3], %q[b][1], r10, lr\n\t"
 
-#define ABOARD_MVE_CLEAR                                                                                               \
-    "mov r0, #0\n\tmov r2, #0\n\tmov r4, #0\n\tmov r6, #0\n\t"                                                         \
+/** All sums become 0. */
+#define ABOARD_MVE_CLEAR \
+    "mov r0, #0\n\tmov r2, #0\n\tmov r4, #0\n\tmov r6, #0\n\t" \
     "mov r8, #0\n\tmov r10, #0\n\tmov r12, #0\n\tmov lr, #0\n\t"
 
-/** A chunk of two pixels times the same chunk of four channels. Loads and products alternate: the core overlaps them.
- */
-#define ABOARD_MVE_PAIR_CHUNK                                                                                          \
-    "vldrb.8 %q[a], [%[x0]], #16\n\t"                                                                                  \
-    "vldrw.32 %q[c], [%[w]], #16\n\t"                                                                                  \
-    "vldrb.8 %q[b], [%[x1]], #16\n\t"                                                                                  \
-    "vmladava.s8 r0, %q[a], %q[c]\n\t"                                                                                 \
-    "vldrw.32 %q[d], [%[w]], #16\n\t"                                                                                  \
-    "vmladava.s8 r8, %q[b], %q[c]\n\t"                                                                                 \
-    "vmladava.s8 r2, %q[a], %q[d]\n\t"                                                                                 \
-    "vldrw.32 %q[c], [%[w]], #16\n\t"                                                                                  \
-    "vmladava.s8 r10, %q[b], %q[d]\n\t"                                                                                \
-    "vmladava.s8 r4, %q[a], %q[c]\n\t"                                                                                 \
-    "vldrw.32 %q[d], [%[w]], #16\n\t"                                                                                  \
-    "vmladava.s8 r12, %q[b], %q[c]\n\t"                                                                                \
-    "vmladava.s8 r6, %q[a], %q[d]\n\t"                                                                                 \
-    "vmladava.s8 lr, %q[b], %q[d]\n\t"
-
-/** The very first chunk: nothing to add to. */
-#define ABOARD_MVE_PAIR_FIRST                                                                                          \
-    "vldrb.8 %q[a], [%[x0]], #16\n\t"                                                                                  \
-    "vldrw.32 %q[c], [%[w]], #16\n\t"                                                                                  \
-    "vldrb.8 %q[b], [%[x1]], #16\n\t"                                                                                  \
-    "vmladav.s8 r0, %q[a], %q[c]\n\t"                                                                                  \
-    "vldrw.32 %q[d], [%[w]], #16\n\t"                                                                                  \
-    "vmladav.s8 r8, %q[b], %q[c]\n\t"                                                                                  \
-    "vmladav.s8 r2, %q[a], %q[d]\n\t"                                                                                  \
-    "vldrw.32 %q[c], [%[w]], #16\n\t"                                                                                  \
-    "vmladav.s8 r10, %q[b], %q[d]\n\t"                                                                                 \
-    "vmladav.s8 r4, %q[a], %q[c]\n\t"                                                                                  \
-    "vldrw.32 %q[d], [%[w]], #16\n\t"                                                                                  \
-    "vmladav.s8 r12, %q[b], %q[c]\n\t"                                                                                 \
-    "vmladav.s8 r6, %q[a], %q[d]\n\t"                                                                                  \
-    "vmladav.s8 lr, %q[b], %q[d]\n\t"
+/** A chunk of two pixels times the same chunk of four channels. Loads and products alternate: the core overlaps them. */
+#define ABOARD_MVE_PAIR_CHUNK(op) \
+    "vldrb.8 %q[a], [%[x0]], #16\n\t" \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    "vldrb.8 %q[b], [%[x1]], #16\n\t" \
+    op " r0, %q[a], %q[c]\n\t" \
+    "vldrw.32 %q[d], [%[w]], #16\n\t" \
+    op " r8, %q[b], %q[c]\n\t" \
+    op " r2, %q[a], %q[d]\n\t" \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    op " r10, %q[b], %q[d]\n\t" \
+    op " r4, %q[a], %q[c]\n\t" \
+    "vldrw.32 %q[d], [%[w]], #16\n\t" \
+    op " r12, %q[b], %q[c]\n\t" \
+    op " r6, %q[a], %q[d]\n\t" \
+    op " lr, %q[b], %q[d]\n\t"
 
 /** To the next row of both pixels. */
-#define ABOARD_MVE_PAIR_ADVANCE                                                                                        \
-    "addw %[x0], %[x0], %[advance]\n\t"                                                                                \
+#define ABOARD_MVE_PAIR_ADVANCE \
+    "addw %[x0], %[x0], %[advance]\n\t" \
     "addw %[x1], %[x1], %[advance]\n\t"
 
-/** Sums of four channels for two pixels. */
+/** A chunk of inputs times the same chunk of eight channels. */
+#define ABOARD_MVE_EIGHT_CHUNK(op) \
+    "vldrb.8 %q[a], [%[x]], #16\n\t" \
+    "vldrw.32 %q[b], [%[w]], #16\n\t" \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    op " r0, %q[a], %q[b]\n\t" \
+    "vldrw.32 %q[b], [%[w]], #16\n\t" \
+    op " r2, %q[a], %q[c]\n\t" \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    op " r4, %q[a], %q[b]\n\t" \
+    "vldrw.32 %q[b], [%[w]], #16\n\t" \
+    op " r6, %q[a], %q[c]\n\t" \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    op " r8, %q[a], %q[b]\n\t" \
+    "vldrw.32 %q[b], [%[w]], #16\n\t" \
+    op " r10, %q[a], %q[c]\n\t" \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    op " r12, %q[a], %q[b]\n\t" \
+    op " lr, %q[a], %q[c]\n\t"
+
+/** Two vectors of sums. */
 typedef struct {
-    int32x4_t a; /**< Of the first pixel. */
-    int32x4_t b; /**< Of the second. */
+    int32x4_t a;
+    int32x4_t b;
 } aboard_mve_sums_t;
 
 /**
@@ -94,6 +107,8 @@ typedef struct {
  * @param s      Chunks of input.
  * @param x0, x1 Inputs of both pixels; any alignment.
  * @param w      [chunks of all rows][4][16], aligned to words; ends behind them.
+ *
+ * @return Sums of the first pixel and of the second.
  */
 ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8_t *x0, const int8_t *x1,
                                                 const int8_t **w) {
@@ -103,21 +118,24 @@ ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8
     int32x4_t d;
     const int8_t *weights = *w;
     if (s.rows * s.chunks <= ABOARD_MVE_UNROLLED) {
-        __asm__ volatile(
-            ABOARD_MVE_PAIR_FIRST /* first row */
-            ".rept %c[chunks] - 1\n\t" ABOARD_MVE_PAIR_CHUNK ".endr\n\t"
-            ".rept %c[rows] - 1\n\t" ABOARD_MVE_PAIR_ADVANCE /* others */
-            ".rept %c[chunks]\n\t" ABOARD_MVE_PAIR_CHUNK ".endr\n\t"
-            ".endr\n\t" ABOARD_MVE_GATHER
-            : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(weights)
-            : [rows] "i"(s.rows), [chunks] "i"(s.chunks), [advance] "i"(s.advance)
-            : ABOARD_MVE_CLOBBERS);
+        __asm__ volatile(ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MUL)
+                         ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA))
+                         ABOARD_MVE_REPEAT("%c[rows] - 1", ABOARD_MVE_PAIR_ADVANCE
+                             ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA)))
+                         ABOARD_MVE_GATHER
+                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1),
+                           [w] "+r"(weights)
+                         : [rows] "i"(s.rows), [chunks] "i"(s.chunks), [advance] "i"(s.advance)
+                         : ABOARD_MVE_CLOBBERS);
     } else {
         int32_t left = s.rows;
-        __asm__ volatile(ABOARD_MVE_CLEAR "1:\n\t"
-                                          ".rept %c[chunks]\n\t" ABOARD_MVE_PAIR_CHUNK ".endr\n\t"
-                                          "subs %[left], %[left], #1\n\t" ABOARD_MVE_PAIR_ADVANCE
-                                          "bne 1b\n\t" ABOARD_MVE_GATHER
+        __asm__ volatile(ABOARD_MVE_CLEAR
+                         "1:\n\t"
+                         ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA))
+                         ABOARD_MVE_PAIR_ADVANCE
+                         "subs %[left], %[left], #1\n\t"
+                         "bne 1b\n\t"
+                         ABOARD_MVE_GATHER
                          : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1),
                            [w] "+r"(weights), [left] "+r"(left)
                          : [chunks] "i"(s.chunks), [advance] "i"(s.advance)
@@ -127,5 +145,45 @@ ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8
     const aboard_mve_sums_t sums = {a, b};
     return sums;
 }
+
+/**
+ * Multiplies inputs with the weights of eight channels.
+ *
+ * @param s Chunks of input; no distance between rows.
+ * @param x Inputs; any alignment.
+ * @param w [chunks of all rows][8][16], aligned to words; ends behind them.
+ *
+ * @return Sums of the first four channels and of the last four.
+ */
+ABOARD_INLINE aboard_mve_sums_t aboard_mve_eight(aboard_mve_reach_t s, const int8_t *x, const int8_t **w) {
+    int32x4_t a;
+    int32x4_t b;
+    int32x4_t c;
+    const int8_t *weights = *w;
+    if (s.rows == 1) {
+        __asm__ volatile(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL)
+                         ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA))
+                         ABOARD_MVE_GATHER
+                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights)
+                         : [chunks] "i"(s.chunks)
+                         : ABOARD_MVE_CLOBBERS);
+    } else {
+        int32_t left = s.rows;
+        __asm__ volatile(ABOARD_MVE_CLEAR
+                         "1:\n\t"
+                         ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA))
+                         "subs %[left], %[left], #1\n\t"
+                         "bne 1b\n\t"
+                         ABOARD_MVE_GATHER
+                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights), [left] "+r"(left)
+                         : [chunks] "i"(s.chunks)
+                         : ABOARD_MVE_CLOBBERS);
+    }
+    *w = weights;
+    const aboard_mve_sums_t sums = {a, b};
+    return sums;
+}
+
+/* clang-format on */
 
 #endif

@@ -1,0 +1,96 @@
+"""fully_connected of int8 with Helium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.conv2d_mve import CHUNK, reach
+from aboard.kernels.finish import padded
+from aboard.kernels.finish_mve import LANES, finish
+from aboard.kernels.fully_connected import shape_params
+from aboard.kernels.registry import implements
+from aboard.ops import fully_connected as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+HEADER = "arm_mve/fully_connected.h"
+
+#: Channels computed at once.
+BLOCK = 8
+
+
+def pack(matrix: Array) -> Array:
+    """Returns weights [channels, inputs] flat: [blocks of eight channels, chunks, 8, 16], filled up with zeros.
+
+    A last block of at most four channels is [chunks, 4, 16].
+    """
+    whole = len(matrix) // BLOCK * BLOCK
+    if len(matrix) - whole > LANES:
+        whole = len(matrix)
+    parts = [_blocks(part, size) for part, size in ((matrix[:whole], BLOCK), (matrix[whole:], LANES))]
+    return np.concatenate([part.reshape(-1) for part in parts])
+
+
+def _blocks(matrix: Array, channels: int) -> Array:
+    full = padded(padded(matrix, channels).T, CHUNK).T
+    return np.ascontiguousarray(full.reshape(-1, channels, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
+
+
+@implements
+class MveS8(Implementation):
+    """int8: eight output channels at once, sixteen inputs per instruction."""
+
+    op = "fully_connected"
+    name = "arm_mve_s8"
+    keys = frozenset({"arm_mve"})
+    priority = 100
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, Form.INT8, op.AXIS)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del inputs, target
+        matrix = packing.matrix(node, op.AXIS)
+        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        chunks = -(-matrix.shape[1] // CHUNK)
+        params: dict[str, Literal] = {
+            **shape_params(node, outputs[0]),
+            "reach": reach(1, chunks, 0),
+            "finish": result.params,
+        }
+        scratch = Scratch(chunks * CHUNK if matrix.shape[1] % CHUNK else 0, align=CHUNK)
+        return KernelCall(
+            header=HEADER,
+            function="aboard_fully_connected_mve",
+            params_type="aboard_fully_connected_mve_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
+                ConstantArg(Constant("constants", padded(result.blocks(), 2), align=CHUNK)),
+                ScratchArg(scratch, "int8_t *"),
+            ),
+            rows=outputs[0].rows,
+            # Instructions hold the parameters: there is no code for several layers.
+            code_key=repr(params),
+        )
