@@ -34,10 +34,11 @@ def check_drivers(board: Board) -> None:
     lacking = [f"[counter] in the file of its SoC {board.soc}"] if board.counter is None else []
     if board.rpc is None and not board.is_host:
         lacking.append("[rpc] in its own file")
+    expected = "[counter]" if board.is_host else "[counter] and [rpc]"
     if lacking or board.counter is None:
         raise ProjectError(
             f"{board.target}: has no port yet, got a board without {' and '.join(lacking)}, "
-            "expected [counter] and [rpc]. Models can be compiled for it; docs/adding_a_board.md says how to add a port"
+            f"expected {expected}. Models can be compiled for it; docs/adding_a_board.md says how to add a port"
         )
     if board.uart and board.uart.irq is None:
         raise ProjectError(

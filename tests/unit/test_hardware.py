@@ -341,6 +341,14 @@ def test_what_is_wrong_with_an_alias_is_refused(folder: Path, what: str) -> None
     assert boards.load("acme/hub").id == "acme/hub"
 
 
+def test_a_wrong_alias_is_an_error_of_the_target(folder: Path) -> None:
+    write(folder / "aliases.toml", '[aliases]\none = "two"\ntwo = "one"\n')
+    with pytest.raises(
+        TargetError, match=r"target 'one': .*aliases\.toml: aliases: cyclic alias, got one -> two -> one"
+    ):
+        Target("one")
+
+
 def test_an_alias_is_not_the_id_of_a_board(folder: Path) -> None:
     write(folder / "acme" / "hub.toml", BOARD.replace("[rpc]", 'aliases = ["hub"]\n[rpc]'))
     write(folder / "aliases.toml", '[aliases]\nhub = "acme/hub"\n')

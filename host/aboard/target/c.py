@@ -11,7 +11,7 @@ from aboard.target.kind import Attribute, Kind, Value, register
 _ATTRIBUTES = (
     Attribute(
         "hardware",
-        "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard boards` lists them",
+        "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard hardware` lists them",
         identity=True,
     ),
     Attribute(

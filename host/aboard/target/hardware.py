@@ -43,20 +43,23 @@ def resolve(text: str, where: str) -> Hardware:
     # Board files name cores of the CPU table, so aboard.boards imports this package, and not at import the other way.
     from aboard import boards
 
-    if not boards.is_known(text):
-        known = [*kinds(), *boards.names(), *boards.aliases()]
-        is_core = text.partition("+")[0] in cpus.names()
-        what_to_do = f"For a core write `c -mcpu={text}`." if is_core else did_you_mean(text, known)
-        raise TargetError(
-            f"{where}: unknown kind or hardware, got {text}. {what_to_do} "
-            f"`aboard targets` lists kinds and `aboard hardware` boards; {boards.SEARCH_PATH} names further folders"
-        )
     try:
+        if not boards.is_known(text):
+            raise TargetError(_unknown(text, where, [*boards.names(), *boards.aliases()]))
         board = boards.load(text)
     except BoardError as error:
         raise TargetError(f"{where}: {error}") from error
     implied: dict[str, Value] = {"hardware": board.target, "mcpu": board.core().mcpu, "runtime": board.runtime}
     return Hardware(board.target, "c", implied)
+
+
+def _unknown(text: str, where: str, known: list[str]) -> str:
+    is_core = text.partition("+")[0] in cpus.names()
+    what_to_do = f"For a core write `c -mcpu={text}`." if is_core else did_you_mean(text, [*kinds(), *known])
+    return (
+        f"{where}: unknown kind or hardware, got {text}. {what_to_do} "
+        "`aboard targets` lists kinds and `aboard hardware` boards; ABOARD_BOARDS names further folders"
+    )
 
 
 @dataclass(frozen=True)

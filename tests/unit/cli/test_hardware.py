@@ -150,6 +150,18 @@ def test_show_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "USB        0483:374b, 0483:3752" in printed(capsys, "show", "nucleo-l4")
 
 
+def test_a_board_without_a_port_takes_models_and_no_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    board = ["--board", "nordic/nrf5340dk:net"]
+    assert cli.invoke(["compile", "digits", *board, "-o", str(tmp_path / "bundle"), "--json"]) == 0
+    assert "-hardware=nordic/nrf5340dk:net" in json.loads(capsys.readouterr().out)["target"]
+    words = ["create", str(tmp_path / "bundle"), *board, "--template", "baremetal", "-o", str(tmp_path / "project")]
+    assert cli.invoke(words) == 1
+    message = capsys.readouterr().err
+    assert "nordic/nrf5340dk:net: has no port yet, got a board without [counter] in the file of its SoC" in message
+    assert "nordic/nrf5340 and [rpc] in its own file, expected [counter] and [rpc]" in message
+    assert not (tmp_path / "project").exists()
+
+
 def test_detect_names_boards_by_their_usb_ids(ports: list[SimpleNamespace], capsys: pytest.CaptureFixture[str]) -> None:
     found = {port["device"]: port for port in as_json(capsys, "detect")["ports"]}
     assert list(found) == ["/dev/ttyACM0", "/dev/ttyACM1", "/dev/ttyUSB0"]
