@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file dot.h
+ * Sums of products with the DSP extension of Armv7E-M and Armv8-M: two channels for two pixels at once.
+ * host/aboard/kernels/composites.py packs what these functions read.
+ *
+ * Weights lie in flash as composites: halfwords w_0 + 256 w_1 of the same tap of two channels, so that they take no
+ * more than their int8 values. The composite itself feeds SMLAD, which sums raw = acc_0 + 256 acc_1; SXTB16 makes w_0
+ * of it, which sums acc_0; and (raw - acc_0) / 256 is acc_1 exactly, as long as |acc_1| < 2^23, which the host proves.
+ *
+ * Taps come in quads (t0, t1, t2, t3), of which SXTB16 makes the words (t0, t2) and (t1, t3). A quad is two words of
+ * composites, and four words of inputs: both words of each pixel, even words first.
+ *
+ * Two assembly functions find all their registers at once and keep what is left on the stack; they are naked, as no
+ * compiler has registers to spare for its own use between them. The same in C stands beside them: it says what they
+ * compute, and serves other compilers.
+ */
+#ifndef ABOARD_KERNELS_ARM_DSP_DOT_H
+#define ABOARD_KERNELS_ARM_DSP_DOT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "aboard/config.h"
+
+/** 1: assembly; 0: C. */
+#ifndef ABOARD_DSP_ASM
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#define ABOARD_DSP_ASM 1
+#else
+#define ABOARD_DSP_ASM 0
+#endif
+#endif
+
+/** A function that is assembly from its first to its last instruction. */
+#define ABOARD_DSP_NAKED static __attribute__((naked, noinline, unused))
+#define ABOARD_DSP_UNUSED __attribute__((unused))
+
+/** Taps of a quad, and words of inputs that a quad of two pixels takes. */
+#define ABOARD_DSP_QUAD 4
+#define ABOARD_DSP_PAIR_WORDS 4
+
+/** Words of a block of two channels beside its two words of composites for each quad: biases and requantisation. */
+#define ABOARD_DSP_LINE_WORDS 6
+#define ABOARD_DSP_ANY_WORDS 7
+
+/** Right shift of the one-line requantisation; the same for every layer, as it stands in the instruction. */
+#define ABOARD_DSP_LINE_SHIFT 4
+
+/** Word at any address. */
+ABOARD_INLINE uint32_t aboard_dsp_load(const int8_t *from) {
+    uint32_t word;
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
+/** Bytes 0 and 2 as halfwords with sign. */
+ABOARD_INLINE uint32_t aboard_dsp_even(uint32_t word) {
+    return ((uint32_t)(int32_t)(int8_t)word & 0xffffu) | ((uint32_t)(int32_t)(int8_t)(word >> 16) << 16);
+}
+
+/** acc plus the products of both halfwords; wraps. */
+ABOARD_INLINE uint32_t aboard_dsp_mac(uint32_t x, uint32_t w, uint32_t acc) {
+    const int32_t low = (int16_t)x * (int16_t)w;
+    const int32_t high = (int16_t)(x >> 16) * (int16_t)(w >> 16);
+    return acc + (uint32_t)low + (uint32_t)high;
+}
+
+/** int8 nearest to x. */
+ABOARD_INLINE int8_t aboard_dsp_saturate(int32_t x) {
+    return (int8_t)(x < INT8_MIN ? INT8_MIN : x > INT8_MAX ? INT8_MAX : x);
+}
+
+/** One result by the line of its channel; constants as in a block. */
+ABOARD_INLINE int8_t aboard_dsp_line(uint32_t acc, int32_t factor, int32_t constant) {
+    const int64_t product = (int64_t)(int32_t)acc * factor + INT64_C(0x80000000);
+    return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> ABOARD_DSP_LINE_SHIFT);
+}
+
+/** As aboard_dsp_line, from 256 times the sum; its constant counts 1/256. */
+ABOARD_INLINE int8_t aboard_dsp_line_256(uint32_t acc, int32_t factor, int32_t constant) {
+    const int64_t product = (int64_t)(int32_t)acc * factor;
+    return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> (ABOARD_DSP_LINE_SHIFT + 8));
+}
+
+/**
+ * One result by two roundings; exact for every right shift.
+ *
+ * @param factor   Twice the multiplier, modulo 2^32, so that the product lacks acc itself.
+ * @param constant Half of 2^shift, and the zero point times 2^shift.
+ * @param shift    1 to 31.
+ */
+ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t constant, uint32_t shift) {
+    const int32_t a = (int32_t)acc;
+    const int64_t product = (int64_t)a * factor + ((int64_t)(a + (a >> 31)) * (INT64_C(1) << 32));
+    return aboard_dsp_saturate(((int32_t)((product + INT64_C(0x80000000)) >> 32) + constant) >> shift);
+}
+
+#if ABOARD_DSP_ASM
+
+/* clang-format off */
+/** Frame of both functions: y0, y1, end, x, end of x, first entry, second entry. A step is two quads, 23 instructions of
+ * 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the turn in its middle. */
+#define ABOARD_DSP_STEPS "8"
+
+/** Products of a quad: composites in w0 and w1, inputs in r0 to r3. */
+#define ABOARD_DSP_PRODUCTS(w0, w1)                                    \
+    "smlad r10, r0, " w0 ", r10\n smlad r11, r1, " w0 ", r11\n"         \
+    "sxtb16 " w0 ", " w0 "\n"                                           \
+    "smlad r10, r2, " w1 ", r10\n smlad r11, r3, " w1 ", r11\n"         \
+    "sxtb16 " w1 ", " w1 "\n"                                           \
+    "smlad r8, r0, " w0 ", r8\n smlad r9, r1, " w0 ", r9\n"             \
+    "smlad r8, r2, " w1 ", r8\n smlad r9, r3, " w1 ", r9\n"
+
+/** Arguments: r0 weights, r1 x, r2 results, r3 channels, on the stack quads. Sums: r8, r9 of channel 0 for both pixels,
+ * r10, r11 raw; r12 x, lr weights. */
+#define ABOARD_DSP_PAIR_HEAD                                           \
+    "push {r4-r11, lr}\n"                                              \
+    "ldr r12, [sp, #36]\n"                                             \
+    "ldrd r4, r5, [r2]\n"                                              \
+    "add r6, r4, r3\n"                                                 \
+    "sub sp, #32\n"                                                    \
+    "add r8, r1, r12, lsl #4\n"                                        \
+    "lsr r9, r12, #1\n"                                                \
+    "adr.w r10, 2f\n"                                                  \
+    "adr.w r11, 3f\n"                                                  \
+    "orr r10, r10, #1\n"                                               \
+    "orr r11, r11, #1\n"                                               \
+    "rsbs r9, r9, #0\n"                                                \
+    "ite ne\n"                                                         \
+    "andne r9, r9, #" ABOARD_DSP_STEPS "-1\n"                          \
+    "moveq r9, #" ABOARD_DSP_STEPS "\n"                                \
+    "movs r7, #92\n"                                                   \
+    "mla r9, r9, r7, r10\n"                                            \
+    "tst r12, #1\n"                                                    \
+    "it eq\n"                                                          \
+    "moveq r11, r9\n"                                                  \
+    "stm sp, {r4-r6}\n"                                                \
+    "str r1, [sp, #12]\n"                                              \
+    "strd r8, r11, [sp, #16]\n"                                        \
+    "str r9, [sp, #24]\n"                                              \
+    "mov lr, r0\n"                                                     \
+    "mov r12, r1\n"                                                    \
+    "1:\n"                                                             \
+    "ldmia lr!, {r8, r10}\n"                                           \
+    "mov r9, r8\n"                                                     \
+    "mov r11, r10\n"                                                   \
+    "ldr pc, [sp, #20]\n"                                              \
+    ".balign 4\n"                                                      \
+    "3:\n"                                                             \
+    "ldmia r12!, {r0-r3}\n ldrd r4, r5, [lr], #8\n"                    \
+    ABOARD_DSP_PRODUCTS("r4", "r5")                                    \
+    "ldr pc, [sp, #24]\n"                                              \
+    ".balign 4\n"                                                      \
+    "2:\n"                                                             \
+    ".rept " ABOARD_DSP_STEPS "\n"                                     \
+    "ldmia r12!, {r0-r3}\n ldmia lr!, {r4-r7}\n"                       \
+    ABOARD_DSP_PRODUCTS("r4", "r5")                                    \
+    "ldmia r12!, {r0-r3}\n"                                            \
+    ABOARD_DSP_PRODUCTS("r6", "r7")                                    \
+    ".endr\n"                                                          \
+    "ldr r0, [sp, #16]\n"                                              \
+    "cmp r12, r0\n"                                                    \
+    "bne.w 2b\n"                                                       \
+    "sub r10, r10, r8\n sub r11, r11, r9\n"
+
+/** Results in r8 to r11 are stored, those of the second pixel first; the next block follows. */
+#define ABOARD_DSP_PAIR_TAIL                                           \
+    "ldm sp, {r4-r6, r12}\n"                                           \
+    "strb r11, [r5, #1]\n strb r9, [r5], #2\n"                         \
+    "strb r10, [r4, #1]\n strb r8, [r4], #2\n"                         \
+    "strd r4, r5, [sp]\n"                                              \
+    "cmp r4, r6\n"                                                     \
+    "bne.w 1b\n"                                                       \
+    "add sp, #32\n"                                                    \
+    "pop {r4-r11, pc}\n"
+
+/** aboard_dsp_any of r: factor, constant, shift. */
+#define ABOARD_DSP_ANY(r, factor, constant, shift)                     \
+    "add r5, " r ", " r ", asr #31\n"                                  \
+    "smmlar " r ", " r ", " factor ", r5\n"                            \
+    "add " r ", " constant "\n"                                        \
+    "asr " r ", " shift "\n"                                           \
+    "ssat " r ", #8, " r "\n"
+
+/**
+ * All channels of two pixels, requantised by lines.
+ *
+ * @param weights  For each two channels: bias of the first, raw bias, two words of composites for each quad, factors,
+ *                 constants (that of the second channel for 256 times its sum).
+ * @param x        ABOARD_DSP_PAIR_WORDS for each quad.
+ * @param y        Results of both pixels; those of y[1] are written first, and it may equal y[0].
+ * @param channels An even number, at least 2.
+ * @param quads    At least 1.
+ */
+ABOARD_DSP_NAKED void aboard_dsp_pair_line(const uint32_t *weights ABOARD_DSP_UNUSED,
+                                           const uint32_t *x ABOARD_DSP_UNUSED, int8_t *const *y ABOARD_DSP_UNUSED,
+                                           int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED) {
+    __asm__ volatile(
+        ABOARD_DSP_PAIR_HEAD
+        "ldmia lr!, {r0-r3}\n"
+        "smmlar r8, r8, r0, r2\n smmlar r9, r9, r0, r2\n"
+        "smmla r10, r10, r1, r3\n smmla r11, r11, r1, r3\n"
+        "ssat r8, #8, r8, asr #4\n ssat r9, #8, r9, asr #4\n"
+        "ssat r10, #8, r10, asr #12\n ssat r11, #8, r11, asr #12\n"
+        ABOARD_DSP_PAIR_TAIL);
+}
+
+/** As aboard_dsp_pair_line, requantised by two roundings: behind the composites of a block factors, constants and one
+ * word with the shifts, that of the second channel in bits 8 to 15. */
+ABOARD_DSP_NAKED void aboard_dsp_pair_any(const uint32_t *weights ABOARD_DSP_UNUSED,
+                                          const uint32_t *x ABOARD_DSP_UNUSED, int8_t *const *y ABOARD_DSP_UNUSED,
+                                          int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED) {
+    __asm__ volatile(
+        ABOARD_DSP_PAIR_HEAD
+        "asr r10, #8\n asr r11, #8\n"
+        "ldmia lr!, {r0-r4}\n"
+        ABOARD_DSP_ANY("r8", "r0", "r2", "r4")
+        ABOARD_DSP_ANY("r9", "r0", "r2", "r4")
+        "lsr r4, #8\n"
+        ABOARD_DSP_ANY("r10", "r1", "r3", "r4")
+        ABOARD_DSP_ANY("r11", "r1", "r3", "r4")
+        ABOARD_DSP_PAIR_TAIL);
+}
+
+/**
+ * Puts taps of two pixels side by side as halfwords: ABOARD_DSP_PAIR_WORDS for each quad.
+ *
+ * @param to   Where to.
+ * @param a, b First tap of each pixel, at any address.
+ * @param taps A multiple of 4, at least 4.
+ * @return Behind the last word written.
+ */
+ABOARD_DSP_NAKED uint32_t *aboard_dsp_stage_pair(uint32_t *to ABOARD_DSP_UNUSED, const int8_t *a ABOARD_DSP_UNUSED,
+                                                 const int8_t *b ABOARD_DSP_UNUSED, int32_t taps ABOARD_DSP_UNUSED) {
+    __asm__ volatile(
+        "push {r4-r8, lr}\n"
+        "add r3, r1, r3\n"
+        "sub r4, r1, r3\n"
+        "and r4, r4, #12\n"
+        "rsb r4, r4, r4, lsl #3\n"
+        "adr.w r5, 1f\n"
+        "add r4, r5\n"
+        "orr r4, r4, #1\n"
+        "bx r4\n"
+        ".balign 4\n"
+        "1:\n"
+        ".rept 4\n"
+        "ldr r4, [r1], #4\n ldr r5, [r2], #4\n"
+        "sxtb16 r6, r4\n sxtb16 r7, r5\n sxtb16 r8, r4, ror #8\n sxtb16 r12, r5, ror #8\n"
+        "stmia r0!, {r6-r8, r12}\n"
+        ".endr\n"
+        "cmp r1, r3\n"
+        "bne 1b\n"
+        "pop {r4-r8, pc}\n");
+}
+/* clang-format on */
+
+#else
+
+/** Sums of a block of two channels: r8 to r11 of the assembly. */
+ABOARD_INLINE const uint32_t *aboard_dsp_pair_sums(const uint32_t *w, const uint32_t *x, int32_t quads,
+                                                   uint32_t *sums) {
+    sums[0] = sums[1] = w[0];
+    sums[2] = sums[3] = w[1];
+    w += 2;
+    for (int32_t word = 0; word < 2 * quads; ++word) {
+        const uint32_t first = aboard_dsp_even(*w);
+        sums[0] = aboard_dsp_mac(x[0], first, sums[0]);
+        sums[1] = aboard_dsp_mac(x[1], first, sums[1]);
+        sums[2] = aboard_dsp_mac(x[0], *w, sums[2]);
+        sums[3] = aboard_dsp_mac(x[1], *w, sums[3]);
+        x += 2;
+        ++w;
+    }
+    sums[2] -= sums[0];
+    sums[3] -= sums[1];
+    return w;
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_pair_line(const uint32_t *weights, const uint32_t *x, int8_t *const *y, int32_t channels,
+                                        int32_t quads) {
+    for (int32_t n = 0; n < channels; n += 2) {
+        uint32_t sums[4];
+        const uint32_t *c = aboard_dsp_pair_sums(weights, x, quads, sums);
+        for (int32_t i = 1; i >= 0; --i) {
+            y[i][n] = aboard_dsp_line(sums[i], (int32_t)c[0], (int32_t)c[2]);
+            y[i][n + 1] = aboard_dsp_line_256(sums[2 + i], (int32_t)c[1], (int32_t)c[3]);
+        }
+        weights = c + ABOARD_DSP_LINE_WORDS - 2;
+    }
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_pair_any(const uint32_t *weights, const uint32_t *x, int8_t *const *y, int32_t channels,
+                                       int32_t quads) {
+    for (int32_t n = 0; n < channels; n += 2) {
+        uint32_t sums[4];
+        const uint32_t *c = aboard_dsp_pair_sums(weights, x, quads, sums);
+        for (int32_t i = 1; i >= 0; --i) {
+            y[i][n] = aboard_dsp_any(sums[i], (int32_t)c[0], (int32_t)c[2], c[4] & 0xffu);
+            const uint32_t second = (uint32_t)((int32_t)sums[2 + i] >> 8);
+            y[i][n + 1] = aboard_dsp_any(second, (int32_t)c[1], (int32_t)c[3], c[4] >> 8);
+        }
+        weights = c + ABOARD_DSP_ANY_WORDS - 2;
+    }
+}
+
+/** See above. */
+ABOARD_SHARED uint32_t *aboard_dsp_stage_pair(uint32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+    for (int32_t k = 0; k < taps; k += ABOARD_DSP_QUAD) {
+        const uint32_t first = aboard_dsp_load(a + k);
+        const uint32_t second = aboard_dsp_load(b + k);
+        to[0] = aboard_dsp_even(first);
+        to[1] = aboard_dsp_even(second);
+        to[2] = aboard_dsp_even(first >> 8);
+        to[3] = aboard_dsp_even(second >> 8);
+        to += ABOARD_DSP_PAIR_WORDS;
+    }
+    return to;
+}
+
+#endif
+
+/** Restricts `count` results to [low, high], where the range of int8 is too wide. */
+ABOARD_SHARED void aboard_dsp_clamp(int8_t *y, int32_t count, int32_t low, int32_t high) {
+    for (int32_t i = 0; i < count; ++i) {
+        y[i] = (int8_t)(y[i] < low ? low : y[i] > high ? high : y[i]);
+    }
+}
+
+#endif
