@@ -73,12 +73,10 @@ ABOARD_INLINE int32x4_t aboard_mve_finish_line(const aboard_mve_finish_t *f, int
     return (int32x4_t)vminq_s16(narrow, vdupq_n_s16((int16_t)f->high));
 }
 
-/** Results of four accumulators, in the lowest byte of each lane. */
-ABOARD_INLINE int32x4_t aboard_mve_finish(const aboard_mve_finish_t *f, int32x4_t sums,
-                                          const aboard_mve_constants_t *c) {
-    int32x4_t x = vaddq_s32(sums, c->bias);
+/** Four sums, bias included, before they are narrowed; those of the line still lack its right shift. */
+ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_finish_t *f, int32x4_t x, const aboard_mve_constants_t *c) {
     if (f->form == ABOARD_MVE_LINE) {
-        return aboard_mve_finish_line(f, vaddq_s32(vqrdmulhq_s32(x, c->multiplier), c->right));
+        return vaddq_s32(vqrdmulhq_s32(x, c->multiplier), c->right);
     }
     if (f->form == ABOARD_MVE_ANY) {
         x = vshlq_s32(x, c->left);
@@ -86,8 +84,43 @@ ABOARD_INLINE int32x4_t aboard_mve_finish(const aboard_mve_finish_t *f, int32x4_
     x = vqrdmulhq_s32(x, c->multiplier);
     /* Ties go away from zero: where a negative number is shifted, it loses one before halves are rounded up. */
     x = vaddq_s32(x, vshrq_n_s32(vandq_s32(x, c->right), 31));
-    x = vqaddq_n_s32(vrshlq_s32(x, c->right), f->zero_point);
+    return vqaddq_n_s32(vrshlq_s32(x, c->right), f->zero_point);
+}
+
+/** Results of four sums of products, in the lowest byte of each lane. */
+ABOARD_INLINE int32x4_t aboard_mve_finish(const aboard_mve_finish_t *f, int32x4_t sums,
+                                          const aboard_mve_constants_t *c) {
+    const int32x4_t x = aboard_mve_scaled(f, vaddq_s32(sums, c->bias), c);
+    if (f->form == ABOARD_MVE_LINE) {
+        return aboard_mve_finish_line(f, x);
+    }
     return vminq_s32(vmaxq_s32(x, vdupq_n_s32(f->low)), vdupq_n_s32(f->high));
+}
+
+/** Narrows scaled sums of even and of odd lanes to one vector of int16. */
+ABOARD_INLINE int16x8_t aboard_mve_narrow_pair(const aboard_mve_finish_t *f, int32x4_t even, int32x4_t odd) {
+    if (f->form == ABOARD_MVE_LINE) {
+        __asm__("vqrshrnb.s32 %q0, %q0, %2\n\tvqrshrnt.s32 %q0, %q1, %2" : "+&w"(even) : "w"(odd), "i"(f->shift));
+    } else {
+        __asm__("vqmovnb.s32 %q0, %q0\n\tvqmovnt.s32 %q0, %q1" : "+&w"(even) : "w"(odd));
+    }
+    return (int16x8_t)even;
+}
+
+/** Sixteen results from scaled sums of channels 0, 4, 8, 12 (and so on from 2, from 1 and from 3). */
+ABOARD_INLINE int8x16_t aboard_mve_finish_sixteen(const aboard_mve_finish_t *f, int32x4_t from0, int32x4_t from2,
+                                                  int32x4_t from1, int32x4_t from3) {
+    int16x8_t even = aboard_mve_narrow_pair(f, from0, from2);
+    const int16x8_t odd = aboard_mve_narrow_pair(f, from1, from3);
+    __asm__("vqmovnb.s16 %q0, %q0\n\tvqmovnt.s16 %q0, %q1" : "+&w"(even) : "w"(odd));
+    int8x16_t results = (int8x16_t)even;
+    if (f->low > INT8_MIN) {
+        results = vmaxq_s8(results, vdupq_n_s8((int8_t)f->low));
+    }
+    if (f->high < INT8_MAX) {
+        results = vminq_s8(results, vdupq_n_s8((int8_t)f->high));
+    }
+    return results;
 }
 
 /** Writes four results, or the first `count` where that is fewer. */
