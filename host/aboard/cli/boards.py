@@ -7,7 +7,7 @@ import click
 from aboard.boards import Board, load, names
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
-from aboard.cli.schema import BoardInfo, BoardsResult, CoreInfo, MemoryInfo
+from aboard.cli.schema_boards import BoardInfo, BoardsResult, CoreInfo, MemoryInfo
 from aboard.reports.table import amount, facts, table
 from aboard.target import Target
 

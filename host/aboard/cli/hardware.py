@@ -12,7 +12,7 @@ import click
 from aboard import boards
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
-from aboard.cli.schema import (
+from aboard.cli.schema_boards import (
     AttachedInfo,
     DetectResult,
     GpuInfo,

@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from aboard.cli.schema_boards import (
+    BoardInfo,
+    BoardsResult,
+    DetectResult,
+    HardwareResult,
+    HardwareShowResult,
+    Result,
+)
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ErrorDetail(_Result):
+class ErrorDetail(Result):
     """What went wrong."""
 
     kind: str = Field(description="Name of the exception, such as `ModelError`; `UsageError` for wrong usage.")
@@ -23,13 +28,13 @@ class ErrorDetail(_Result):
     exit_code: int = Field(description="1 the user can act on it, 2 usage, 70 our bug, 130 interrupted.")
 
 
-class ErrorResult(_Result):
+class ErrorResult(Result):
     """Any command that failed before it had a result."""
 
     error: ErrorDetail
 
 
-class TensorInfo(_Result):
+class TensorInfo(Result):
     """An input or output of a model."""
 
     name: str = Field(description="Name in the model file.")
@@ -42,7 +47,7 @@ class TensorInfo(_Result):
     bytes: int = Field(description="Size.")
 
 
-class OpInfo(_Result):
+class OpInfo(Result):
     """An operator as compiled."""
 
     name: str
@@ -55,7 +60,7 @@ class OpInfo(_Result):
     scratch_bytes: int = Field(description="Scratch in the arena.")
 
 
-class BufferInfo(_Result):
+class BufferInfo(Result):
     """A piece of the arena."""
 
     name: str = Field(description="Tensor, or scratch of an operator.")
@@ -65,14 +70,14 @@ class BufferInfo(_Result):
     last: int = Field(description="Index of the last one.")
 
 
-class IrDump(_Result):
+class IrDump(Result):
     """The IR after a pass."""
 
     after: str = Field(description="Name of the pass.")
     text: str
 
 
-class CompileResult(_Result):
+class CompileResult(Result):
     """`aboard compile`."""
 
     name: str = Field(description="C identifier of the model.")
@@ -95,7 +100,7 @@ class CompileResult(_Result):
     ir: list[IrDump] | None = Field(description="With `--dump-ir`.")
 
 
-class ModelInfo(_Result):
+class ModelInfo(Result):
     """A model of a project."""
 
     name: str
@@ -105,7 +110,7 @@ class ModelInfo(_Result):
     weights_bytes: int = Field(description="Constants as emitted.")
 
 
-class CreateResult(_Result):
+class CreateResult(Result):
     """`aboard create`."""
 
     path: str = Field(description="Folder of the project.")
@@ -116,7 +121,7 @@ class CreateResult(_Result):
     build_id: str = Field(description="What the image says when it is asked who it is.")
 
 
-class ToolchainInfo(_Result):
+class ToolchainInfo(Result):
     """A C toolchain."""
 
     name: str
@@ -124,7 +129,7 @@ class ToolchainInfo(_Result):
     path: str
 
 
-class BuildResult(_Result):
+class BuildResult(Result):
     """`aboard build`."""
 
     path: str = Field(description="Folder of the project.")
@@ -137,7 +142,7 @@ class BuildResult(_Result):
     stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
 
 
-class ProfileRow(_Result):
+class ProfileRow(Result):
     """Time of one operator."""
 
     node: int = Field(description="Index of the operator in the manifest.")
@@ -147,7 +152,7 @@ class ProfileRow(_Result):
     instructions: int | None = Field(description="Emulated boards; null elsewhere.")
 
 
-class RunResult(_Result):
+class RunResult(Result):
     """`aboard run`."""
 
     path: str = Field(description="Folder of the project.")
@@ -178,7 +183,7 @@ class DeployResult(RunResult):
     toolchain: ToolchainInfo
 
 
-class DifferenceInfo(_Result):
+class DifferenceInfo(Result):
     """The first place where device and reference differ."""
 
     sample: int = Field(description="Index of the sample.")
@@ -193,7 +198,7 @@ class DifferenceInfo(_Result):
     reference: float
 
 
-class VerifyResult(_Result):
+class VerifyResult(Result):
     """`aboard verify`."""
 
     board: str
@@ -208,7 +213,7 @@ class VerifyResult(_Result):
     first_difference: DifferenceInfo | None = Field(description="Found with taps; null where outputs are equal.")
 
 
-class EvaluateResult(_Result):
+class EvaluateResult(Result):
     """`aboard evaluate`."""
 
     board: str
@@ -223,133 +228,7 @@ class EvaluateResult(_Result):
     stack_bytes: int | None = Field(description="High-water mark over all samples.")
 
 
-class MemoryInfo(_Result):
-    """A memory region of a board."""
-
-    name: str
-    kind: str
-    address: int
-    size_bytes: int
-
-
-class CoreInfo(_Result):
-    """A core of a board."""
-
-    name: str
-    mcpu: str
-    clock_hz: int | None = Field(description="After start-up; null for this machine.")
-
-
-class BoardInfo(_Result):
-    """A board."""
-
-    id: str
-    name: str
-    target: str
-    cores: list[CoreInfo]
-    memory: list[MemoryInfo]
-    flash_bytes: int | None = Field(description="Null where the board has no memory of its own (this machine).")
-    ram_bytes: int | None
-    emulators: list[str]
-    aliases: list[str]
-    zephyr: str | None = Field(description="The board's name in Zephyr.")
-    source: str = Field(description="Where the figures come from.")
-
-
-class BoardsResult(_Result):
-    """`aboard boards`."""
-
-    boards: list[BoardInfo]
-
-
-class HardwareCoreInfo(_Result):
-    """A core of a board, as hardware that a target can name."""
-
-    hardware: str = Field(
-        description="Canonical hardware string: `vendor/board`, with `:core` where there are several."
-    )
-    name: str
-    mcpu: str
-    clock_hz: int | None = Field(description="After start-up; null for cores of host class.")
-    flash_bytes: int | None = Field(description="Room for code and constants; null where nothing limits it.")
-    ram_bytes: int | None = Field(description="Room for data, arena and stack; null where nothing limits it.")
-    aliases: list[str] = Field(description="Other hardware strings that mean this core.")
-
-
-class HardwareBoardInfo(_Result):
-    """A board or machine in the hardware tree."""
-
-    id: str
-    vendor: str
-    name: str
-    soc: str
-    aliases: list[str]
-    cores: list[HardwareCoreInfo] = Field(description="Those that the filters let pass.")
-    gpus: list[str] = Field(description="Known, and not supported.")
-
-
-class GpuInfo(_Result):
-    """A GPU that is recognised and refused by name."""
-
-    id: str
-    name: str
-
-
-class HardwareResult(_Result):
-    """`aboard hardware`."""
-
-    hardware: list[HardwareBoardInfo]
-    gpus: list[GpuInfo] = Field(description="Cards that are known and not supported; none with a filter.")
-
-
-class OriginInfo(_Result):
-    """An attribute that hardware implies, or that stands beside it."""
-
-    name: str
-    value: str | int | bool
-    origin: str = Field(
-        description="What says so, in words: the board, a core of the SoC, another attribute, default, given."
-    )
-    file: str | None = Field(description="The file that says so.")
-
-
-class HardwareShowResult(_Result):
-    """`aboard hardware show`."""
-
-    hardware: str = Field(description="Canonical hardware string.")
-    target: str = Field(description="Canonical form of the whole target.")
-    key: str = Field(description="What tuning records are stored under.")
-    name: str
-    soc: str
-    core: HardwareCoreInfo
-    attributes: list[OriginInfo]
-    features: list[str] = Field(description="What the core can do.")
-    memory: list[MemoryInfo] = Field(description="Regions that the core reaches.")
-    emulators: list[str]
-    zephyr: str | None = Field(description="Zephyr's name of board and core.")
-    usb: list[str] = Field(description="USB ids, `vid:pid`.")
-    board_file: str
-    soc_file: str
-    sources: list[str] = Field(description="Where the figures of the two files come from.")
-
-
-class AttachedInfo(_Result):
-    """A serial port of a USB device."""
-
-    device: str = Field(description="Name of the port.")
-    usb_id: str = Field(description="`vid:pid`.")
-    serial_number: str | None
-    description: str
-    boards: list[str] = Field(description="Boards it may be; several where they have the same debug probe.")
-
-
-class DetectResult(_Result):
-    """`aboard hardware detect`."""
-
-    ports: list[AttachedInfo]
-
-
-class AttributeInfo(_Result):
+class AttributeInfo(Result):
     """An attribute of a kind of target."""
 
     name: str
@@ -360,7 +239,7 @@ class AttributeInfo(_Result):
     help: str
 
 
-class KindInfo(_Result):
+class KindInfo(Result):
     """A kind of target."""
 
     name: str
@@ -368,14 +247,14 @@ class KindInfo(_Result):
     attributes: list[AttributeInfo]
 
 
-class TargetsResult(_Result):
+class TargetsResult(Result):
     """`aboard targets`."""
 
     kinds: list[KindInfo]
     cores: list[str] = Field(description="Values of -mcpu.")
 
 
-class TargetResult(_Result):
+class TargetResult(Result):
     """`aboard targets show`."""
 
     target: str = Field(description="Canonical form.")
@@ -387,7 +266,7 @@ class TargetResult(_Result):
     keys: list[str] = Field(description="Which implementations of kernels it can use.")
 
 
-class ToolInfo(_Result):
+class ToolInfo(Result):
     """A tool that is found, not depended on."""
 
     name: str
@@ -400,7 +279,7 @@ class ToolInfo(_Result):
     problem: str | None = Field(description="Why a tool that is there does not run.")
 
 
-class DoctorResult(_Result):
+class DoctorResult(Result):
     """`aboard doctor`."""
 
     ready: bool = Field(description="True when a model can be compiled, built and run on an emulated board.")
