@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from aboard import resources
 from aboard.errors import ModelError, did_you_mean
 from aboard.ir import Graph
 
@@ -50,8 +51,14 @@ class Importer(ABC):
 _IMPORTERS: list[Importer] = []
 _ImporterType = TypeVar("_ImporterType", bound=type[Importer])
 
-#: Names that would collide with the runtime's own files and symbols.
-_RESERVED = {"aboard"}
+#: Headers that a compiler looks for by name; a model's own header of that name would take their place.
+_SYSTEM_HEADERS = (
+    "alloca arm_acle arm_mve arm_neon assert complex ctype endian errno fcntl features fenv float inttypes "
+    "iso646 limits locale malloc math memory poll pthread sched setjmp signal stdalign stdarg stdatomic "
+    "stdbool stddef stdint stdio stdlib stdnoreturn string strings termios tgmath threads time uchar unistd "
+    "wchar wctype"
+)
+)
 
 
 def register(cls: _ImporterType) -> _ImporterType:
@@ -85,7 +92,8 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
     data, where, stem = (model, "model (bytes)", "model") if isinstance(model, bytes) else _read(Path(model))
     if name is not None and name != identifier(name):
         raise ModelError(
-            f"{where}: name of the model, got {name!r}, expected a C identifier in lower case. Try {identifier(name)}"
+            f"{where}: name of the model, got {name!r}, expected a C identifier in lower case that names no header of "
+            f"the C library or of the firmware. Try {identifier(name)}"
         )
     if not data:
         raise ModelError(f"{where}: the file is empty. Export or download the model again")
@@ -99,7 +107,15 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
 def identifier(text: str) -> str:
     """Returns a C identifier in lower case that resembles a text: `ResNet-8 (int8)` gives `resnet_8_int8`."""
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
-    return f"model_{name}" if name[0].isdigit() or name in _RESERVED else name
+    taken = name == "aboard" or name.startswith("aboard_") or name in _SYSTEM_HEADERS.split() or name in _firmware_headers()
+    return f"model_{name}" if name[0].isdigit() or taken else name
+
+
+@cache
+def _firmware_headers() -> frozenset[str]:
+    """Returns the names of the headers beside which a project puts those of the models, without the suffix."""
+    folders = (resources.firmware() / name for name in ("ports", "rpc"))
+    return frozenset(path.stem for folder in folders for path in folder.rglob("*.h"))
 
 
 def _read(path: Path) -> tuple[bytes, str, str]:

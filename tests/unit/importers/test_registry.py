@@ -32,6 +32,10 @@ def test_bytes_are_named_model():
         ("8bit", "model_8bit"),
         ("é", "model"),
         ("aboard", "model_aboard"),
+        ("aboard_board", "model_aboard_board"),
+        ("string", "model_string"),
+        ("server", "model_server"),
+        ("int", "int"),
     ],
 )
 def test_identifiers(text, expected):
@@ -39,8 +43,13 @@ def test_identifiers(text, expected):
 
 
 def test_a_name_that_is_no_identifier():
-    with pytest.raises(ModelError, match=r"got 'My Net', expected a C identifier in lower case\. Try my_net"):
+    with pytest.raises(ModelError, match=r"got 'My Net', expected a C identifier in lower case .*Try my_net"):
         load(zoo.many_ops(), name="My Net")
+
+
+def test_a_name_whose_header_would_hide_another():
+    with pytest.raises(ModelError, match=r"got 'stdint', expected .* no header of the C library.*Try model_stdint"):
+        load(zoo.many_ops(), name="stdint")
 
 
 def test_no_such_file_names_near_ones(tmp_path):
