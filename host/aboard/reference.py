@@ -108,7 +108,7 @@ class _TFLM(Reference):
 
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
         for index, value in enumerate(inputs.values()):
-            self._interpreter.set_input(np.ascontiguousarray(value), index)
+            self._interpreter.set_input(np.asarray(value, order="C"), index)
         self._interpreter.invoke()
         return {tensor.name: self._tensor(tensor) for tensor in wanted}
 

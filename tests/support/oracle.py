@@ -15,7 +15,7 @@ ARENA_BYTES = 1 << 24
 def _run(model: bytes, inputs: Iterable[np.ndarray], config: runtime.InterpreterConfig) -> runtime.Interpreter:
     interpreter = runtime.Interpreter.from_bytes(model, arena_size=ARENA_BYTES, intrepreter_config=config)
     for index, value in enumerate(inputs):
-        interpreter.set_input(np.ascontiguousarray(value), index)
+        interpreter.set_input(np.asarray(value, order="C"), index)
     interpreter.invoke()
     return interpreter
 

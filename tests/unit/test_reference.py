@@ -101,3 +101,9 @@ def test_inputs_are_checked():
         reference.run({})
     with pytest.raises(InputError, match=r"input t0: got int8\[8x8x4\], expected int8\[1x8x8x4\]"):
         reference.run({"t0": image()[0]})
+
+
+def test_a_scalar_model():
+    model = ModelBuilder().tensor("x", (), np.float32).tensor("y", (), np.float32)
+    reference = Reference.open(model.op("RELU", ["x"], ["y"]).build(["x"], ["y"]), "tflm")
+    np.testing.assert_array_equal(reference.run({"x": np.array(2.5, np.float32)})["y"], np.array(2.5, np.float32))
