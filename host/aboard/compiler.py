@@ -132,7 +132,7 @@ def compile_model(
     implementations = {node: choice.implementation for node, choice in choices.items()}
     stored = storage.assign(graph, implementations, keep_inputs=chosen.input_mode == "kept")
     program = lower(graph, stored, implementations, chosen)
-    arena = plan(program.requests)
+    arena = plan(program.requests, program.overlaps)
     files, manifest = bundle.emit(graph, program, arena, chosen, macs)
     return Module(manifest, files, graph)
 

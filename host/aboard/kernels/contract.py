@@ -205,6 +205,21 @@ class Implementation(ABC):
         del node, target
         return None
 
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand 0 and result 0 may share memory, where the operand is not needed afterwards.
+
+        Args:
+            node: The node.
+            inputs: Views of the operands.
+            outputs: Views of the results.
+
+        Returns:
+            Bytes that the operand must begin after the result, at least, so that nothing is written before it was read
+            for the last time (`aboard.kernels.overlap`); None where they must be apart.
+        """
+        del node, inputs, outputs
+        return None
+
     @abstractmethod
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call that computes the node.

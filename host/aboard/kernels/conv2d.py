@@ -21,6 +21,7 @@ from aboard.kernels.contract import (
     View,
 )
 from aboard.kernels.finish import BLOCK, finish, padded
+from aboard.kernels.overlap import Reads, Window, distance
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Form
@@ -60,6 +61,12 @@ def shape_params(node: Node, x: View, y: View) -> Mapping[str, Literal]:
     }
 
 
+def sliding_window(node: Node) -> Window:
+    """Returns the window of a conv2d or depthwise_conv2d."""
+    attrs = op.attributes(node)
+    return Window(op.window(node), attrs.strides, attrs.padding, node.output.shape[0], attrs.dilations)
+
+
 def pack(node: Node, multiple: int = 1) -> Array:
     """Returns the weights as [groups, blocks of four channels, taps, four channels], filled up with zeros.
 
@@ -76,11 +83,18 @@ class _Portable(Implementation):
     op = "conv2d"
     strided = True
     form: Form
+    reads = Reads.PIXEL
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
         return packing.refusal(node, self.form, op.AXIS)
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory."""
+        if groups(node) != 1:
+            return None
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads)
 
 
 @implements
@@ -89,6 +103,7 @@ class PortableS8(_Portable):
 
     name = "portable_s8"
     form = Form.INT8
+    reads = Reads.FIRST
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

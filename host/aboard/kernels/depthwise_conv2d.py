@@ -20,8 +20,9 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import shape_params
+from aboard.kernels.conv2d import shape_params, sliding_window
 from aboard.kernels.finish import finish
+from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
@@ -66,6 +67,15 @@ class _Portable(Implementation):
         del target
         return packing.refusal(node, self.form, op.AXIS)
 
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time."""
+        del node
+        return Reads.PIXEL
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory."""
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads(node))
+
 
 @implements
 class PortableS8(_Portable):
@@ -73,6 +83,10 @@ class PortableS8(_Portable):
 
     name = "portable_s8"
     form = Form.INT8
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time: rows are staged where there is padding."""
+        return Reads.STAGED if _staged(node)[1] else Reads.ROW
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

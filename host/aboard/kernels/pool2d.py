@@ -8,6 +8,7 @@ from typing import ClassVar
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.elementwise import present
+from aboard.kernels.overlap import Reads, Window, distance
 from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes, spans
 from aboard.target import Target
@@ -29,6 +30,13 @@ class Pool(Implementation):
         """Refuses other element types."""
         del target
         return None if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: a channel is written while others are still to be read."""
+        attrs = attributes(node)
+        window = Window(attrs.window, attrs.strides, attrs.padding, node.output.shape[0])
+        (source,) = present(inputs)
+        return distance(window, source, outputs[0], Reads.PIXEL)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from aboard.memory.problem import Plan, Request, lower_bound, round_up
+from aboard.memory.problem import Overlap, Plan, Request, lower_bound, round_up
 from aboard.memory.validate import validate
 
 #: Placements the exact search may try before it gives up.
@@ -20,32 +20,40 @@ EXACT_BUDGET = 200_000
 LOCAL_BUDGET = 2_000
 
 
-def plan(requests: Sequence[Request]) -> Plan:
+def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
     """Places buffers so that the arena is as small as can be found.
 
     Args:
         requests: What to place.
+        overlaps: Pairs that may share bytes though they are alive together.
 
     Returns:
         A validated plan; `Plan.optimal` says whether it is proven best.
     """
     if not requests:
         return Plan((), 0, 0)
-    solver = _Solver(requests)
+    solver = _Solver(requests, overlaps)
     solver.greedy()
     if solver.peak > solver.bound:
         solver.exact()
     if solver.peak > solver.bound:
         solver.local()
     result = Plan(tuple(solver.offsets), solver.peak, solver.bound)
-    validate(requests, result)
+    validate(requests, result, overlaps)
     return result
 
 
 class _Solver:
-    def __init__(self, requests: Sequence[Request]) -> None:
+    def __init__(self, requests: Sequence[Request], overlaps: Sequence[Overlap]) -> None:
         self.requests = list(requests)
-        self.bound = lower_bound(requests)
+        self.bound = lower_bound(requests, overlaps)
+        # For a pair (placed, new) that may overlap: where the new one may not begin, relative to the placed one.
+        self.forbidden: dict[tuple[int, int], tuple[int, int]] = {}
+        for o in overlaps:
+            operand, result = self.requests[o.operand].bytes, self.requests[o.result].bytes
+            distance = min(o.distance, result)
+            self.forbidden[o.operand, o.result] = (-distance, operand)
+            self.forbidden[o.result, o.operand] = (-operand, distance)
         self.neighbours = [
             [j for j, b in enumerate(self.requests) if j != i and a.overlaps(b)] for i, a in enumerate(self.requests)
         ]
@@ -56,16 +64,18 @@ class _Solver:
     def first_fit(self, index: int, offsets: list[int | None]) -> int:
         """Returns the lowest offset at which a request fits beside those already placed."""
         request = self.requests[index]
-        taken: list[tuple[int, int]] = []
+        forbidden: list[tuple[int, int]] = []
         for j in self.neighbours[index]:
             at = offsets[j]
             if at is not None:
-                taken.append((at, at + self.requests[j].bytes))
+                below, above = self.forbidden.get((j, index), (-request.bytes, self.requests[j].bytes))
+                forbidden.append((at + below, at + above))
         at = 0
-        for begin, end in sorted(taken):
-            if at + request.bytes <= begin:
+        for begin, end in sorted(forbidden):
+            if at <= begin:
                 break
-            at = max(at, round_up(end, request.align))
+            if at < end:
+                at = round_up(end, request.align)
         return at
 
     def place(self, order: Sequence[int]) -> None:

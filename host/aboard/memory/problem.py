@@ -30,6 +30,22 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Overlap:
+    """Two requests that may share bytes though a step needs both: it reads the one and writes the other.
+
+    Attributes:
+        operand: Index of the request that is read, for the last time.
+        result: Index of the request that is written, for the first time.
+        distance: They may share bytes where the operand begins at least so many bytes after the result; then no byte is
+            written before it was read for the last time. At least 0. Elsewhere they must be apart.
+    """
+
+    operand: int
+    result: int
+    distance: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """A solution.
 
@@ -54,16 +70,25 @@ def round_up(value: int, align: int) -> int:
     return (value + align - 1) // align * align
 
 
-def lower_bound(requests: Sequence[Request]) -> int:
-    """Returns the most bytes alive at any step.
+def lower_bound(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> int:
+    """Returns the most bytes needed at any step.
 
-    What is alive together lies side by side. Only the topmost buffer may end off a multiple of the common alignment,
-    so all sizes but one are rounded up to the smallest alignment among them.
+    What is alive together lies side by side; an operand and a result that may overlap are one piece. Only the topmost
+    piece may end off a multiple of the common alignment, so all sizes but one are rounded up to the smallest alignment.
+
+    Args:
+        requests: The requests.
+        overlaps: Each request is the operand of at most one of them, and the result of at most one.
     """
     bound = 0
     for step in {request.first for request in requests}:
-        alive = [request for request in requests if request.first <= step <= request.last]
-        align = min(request.align for request in alive)
-        padding = [round_up(request.bytes, align) - request.bytes for request in alive]
-        bound = max(bound, sum(request.bytes for request in alive) + sum(padding) - max(padding))
+        alive = {i: r.bytes for i, r in enumerate(requests) if r.first <= step <= r.last}
+        align = min(requests[i].align for i in alive)
+        for overlap in overlaps:
+            if overlap.operand in alive and overlap.result in alive:
+                operand, result = alive.pop(overlap.operand), alive[overlap.result]
+                together = max(result, round_up(overlap.distance, align) + operand)
+                alive[overlap.result] = min(together, operand + result)
+        padding = [round_up(size, align) - size for size in alive.values()]
+        bound = max(bound, sum(alive.values()) + sum(padding) - max(padding))
     return bound

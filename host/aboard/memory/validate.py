@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from aboard.errors import VerifyError
-from aboard.memory.problem import Plan, Request
+from aboard.memory.problem import Overlap, Plan, Request
 
 
-def validate(requests: Sequence[Request], plan: Plan) -> None:
-    """Checks that a plan is right: aligned, inside the arena, nothing alive shares a byte.
+def validate(requests: Sequence[Request], plan: Plan, overlaps: Sequence[Overlap] = ()) -> None:
+    """Checks that a plan is right: aligned, inside the arena, nothing alive shares a byte but what may.
 
     Raises:
         VerifyError: It is not; our bug.
@@ -25,6 +25,12 @@ def validate(requests: Sequence[Request], plan: Plan) -> None:
             )
         if offset % request.align:
             raise VerifyError(f"memory plan: {request.name} at {offset}, expected a multiple of {request.align}")
-    for (a, at_a), (b, at_b) in combinations(placed, 2):
-        if a.overlaps(b) and at_a < at_b + b.bytes and at_b < at_a + a.bytes:
+    allowed = {
+        frozenset((o.operand, o.result))
+        for o in overlaps
+        if plan.offsets[o.operand] >= plan.offsets[o.result] + o.distance
+    }
+    for (i, (a, at_a)), (j, (b, at_b)) in combinations(enumerate(placed), 2):
+        shared = at_a < at_b + b.bytes and at_b < at_a + a.bytes
+        if shared and a.overlaps(b) and frozenset((i, j)) not in allowed:
             raise VerifyError(f"memory plan: {a.name} and {b.name} are alive together and share bytes")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import Implementation, KernelCall, View
 from aboard.manifest import label
-from aboard.memory.problem import Request
+from aboard.memory.problem import Overlap, Request
 from aboard.schedule.storage import AFTER_LAST, Buffer, Storage
 from aboard.target import Target
 
@@ -45,6 +45,7 @@ class Program:
         storage: Where tensors lie.
         steps: Kernel calls in order.
         requests: Memory that is needed: one for each buffer, then scratch.
+        overlaps: Pairs of requests that may share bytes though a step needs both.
         buffers: For each buffer, its index in `requests`.
     """
 
@@ -53,6 +54,7 @@ class Program:
     steps: tuple[Step, ...]
     requests: tuple[Request, ...]
     buffers: Mapping[Buffer, int]
+    overlaps: tuple[Overlap, ...] = ()
 
 
 def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Implementation], target: Target) -> Program:
@@ -67,6 +69,7 @@ def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Impleme
     requests = _buffer_requests(graph, storage, keep_inputs=target.input_mode == "kept")
     buffers = {buffer: index for index, buffer in enumerate(storage.buffers)}
     steps: list[Step] = []
+    overlaps: list[Overlap] = []
     for index, node in enumerate(storage.steps):
         inputs = tuple(_view(tensor, storage) for tensor in node.inputs)
         outputs = tuple(storage.places[tensor].view for tensor in node.outputs)
@@ -78,7 +81,27 @@ def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Impleme
                 Request(f"scratch {number} of {label(node.name, 27)}", wanted.bytes, index, index, wanted.align)
             )
         steps.append(Step(index, node, implementation, call, inputs, outputs, scratch))
-    return Program(graph, storage, tuple(steps), tuple(requests), buffers)
+        pair = _dying_operand_and_result(index, node, storage, requests, buffers)
+        distance = implementation.overlap(node, inputs, outputs) if pair is not None else None
+        if pair is not None and distance is not None:
+            overlaps.append(Overlap(*pair, distance))
+    return Program(graph, storage, tuple(steps), tuple(requests), buffers, tuple(overlaps))
+
+
+def _dying_operand_and_result(
+    index: int, node: Node, storage: Storage, requests: Sequence[Request], buffers: Mapping[Buffer, int]
+) -> tuple[int, int] | None:
+    """Returns the requests of operand 0 and the result, if each fills its buffer and one dies as the other is born."""
+    operand, result = node.optional_input(0), node.outputs[0]
+    if operand is None or operand not in storage.places or len(node.outputs) > 1:
+        return None
+    source, target = storage.places[operand], storage.places[result]
+    fills = all(place.view.offset == 0 and place.view.span == place.buffer.bytes for place in (source, target))
+    read_again = any(t in storage.places and storage.places[t].buffer is source.buffer for t in node.operands[1:])
+    pair = buffers[source.buffer], buffers[target.buffer]
+    if not fills or read_again or requests[pair[0]].last != index or requests[pair[1]].first != index:
+        return None
+    return pair
 
 
 def _view(tensor: Tensor | None, storage: Storage) -> View | None:

@@ -1,0 +1,107 @@
+"""How far a result must begin below its operand for a sliding window to read everything before it is overwritten.
+
+Where a layer's operand dies with the layer, its result may grow over it from below: the first rows of the operand are
+no longer needed when the first rows of the result are written. The distance follows from the geometry of the window
+and from the order in which the kernel reads and writes; it is computed, never guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.kernels.contract import View
+from aboard.ops.window import Padding, reach
+
+
+class Reads(Enum):
+    """When a kernel has read the window of a pixel for the last time; rows of the result are written in order."""
+
+    FIRST = "first"  #: Before the first element of the pixel is written: the window was copied.
+    PIXEL = "pixel"  #: When the last element of the pixel is written.
+    PAIR = "pair"  #: When the last element of the pixel and of the one after it is written.
+    ROW = "row"  #: When the last pixel of the row is written.
+    STAGED = "staged"  #: Before the first pixel of the row is written: every row down to the window's last was copied.
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window that slides over images. Sizes are (height, width) in pixels.
+
+    Attributes:
+        size: Taps.
+        strides: Pixels between windows.
+        padding: Pixels assumed around the image.
+        images: How many images the tensors hold.
+        dilations: Pixels between taps.
+    """
+
+    size: tuple[int, int]
+    strides: tuple[int, int]
+    padding: Padding
+    images: int
+    dilations: tuple[int, int] = (1, 1)
+
+
+def distance(window: Window, x: View, y: View, reads: Reads) -> int | None:
+    """Returns how many bytes the operand must begin after the result, at least; None where they must be apart.
+
+    Args:
+        window: The window.
+        x: View of the operand.
+        y: View of the result.
+        reads: What the kernel promises.
+
+    Returns:
+        At least 0. Up to that distance a byte could be written before it is read.
+    """
+    if not (x.contiguous and y.contiguous):
+        return None
+    if reads is Reads.STAGED:
+        return _largest(_row_ends(y), _rows_staged(window, x, y) * x.row_stride)
+    needed = _first_reads(window, x, y)
+    if reads is Reads.ROW:
+        return _largest(_row_ends(y), needed.reshape(y.rows, y.cols).min(axis=1))
+    ends = np.arange(1, y.rows * y.cols + 1) * y.pixel_stride
+    if reads is Reads.FIRST:
+        return _largest(ends[:-1], needed[1:])
+    if reads is Reads.PAIR:
+        ends = np.append(ends[1:], ends[-1])
+    return _largest(ends, needed)
+
+
+def _largest(written: npt.NDArray[np.int64], needed: npt.NDArray[np.int64]) -> int:
+    """Returns by how much the end of what was written passes the beginning of what is needed, at most; at least 0."""
+    return int(max(0, *(written - needed).tolist())) if written.size else 0
+
+
+def _row_ends(y: View) -> npt.NDArray[np.int64]:
+    return np.arange(1, y.rows + 1) * y.row_stride
+
+
+def _image_rows(window: Window, y: View) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns, for each row of the result, its image and its line in the image."""
+    rows = np.arange(y.rows)
+    height = y.rows // window.images
+    return rows // height, rows % height
+
+
+def _rows_staged(window: Window, x: View, y: View) -> npt.NDArray[np.int64]:
+    """Returns, for each row of the result, how many rows of the operand were copied when its first pixel is written."""
+    image, line = _image_rows(window, y)
+    height = x.rows // window.images
+    bottom = line * window.strides[0] - window.padding.top + reach(window.size[0], window.dilations[0])
+    return image * height + np.clip(bottom, 0, height)
+
+
+def _first_reads(window: Window, x: View, y: View) -> npt.NDArray[np.int64]:
+    """Returns, for each pixel of the result, the lowest byte of the operand that it or a later pixel reads."""
+    image, line = _image_rows(window, y)
+    height = x.rows // window.images
+    top = image * height + np.clip(line * window.strides[0] - window.padding.top, 0, height)
+    left = np.clip(np.arange(y.cols) * window.strides[1] - window.padding.left, 0, x.cols)
+    first = (top[:, np.newaxis] * x.row_stride + left[np.newaxis, :] * x.pixel_stride).reshape(-1)
+    return np.minimum.accumulate(first[::-1])[::-1]
