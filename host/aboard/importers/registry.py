@@ -58,7 +58,6 @@ _SYSTEM_HEADERS = (
     "stdbool stddef stdint stdio stdlib stdnoreturn string strings termios tgmath threads time uchar unistd "
     "wchar wctype"
 )
-)
 
 
 def register(cls: _ImporterType) -> _ImporterType:
@@ -107,8 +106,8 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
 def identifier(text: str) -> str:
     """Returns a C identifier in lower case that resembles a text: `ResNet-8 (int8)` gives `resnet_8_int8`."""
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
-    taken = name == "aboard" or name.startswith("aboard_") or name in _SYSTEM_HEADERS.split() or name in _firmware_headers()
-    return f"model_{name}" if name[0].isdigit() or taken else name
+    ours = name == "aboard" or name.startswith("aboard_") or name in _firmware_headers()
+    return f"model_{name}" if name[0].isdigit() or ours or name in _SYSTEM_HEADERS.split() else name
 
 
 @cache
