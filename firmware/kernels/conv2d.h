@@ -205,7 +205,8 @@ ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s8_pair_shared(const aboard_finish_t
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_conv2d_s8_pair; groups after one another.
  * @param constants   Likewise.
  * @param patches     Scratch of two times the padded taps of a window and, where `direct` is not set, its taps.
@@ -355,7 +356,8 @@ ABOARD_INLINE void aboard_conv2d_f32_any(const aboard_conv2d_f32_t *p, const flo
  * float32 convolution.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     [channels / 4][taps][4], the last block of a group filled up with zeros; groups after one another.
  * @param constants   Four biases for each block of four channels.
  * @param first, last Rows [first, last) of the result are computed.

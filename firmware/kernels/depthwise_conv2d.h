@@ -167,7 +167,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row, and behind them its shift.
  * @param constants   For each channel of the result bias and multiplier.
  * @param ring        Scratch of the rows a window spans (dilation included) times `staged_cols` pixels; keeps its
@@ -249,7 +250,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_f32_any(const aboard_depthwise_conv2d
  * float32 depthwise convolution.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row.
  * @param constants   For each channel of the result its bias.
  * @param first, last Rows [first, last) of the result are computed.

@@ -103,7 +103,8 @@ ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboar
  *
  * @param p            Parameters.
  * @param in           Operand. Any view, a ring of at least a window's lines included.
- * @param out          Result, another memory than the operand. Any view.
+ * @param out          Result. Any view. Another memory than the operand, but it may grow over the operand from below
+ *                     as far as the host computed (host/aboard/kernels/overlap.py).
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
