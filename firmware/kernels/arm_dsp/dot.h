@@ -56,6 +56,11 @@ ABOARD_INLINE uint32_t aboard_dsp_load(const int8_t *from) {
 
 /** Bytes 0 and 2 as halfwords with sign. */
 ABOARD_INLINE uint32_t aboard_dsp_even(uint32_t word) {
+#if ABOARD_DSP_ASM
+    uint32_t wide;
+    __asm__("sxtb16 %0, %1" : "=r"(wide) : "r"(word));
+    return wide;
+#endif
     return ((uint32_t)(int32_t)(int8_t)word & 0xffffu) | ((uint32_t)(int32_t)(int8_t)(word >> 16) << 16);
 }
 
@@ -72,15 +77,15 @@ ABOARD_INLINE int8_t aboard_dsp_saturate(int32_t x) {
 }
 
 /** One result by the line of its channel; constants as in a block. */
-ABOARD_INLINE int8_t aboard_dsp_line(uint32_t acc, int32_t factor, int32_t constant) {
+ABOARD_INLINE int8_t aboard_dsp_line(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
     const int64_t product = (int64_t)(int32_t)acc * factor + INT64_C(0x80000000);
-    return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> ABOARD_DSP_LINE_SHIFT);
+    return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> shift);
 }
 
 /** As aboard_dsp_line, from 256 times the sum; its constant counts 1/256. */
-ABOARD_INLINE int8_t aboard_dsp_line_256(uint32_t acc, int32_t factor, int32_t constant) {
+ABOARD_INLINE int8_t aboard_dsp_line_256(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
     const int64_t product = (int64_t)(int32_t)acc * factor;
-    return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> (ABOARD_DSP_LINE_SHIFT + 8));
+    return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> (shift + 8));
 }
 
 /**
@@ -285,8 +290,8 @@ ABOARD_SHARED void aboard_dsp_pair_line(const uint32_t *weights, const uint32_t 
         uint32_t sums[4];
         const uint32_t *c = aboard_dsp_pair_sums(weights, x, quads, sums);
         for (int32_t i = 1; i >= 0; --i) {
-            y[i][n] = aboard_dsp_line(sums[i], (int32_t)c[0], (int32_t)c[2]);
-            y[i][n + 1] = aboard_dsp_line_256(sums[2 + i], (int32_t)c[1], (int32_t)c[3]);
+            y[i][n] = aboard_dsp_line(sums[i], (int32_t)c[0], (int32_t)c[2], ABOARD_DSP_LINE_SHIFT);
+            y[i][n + 1] = aboard_dsp_line_256(sums[2 + i], (int32_t)c[1], (int32_t)c[3], ABOARD_DSP_LINE_SHIFT);
         }
         weights = c + ABOARD_DSP_LINE_WORDS - 2;
     }

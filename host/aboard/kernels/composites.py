@@ -56,7 +56,14 @@ class Requantized:
 
 
 def requantized(
-    node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int, shift: int
+    node: Node,
+    weights: Array,
+    bias: Array | None,
+    activation: Activation,
+    axis: int,
+    shift: int,
+    *,
+    per_channel: bool = True,
 ) -> Requantized | str:
     """Returns an INT8 layer for the DSP extension, or why it cannot be one.
 
@@ -67,6 +74,7 @@ def requantized(
         activation: Its activation.
         axis: Axis of the node's weights that counts output channels.
         shift: Right shift of lines.
+        per_channel: False: all channels have the same factor, constant and shift; so must their scales.
     """
     low, high = activation.range(node.output.quant)
     wide = weights.astype(np.int64)
@@ -79,9 +87,11 @@ def requantized(
     zero_point = node.output.quant.zero_point
     ends = np.stack([smallest, largest])
     values = np.clip(multiply_by_quantized_multiplier(ends, multiplier, scale) + zero_point, low, high)
-    moving = values[0] != values[1]
+    moving = values[0] != values[1] if per_channel else np.ones(len(wide), np.bool_)
     if np.any(scale[moving] >= 0):
         return "results are not smaller than sums"
+    if not per_channel:
+        ends = np.stack([np.full(len(wide), smallest.min()), np.full(len(wide), largest.max())])
     wide, folded = np.where(moving[:, np.newaxis], wide, 0), np.where(moving, folded, 0)
     layer = _Layer(wide, folded, multiplier, scale, np.where(moving, ends, 0), moving, values[0], zero_point, low, high)
     return layer.by_lines(shift) or layer.by_roundings()
@@ -164,20 +174,28 @@ def fits_composites(weights: Array) -> bool:
 
 def pairs(layer: Requantized) -> Array:
     """Returns the words of `aboard_dsp_pair_line` or `aboard_dsp_pair_any`: [blocks of two channels, words]."""
-    taps = padded(padded(layer.weights, 2).T, QUAD).T
-    halfwords = (taps[0::2] + 256 * taps[1::2]).astype(np.int16)
-    words = quads(halfwords).view("<u4")
+    taps = words(filled(layer.weights, 2))
     bias, factor, constant, shift = (
-        padded(v, 2).reshape(-1, 2).T for v in (layer.bias, layer.factor, layer.constant, layer.shift)
+        filled(v, 2).reshape(-1, 2).T for v in (layer.bias, layer.factor, layer.constant, layer.shift)
     )
     before = [bias[0], bias[0] + 256 * bias[1]]
     behind = [*factor, constant[0]]
     behind += [constant[1] * 256 + 128] if layer.line else [constant[1], shift[0] + 256 * shift[1]]
     columns = [wrap32(np.stack(part, 1)).astype(np.int32).view(np.uint32) for part in (before, behind)]
-    return np.ascontiguousarray(np.concatenate([columns[0], words, columns[1]], 1))
+    return np.ascontiguousarray(np.concatenate([columns[0], taps, columns[1]], 1))
 
 
-def quads(halfwords: Array) -> Array:
-    """Returns [rows, taps] with each quad of taps as SXTB16 gives it: taps 0 and 2, then 1 and 3."""
+def filled(values: Int64, multiple: int) -> Int64:
+    """Returns values with zeros behind the first axis, up to a multiple of a length."""
+    return padded(values, multiple).astype(np.int64)
+
+
+def words(weights: Int64) -> Array:
+    """Returns composites of an even number of channels as [pairs of channels, two words for each quad of taps].
+
+    Taps of a quad stand as SXTB16 gives those of the input: 0 and 2, then 1 and 3.
+    """
+    taps = filled(weights.T, QUAD).T
+    halfwords = (taps[0::2] + 256 * taps[1::2]).astype(np.int16)
     ordered = halfwords.reshape(len(halfwords), -1, QUAD)[:, :, [0, 2, 1, 3]]
-    return np.ascontiguousarray(ordered.reshape(len(halfwords), -1))
+    return np.ascontiguousarray(ordered.reshape(len(halfwords), -1)).view("<u4")

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file fully_connected.h
+ * int8 products of samples with a matrix with the DSP extension: four channels of a sample at once.
+ *
+ * Weights are composites of two channels, see dot.h. A quad of taps of four channels is four words: even taps of the
+ * first two channels, of the other two, then the odd taps likewise. Requantisation is the same for all channels.
+ */
+#ifndef ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
+#define ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "dot.h"
+
+/** Parameters of aboard_fully_connected_dsp. Input and result are stored whole and without gaps. */
+typedef struct {
+    int32_t inputs;       /**< Values of a sample. */
+    int32_t outputs;      /**< Results of a sample. */
+    int32_t samples;      /**< Samples for each row of the result. */
+    int32_t line;         /**< 1: results by a line; 0: by two roundings. */
+    int32_t constants[3]; /**< Factor, constant, and: line: the constant of 256 times a sum; otherwise: the shift. */
+    int32_t clamped;      /**< 1: results are kept between low and high. */
+    int32_t low;
+    int32_t high;
+} aboard_fully_connected_dsp_t;
+
+/** Channels computed at once, and words of their block beside its four words of composites for each quad: bias of the
+ * first channel and raw bias of the first two, likewise of the other two. */
+#define ABOARD_DSP_WIDE 4
+
+/** Right shift of the line of fully connected layers. */
+#define ABOARD_DSP_WIDE_SHIFT 2
+
+#if ABOARD_DSP_ASM
+
+/* clang-format off */
+/** Two quads of a turn, 27 instructions of 4 bytes each; how many stand in a turn. */
+#define ABOARD_DSP_WIDE_STEPS "8"
+
+/** Products of one word of inputs with two words of composites. */
+#define ABOARD_DSP_WIDE_PRODUCTS(x, w0, w1)                            \
+    "smlad r9, " x ", " w0 ", r9\n smlad r11, " x ", " w1 ", r11\n"     \
+    "sxtb16 " w0 ", " w0 "\n sxtb16 " w1 ", " w1 "\n"                   \
+    "smlad r8, " x ", " w0 ", r8\n smlad r10, " x ", " w1 ", r10\n"
+
+/** Arguments: r0 weights, r1 x, r2 result, r3 channels, on the stack quads and constants. Frame: constants, end, result,
+ * x, end of x, first entry, second entry. Sums: r8 and r10 of channels 0 and 2, r9 and r11 raw. */
+#define ABOARD_DSP_WIDE_HEAD                                           \
+    "push {r4-r11, lr}\n"                                              \
+    "ldrd r12, r4, [sp, #36]\n"                                        \
+    "ldm r4, {r4-r6}\n"                                                \
+    "add r7, r2, r3\n"                                                 \
+    "sub sp, #40\n"                                                    \
+    "add r8, r1, r12, lsl #3\n"                                        \
+    "lsr r9, r12, #1\n"                                                \
+    "adr.w r10, 2f\n"                                                  \
+    "adr.w r11, 3f\n"                                                  \
+    "orr r10, r10, #1\n"                                               \
+    "orr r11, r11, #1\n"                                               \
+    "rsbs r9, r9, #0\n"                                                \
+    "ite ne\n"                                                         \
+    "andne r9, r9, #" ABOARD_DSP_WIDE_STEPS "-1\n"                     \
+    "moveq r9, #" ABOARD_DSP_WIDE_STEPS "\n"                           \
+    "movs r3, #108\n"                                                  \
+    "mla r9, r9, r3, r10\n"                                            \
+    "tst r12, #1\n"                                                    \
+    "it eq\n"                                                          \
+    "moveq r11, r9\n"                                                  \
+    "stm sp, {r4-r7}\n"                                                \
+    "strd r2, r1, [sp, #16]\n"                                         \
+    "strd r8, r11, [sp, #24]\n"                                        \
+    "str r9, [sp, #32]\n"                                              \
+    "mov lr, r0\n"                                                     \
+    "mov r12, r1\n"                                                    \
+    "1:\n"                                                             \
+    "ldmia lr!, {r8-r11}\n"                                            \
+    "ldr pc, [sp, #28]\n"                                              \
+    ".balign 4\n"                                                      \
+    "3:\n"                                                             \
+    "ldrd r0, r1, [r12], #8\n ldmia lr!, {r4-r7}\n"                    \
+    ABOARD_DSP_WIDE_PRODUCTS("r0", "r4", "r5")                         \
+    ABOARD_DSP_WIDE_PRODUCTS("r1", "r6", "r7")                         \
+    "ldr pc, [sp, #32]\n"                                              \
+    ".balign 4\n"                                                      \
+    "2:\n"                                                             \
+    ".rept " ABOARD_DSP_WIDE_STEPS "\n"                                \
+    "ldmia r12!, {r0-r3}\n ldmia lr!, {r4-r7}\n"                       \
+    ABOARD_DSP_WIDE_PRODUCTS("r0", "r4", "r5")                         \
+    ABOARD_DSP_WIDE_PRODUCTS("r1", "r6", "r7")                         \
+    "ldmia lr!, {r4-r7}\n"                                             \
+    ABOARD_DSP_WIDE_PRODUCTS("r2", "r4", "r5")                         \
+    ABOARD_DSP_WIDE_PRODUCTS("r3", "r6", "r7")                         \
+    ".endr\n"                                                          \
+    "ldr r0, [sp, #24]\n"                                              \
+    "cmp r12, r0\n"                                                    \
+    "bne.w 2b\n"                                                       \
+    "sub r9, r9, r8\n sub r11, r11, r10\n"
+
+/** Results in r8 to r11 are stored; end in r3, result in r4, x in r12; the next block follows. */
+#define ABOARD_DSP_WIDE_TAIL                                           \
+    "strb r9, [r4, #1]\n strb r10, [r4, #2]\n"                         \
+    "strb r11, [r4, #3]\n strb r8, [r4], #4\n"                         \
+    "str r4, [sp, #16]\n"                                              \
+    "cmp r4, r3\n"                                                     \
+    "bne.w 1b\n"                                                       \
+    "add sp, #40\n"                                                    \
+    "pop {r4-r11, pc}\n"
+
+/**
+ * Channels of one sample, requantised by one line.
+ *
+ * @param weights   For each four channels: bias, raw bias, bias, raw bias, four words of composites for each quad.
+ * @param x         Two words for each quad.
+ * @param y         Results.
+ * @param channels  A multiple of 4, at least 4.
+ * @param quads     At least 1.
+ * @param constants As in aboard_fully_connected_dsp_t.
+ */
+ABOARD_DSP_NAKED void aboard_dsp_wide_line(const uint32_t *weights ABOARD_DSP_UNUSED,
+                                           const uint32_t *x ABOARD_DSP_UNUSED, int8_t *y ABOARD_DSP_UNUSED,
+                                           int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED,
+                                           const int32_t *constants ABOARD_DSP_UNUSED) {
+    __asm__ volatile(
+        ABOARD_DSP_WIDE_HEAD
+        "ldm sp, {r0-r4, r12}\n"
+        "smmlar r8, r8, r0, r1\n smmla r9, r9, r0, r2\n"
+        "smmlar r10, r10, r0, r1\n smmla r11, r11, r0, r2\n"
+        "ssat r8, #8, r8, asr #2\n ssat r9, #8, r9, asr #10\n"
+        "ssat r10, #8, r10, asr #2\n ssat r11, #8, r11, asr #10\n"
+        ABOARD_DSP_WIDE_TAIL);
+}
+
+/** As aboard_dsp_wide_line, requantised by two roundings. */
+ABOARD_DSP_NAKED void aboard_dsp_wide_any(const uint32_t *weights ABOARD_DSP_UNUSED,
+                                          const uint32_t *x ABOARD_DSP_UNUSED, int8_t *y ABOARD_DSP_UNUSED,
+                                          int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED,
+                                          const int32_t *constants ABOARD_DSP_UNUSED) {
+    __asm__ volatile(
+        ABOARD_DSP_WIDE_HEAD
+        "asr r9, #8\n asr r11, #8\n"
+        "ldm sp, {r0-r4, r12}\n"
+        ABOARD_DSP_ANY("r8", "r0", "r1", "r2")
+        ABOARD_DSP_ANY("r9", "r0", "r1", "r2")
+        ABOARD_DSP_ANY("r10", "r0", "r1", "r2")
+        ABOARD_DSP_ANY("r11", "r0", "r1", "r2")
+        ABOARD_DSP_WIDE_TAIL);
+}
+/* clang-format on */
+
+#else
+
+/** Sums of four channels: r8 to r11 of the assembly. */
+ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const uint32_t *x, int32_t quads,
+                                                   uint32_t *sums) {
+    memcpy(sums, w, 4 * sizeof(*sums));
+    w += 4;
+    for (int32_t word = 0; word < 2 * quads; ++word) {
+        for (int32_t half = 0; half < 4; half += 2) {
+            sums[half] = aboard_dsp_mac(x[word], aboard_dsp_even(*w), sums[half]);
+            sums[half + 1] = aboard_dsp_mac(x[word], *w++, sums[half + 1]);
+        }
+    }
+    sums[1] -= sums[0];
+    sums[3] -= sums[2];
+    return w;
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_wide_line(const uint32_t *weights, const uint32_t *x, int8_t *y, int32_t channels,
+                                        int32_t quads, const int32_t *constants) {
+    for (int32_t n = 0; n < channels; n += ABOARD_DSP_WIDE) {
+        uint32_t sums[ABOARD_DSP_WIDE];
+        weights = aboard_dsp_wide_sums(weights, x, quads, sums);
+        for (int32_t half = 0; half < ABOARD_DSP_WIDE; half += 2) {
+            y[n + half] = aboard_dsp_line(sums[half], constants[0], constants[1], ABOARD_DSP_WIDE_SHIFT);
+            y[n + half + 1] = aboard_dsp_line_256(sums[half + 1], constants[0], constants[2], ABOARD_DSP_WIDE_SHIFT);
+        }
+    }
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_wide_any(const uint32_t *weights, const uint32_t *x, int8_t *y, int32_t channels,
+                                       int32_t quads, const int32_t *constants) {
+    for (int32_t n = 0; n < channels; n += ABOARD_DSP_WIDE) {
+        uint32_t sums[ABOARD_DSP_WIDE];
+        weights = aboard_dsp_wide_sums(weights, x, quads, sums);
+        for (int32_t i = 0; i < ABOARD_DSP_WIDE; ++i) {
+            const uint32_t sum = i % 2 == 0 ? sums[i] : (uint32_t)((int32_t)sums[i] >> 8);
+            y[n + i] = aboard_dsp_any(sum, constants[0], constants[1], (uint32_t)constants[2]);
+        }
+    }
+}
+
+#endif
+
+/** Results of `channels` channels of a sample. */
+ABOARD_INLINE void aboard_fully_connected_dsp_block(const aboard_fully_connected_dsp_t *p, const uint32_t *weights,
+                                                    const uint32_t *x, int8_t *y, int32_t channels, int32_t quads) {
+    if (p->line) {
+        aboard_dsp_wide_line(weights, x, y, channels, quads, p->constants);
+    } else {
+        aboard_dsp_wide_any(weights, x, y, channels, quads, p->constants);
+    }
+}
+
+/** Widens a sample; what lies behind its last value is 0. */
+ABOARD_INLINE void aboard_fully_connected_dsp_stage(const int8_t *from, uint32_t *to, int32_t inputs) {
+    const int8_t *const end = from + inputs / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+    while (from != end) {
+        const uint32_t word = aboard_dsp_load(from);
+        from += ABOARD_DSP_QUAD;
+        to[0] = aboard_dsp_even(word);
+        to[1] = aboard_dsp_even(word >> 8);
+        to += 2;
+    }
+    const int32_t left = inputs % ABOARD_DSP_QUAD;
+    if (left > 0) {
+        int8_t last[ABOARD_DSP_QUAD] = {0, 0, 0, 0};
+        for (int32_t i = 0; i < left; ++i) {
+            last[i] = from[i];
+        }
+        const uint32_t word = aboard_dsp_load(last);
+        to[0] = aboard_dsp_even(word);
+        to[1] = aboard_dsp_even(word >> 8);
+    }
+}
+
+/**
+ * int8 product, results equal to TFLite's reference kernel.
+ *
+ * @param p           Parameters.
+ * @param in, out     Different memory, without gaps.
+ * @param weights     Packed, see aboard_dsp_wide_line; the last block filled up with zeros.
+ * @param words       Scratch of two words for each quad of inputs.
+ * @param first, last Rows [first, last) of the result are computed.
+ */
+ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
+                                              const uint32_t *weights, uint32_t *words, int32_t first, int32_t last) {
+    const int32_t quads = (p->inputs + ABOARD_DSP_QUAD - 1) / ABOARD_DSP_QUAD;
+    const int32_t whole = p->outputs / ABOARD_DSP_WIDE * ABOARD_DSP_WIDE;
+    const int32_t block = ABOARD_DSP_WIDE * (1 + quads);
+    for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
+        int8_t *const y = out + sample * p->outputs;
+        aboard_fully_connected_dsp_stage(in + sample * p->inputs, words, p->inputs);
+        if (whole > 0) {
+            aboard_fully_connected_dsp_block(p, weights, words, y, whole, quads);
+        }
+        if (whole < p->outputs) {
+            int8_t some[ABOARD_DSP_WIDE];
+            const uint32_t *const behind = weights + whole / ABOARD_DSP_WIDE * block;
+            aboard_fully_connected_dsp_block(p, behind, words, some, ABOARD_DSP_WIDE, quads);
+            for (int32_t n = whole; n < p->outputs; ++n) {
+                y[n] = some[n - whole];
+            }
+        }
+        if (p->clamped) {
+            aboard_dsp_clamp(y, p->outputs, p->low, p->high);
+        }
+    }
+}
+
+#endif

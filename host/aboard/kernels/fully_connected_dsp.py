@@ -1,0 +1,92 @@
+"""fully_connected for cores with the DSP extension (Cortex-M4, M7, M33): int8, one scale for all weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import composites
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.fully_connected import shape_params
+from aboard.kernels.registry import implements
+from aboard.ops import fully_connected as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.target import Target
+
+#: ABOARD_DSP_WIDE and ABOARD_DSP_WIDE_SHIFT of `arm_dsp/fully_connected.h`.
+WIDE, LINE_SHIFT = 4, 2
+
+
+@implements
+class DspS8(Implementation):
+    """int8: four channels at once, weights of two channels in a halfword."""
+
+    op = "fully_connected"
+    name = "dsp_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 10
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if len(node.input(WEIGHTS).quant.scales) > 1:
+            return "has a scale for each channel"
+        if not composites.fits_composites(packing.matrix(node, op.AXIS)):
+            return "has weights of -128"
+        layer = _layer(node)
+        return layer if isinstance(layer, str) else None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del inputs, target
+        layer = _layer(node)
+        if isinstance(layer, str):
+            raise ValueError(f"{node.name}: {layer}")
+        factor, constant, shift = (int(v[0]) for v in (layer.factor, layer.constant, layer.shift))
+        third = 256 * constant + 128 if layer.line else shift
+        quads = -(-layer.weights.shape[1] // composites.QUAD)
+        return KernelCall(
+            header="arm_dsp/fully_connected.h",
+            function="aboard_fully_connected_dsp",
+            params_type="aboard_fully_connected_dsp_t",
+            params={**shape_params(node, outputs[0]), **layer.params, "constants": [factor, constant, third]},
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(layer))),
+                ScratchArg(Scratch(8 * quads), "uint32_t *"),
+            ),
+            rows=outputs[0].rows,
+        )
+
+
+def pack(layer: composites.Requantized) -> Array:
+    """Returns the words of `aboard_dsp_wide_line`: [blocks of four channels, words]."""
+    words = composites.words(composites.filled(layer.weights, WIDE))
+    mixed = words.reshape(-1, 2, words.shape[1]).swapaxes(1, 2).reshape(len(words) // 2, -1)
+    bias = composites.filled(layer.bias, WIDE).reshape(-1, 2)
+    raw = wrap32(np.stack([bias[:, 0], bias[:, 0] + 256 * bias[:, 1]], 1)).reshape(-1, WIDE)
+    return np.ascontiguousarray(np.concatenate([raw.astype(np.int32).view(np.uint32), mixed], 1))
+
+
+def _layer(node: Node) -> composites.Requantized | str:
+    matrix = packing.matrix(node, op.AXIS)
+    activation = op.attributes(node).activation
+    return composites.requantized(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, per_channel=False)
