@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 LOG_NAME = "aboard.log"
 _STAMP = "aboard_toolchain.txt"
 _TIMEOUT_S = 900
+_END_TIMEOUT_S = 5
 _ERROR = re.compile(r"^.*(?:\berror: |undefined reference to |CMake Error).*$", re.MULTILINE)
 # GNU ld names the region, lld section and region.
 _OVERFLOW = re.compile(r"region [`'](?P<region>\w+)'[: ]+overflowed by (?P<bytes>\d+) bytes")
@@ -102,26 +107,51 @@ def _run(command: list[str], project: Project, log: Path) -> None:
         key: value for key, value in os.environ.items() if key not in ("CFLAGS", "CC", "LDFLAGS", "CPPFLAGS")
     }
     try:
-        done = subprocess.run(
-            command,
-            cwd=project.path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
+        code, output = _finished(command, project.path, environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(
             f"{command[0]}: cannot be run or did not end, got {error}. Run it by hand to see why"
         ) from error
-    output = done.stdout + done.stderr
     with log.open("a", encoding="utf-8") as stream:
         stream.write(f"$ {' '.join(command)}\n{output}\n")
-    if done.returncode != 0:
+    if code != 0:
         raise _failure(output, project, log)
+
+
+def _finished(command: list[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Runs a command and returns exit code and output; when that is interrupted, it and its children are ended."""
+    running = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    with running:
+        try:
+            output, _ = running.communicate(timeout=_TIMEOUT_S)
+        except BaseException:
+            # An interrupt or a deadline: CMake has Ninja below it, and that has compilers, which would write on.
+            _end_group(running)
+            raise
+    return running.returncode, output
+
+
+def _end_group(leader: subprocess.Popen[str]) -> None:
+    """Ends a process with its children, and waits until none of them writes any more."""
+    with contextlib.suppress(ProcessLookupError):
+        # Compilers remove their temporary files when they are asked to end, and only then.
+        for demand in (signal.SIGTERM, signal.SIGKILL):
+            os.killpg(leader.pid, demand)
+            deadline = time.monotonic() + _END_TIMEOUT_S
+            while time.monotonic() < deadline:
+                leader.poll()  # one that has ended counts until it is asked
+                os.killpg(leader.pid, 0)
+                time.sleep(0.01)
 
 
 def _failure(output: str, project: Project, log: Path) -> ToolError | CapacityError:
