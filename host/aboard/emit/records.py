@@ -84,6 +84,8 @@ def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:
         offset=offset,
         row_stride=view.row_stride,
         pixel_stride=view.pixel_stride,
+        channel_map=None if tensor.channel_map is None else tensor.channel_map.kept,
+        reference_channels=None if tensor.channel_map is None else tensor.channel_map.of,
     )
 
 

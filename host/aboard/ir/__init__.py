@@ -1,6 +1,6 @@
 """The intermediate representation: types, graph, verifier, printer."""
 
 from aboard.ir.graph import Attributes, Graph, Node, Tensor
-from aboard.ir.types import Array, DType, Quantization, TensorType
+from aboard.ir.types import Array, ChannelMap, DType, Quantization, TensorType
 
-__all__ = ["Array", "Attributes", "DType", "Graph", "Node", "Quantization", "Tensor", "TensorType"]
+__all__ = ["Array", "Attributes", "ChannelMap", "DType", "Graph", "Node", "Quantization", "Tensor", "TensorType"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from aboard.ir.types import Array, DType, Quantization, TensorType
+from aboard.ir.types import Array, ChannelMap, DType, Quantization, TensorType
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,14 @@ class Tensor:
         type: Shape, element type and quantisation.
         data: The values of a constant, with the shape and dtype of `type`; None for what is computed.
         source: Index of the tensor in the model file; None for tensors a pass made.
+        channel_map: Which channels of the model's tensor are left; None when all are.
     """
 
     name: str
     type: TensorType
     data: Array | None = None
     source: int | None = None
+    channel_map: ChannelMap | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -76,6 +76,19 @@ class Quantization:
 
 
 @dataclass(frozen=True)
+class ChannelMap:
+    """Which channels of a tensor of the model are left; a channel is an index on the last axis.
+
+    Attributes:
+        kept: For each channel that is left, its index in the model's tensor; ascending.
+        of: Channels of the model's tensor.
+    """
+
+    kept: tuple[int, ...]
+    of: int
+
+
+@dataclass(frozen=True)
 class TensorType:
     """What is known of a tensor without its name and its data.
 
