@@ -19,7 +19,8 @@ from aboard.ir.printer import dump
 from aboard.kernels import strategy
 from aboard.manifest import Manifest
 from aboard.memory.planner import plan
-from aboard.passes import run_pipeline
+from aboard.partition import pipeline
+from aboard.partition.partitioner import Partition
 from aboard.schedule import storage
 from aboard.schedule.lowering import lower
 from aboard.target import Target
@@ -36,11 +37,13 @@ class Module:
         manifest: What the device path has to know.
         files: Text of each file of the bundle by its relative path.
         graph: The graph as compiled; None for a module that was read from a folder.
+        partition: Which device computes what, and why the others do not; None for a module that was read.
     """
 
     manifest: Manifest
     files: dict[str, str]
     graph: Graph | None = None
+    partition: Partition | None = None
     _host: HostModel | None = field(default=None, repr=False)
 
     @property
@@ -127,14 +130,14 @@ def compile_model(
     chosen = _target(target, board, opt)
     graph = load(model, name=name)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
-    run_pipeline(graph, lambda step: on_ir(step, dump(graph)) if on_ir else None)
+    decided = pipeline.run(graph, chosen, lambda step: on_ir(step, dump(graph)) if on_ir else None)
     choices = strategy.choose_all(graph, chosen)
     implementations = {node: choice.implementation for node, choice in choices.items()}
     stored = storage.assign(graph, implementations, keep_inputs=chosen.input_mode == "kept")
     program = lower(graph, stored, implementations, chosen)
     arena = plan(program.requests, program.overlaps)
     files, manifest = bundle.emit(graph, program, arena, chosen, macs)
-    return Module(manifest, files, graph)
+    return Module(manifest, files, graph, decided)
 
 
 def _target(target: str | Target | None, board: str | None, opt: str | None) -> Target:

@@ -98,7 +98,8 @@ def build_library(module: Module, folder: Path, cflags: Sequence[str] = ()) -> P
     library = folder / f"lib{module.name}.so"
     sources = [str(bundle / path) for path in module.manifest.sources]
     command = [*_compiler(), "-std=c99", "-shared", "-fPIC", *module.manifest.cflags, *cflags]
-    command += [f"-I{bundle / 'include'}", *sources, "-o", str(library)]
+    command += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]
+    command += [*sources, "-o", str(library)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:300])

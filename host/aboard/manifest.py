@@ -87,6 +87,7 @@ class NodeRecord(_Record):
         name: Name of the node.
         op: Name of the op.
         implementation: Which implementation computes it.
+        device: Kind of the device that computes it; None for the host's own kernels.
         sources: Numbers of the operators in the model file it stands for.
         macs: Multiply-accumulates as compiled.
         rows: Rows of its first output.
@@ -108,6 +109,7 @@ class NodeRecord(_Record):
     workspace_bytes: int
     inputs: tuple[OperandRecord, ...]
     outputs: tuple[OperandRecord, ...]
+    device: str | None = None
 
 
 class BufferRecord(_Record):
@@ -148,6 +150,7 @@ class Manifest(_Record):
         cflags: Flags the generated sources want (optimisation level).
         sources: C files, relative to the bundle.
         headers: Header files, relative to the bundle.
+        include_folders: Folders the sources need beside `include`, relative to the bundle.
     """
 
     format: Literal[1] = FORMAT
@@ -166,6 +169,7 @@ class Manifest(_Record):
     cflags: tuple[str, ...]
     sources: tuple[str, ...]
     headers: tuple[str, ...]
+    include_folders: tuple[str, ...] = ()
     inputs: tuple[TensorRecord, ...]
     outputs: tuple[TensorRecord, ...]
     nodes: tuple[NodeRecord, ...]

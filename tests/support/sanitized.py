@@ -45,7 +45,17 @@ def run(module: Module, feed: Feed, folder: Path, compiler: str = "gcc") -> dict
     main.write_text(_MAIN.format(name=name, upper=name.upper()))
     program = folder / "sanitized"
     sources = [str(bundle / path) for path in manifest.sources]
-    command = [compiler, "-std=gnu99", *SANITIZERS, f"-I{bundle / 'include'}", str(main), *sources, "-o", str(program)]
+    command = [
+        compiler,
+        "-std=gnu99",
+        *SANITIZERS,
+        *(flag for flag in manifest.cflags if flag.startswith("-D")),
+        *(f"-I{bundle / folder}" for folder in ("include", *manifest.include_folders)),
+        str(main),
+        *sources,
+        "-o",
+        str(program),
+    ]
     subprocess.run(command, check=True)
     done = subprocess.run(
         [str(program)], input=b"".join(encode(feed, manifest.inputs, name)), capture_output=True, check=False
@@ -63,7 +73,8 @@ def compile_strictly(module: Module, folder: Path, compiler: list[str]) -> None:
     bundle = module.save(folder / "bundle")
     for options in ([], ["-DABOARD_HOOKS=1", "-DABOARD_TAPS=1", "-DABOARD_RUN_OP=1"]):
         for source in module.manifest.sources:
-            command = [*compiler, *WARNINGS, *module.manifest.cflags, *options, f"-I{bundle / 'include'}"]
+            command = [*compiler, *WARNINGS, *module.manifest.cflags, *options]
+            command += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]
             done = subprocess.run(
                 [*command, "-c", str(bundle / source), "-o", "/dev/null"], capture_output=True, text=True
             )

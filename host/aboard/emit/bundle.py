@@ -7,6 +7,8 @@ include/aboard/*.h         what it includes
 src/<name>.c               the model
 src/<name>_weights.h       its constants
 src/kernels/*.h            the kernels it uses, and no others
+src/<name>_<device>_*.c    regions that devices compute, with prototypes in src/<name>_devices.h
+src/devices/<device>/*     runtime sources of the devices
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from aboard import manifest, resources
-from aboard.emit import header, records, source
+from aboard.emit import devices, header, records, source
 from aboard.emit.instances import Instances
 from aboard.errors import ProjectError
 from aboard.ir import Graph
+from aboard.kernels.contract import KernelCall
 from aboard.manifest import Manifest
 from aboard.memory.problem import Plan
 from aboard.schedule.lowering import Program
@@ -51,11 +54,13 @@ def emit(graph: Graph, program: Program, plan: Plan, target: Target, macs: int) 
         f"include/{name}.h": header.text(graph, program, plan, GENERATOR, target),
         f"src/{name}.c": source.text(graph, program, plan, instances, GENERATOR, target),
         f"src/{name}_weights.h": source.weights_text(graph, instances, GENERATOR, target),
-        "CMakeLists.txt": _cmake(name),
     }
     include = resources.firmware() / "include" / "aboard"
     files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
-    files |= _kernel_headers(step.call.header for step in program.steps)
+    files |= _kernel_headers(step.call.header for step in program.steps if isinstance(step.call, KernelCall))
+    added = devices.files(graph, program)
+    files |= added.files
+    files["CMakeLists.txt"] = _cmake(name, added)
     record = Manifest(
         generator=GENERATOR,
         name=name,
@@ -69,9 +74,10 @@ def emit(graph: Graph, program: Program, plan: Plan, target: Target, macs: int) 
         ram_bytes=plan.peak,
         ram_lower_bound_bytes=plan.bound,
         weights_bytes=instances.constants_bytes,
-        cflags=(_OPT_FLAGS[target.opt], *_CFLAGS),
-        sources=(f"src/{name}.c",),
+        cflags=(_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
+        sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),
+        include_folders=added.include_folders,
         inputs=records.tensors(graph.inputs, "input", program, plan),
         outputs=records.tensors(graph.outputs, "output", program, plan),
         nodes=records.nodes(program, instances),
@@ -107,11 +113,19 @@ def _resolve(path: PurePosixPath) -> str:
     return "/".join(parts)
 
 
-def _cmake(name: str) -> str:
-    return f"""# The model `{name}` as a static library. Definitions it knows: see include/aboard/hooks.h.
-add_library(model_{name} STATIC ${{CMAKE_CURRENT_LIST_DIR}}/src/{name}.c)
-target_include_directories(model_{name} PUBLIC ${{CMAKE_CURRENT_LIST_DIR}}/include)
+def _cmake(name: str, added: devices.Added) -> str:
+    here = "${CMAKE_CURRENT_LIST_DIR}"
+    sources = "".join(f"\n            {here}/{path}" for path in sorted(added.files) if path.endswith(".c"))
+    text = f"""# The model `{name}` as a static library. Definitions it knows: see include/aboard/hooks.h.
+add_library(model_{name} STATIC {here}/src/{name}.c{sources})
+target_include_directories(model_{name} PUBLIC {here}/include)
 """
+    if added.include_folders:
+        folders = " ".join(f"{here}/{folder}" for folder in added.include_folders)
+        text += f"target_include_directories(model_{name} PRIVATE {folders})\n"
+    if added.definitions:
+        text += f"target_compile_definitions(model_{name} PRIVATE {' '.join(added.definitions)})\n"
+    return text
 
 
 def save(files: Mapping[str, str], record: Manifest, folder: Path) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from aboard.emit import c_text
 from aboard.ir import Array
-from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, KernelCall, OutputArg
+from aboard.kernels.contract import Argument, Call, Constant, ConstantArg, ExternalCall, InputArg, KernelCall, OutputArg
 from aboard.schedule.lowering import Program, Step
 
 
@@ -58,6 +58,9 @@ class Instances:
         self._sharing = _functions_with_several_parameters(program) if shared else set()
         by_key: dict[str, Instance] = {}
         for step in program.steps:
+            self._names_of_step[step.index] = [self._add(program, step, argument) for argument in step.call.arguments]
+            if isinstance(step.call, ExternalCall):
+                continue
             key = self._key(step.call)
             if key not in by_key:
                 name = f"k{len(self.instances)}_{step.call.function.removeprefix('aboard_')}"
@@ -65,7 +68,6 @@ class Instances:
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
             self._by_step[step.index] = by_key[key]
-            self._names_of_step[step.index] = [self._add(program, step, argument) for argument in step.call.arguments]
 
     def _key(self, call: KernelCall) -> str:
         key = _function_key(call)
@@ -90,7 +92,7 @@ class Instances:
         return self._array_names[key]
 
     def of(self, step: Step) -> Instance:
-        """Returns the instance that a step calls."""
+        """Returns the instance that a step calls; a step that a device computes has none."""
         return self._by_step[step.index]
 
     def arrays_of(self, step: Step) -> list[str]:
@@ -111,19 +113,20 @@ def _function_key(call: KernelCall) -> str:
 def _functions_with_several_parameters(program: Program) -> set[str]:
     seen: dict[str, set[str]] = {}
     for step in program.steps:
-        seen.setdefault(_function_key(step.call), set()).add(c_text.literal(step.call.params))
+        if isinstance(step.call, KernelCall):
+            seen.setdefault(_function_key(step.call), set()).add(c_text.literal(step.call.params))
     return {key for key, params in seen.items() if len(params) > 1}
 
 
 def argument_type(argument: Argument) -> str:
-    """Returns the C type of an instance's parameter."""
+    """Returns the C type of a function's parameter."""
     if isinstance(argument, ConstantArg):
         return f"const {c_text.c_type(argument.constant.values.dtype)} *"
     return argument.ctype if argument.ctype.endswith("*") else f"{argument.ctype} "
 
 
-def argument_names(call: KernelCall) -> list[str]:
-    """Returns the names of an instance's parameters, in order."""
+def argument_names(call: Call) -> list[str]:
+    """Returns the names of a function's parameters, in order."""
     names: list[str] = []
     scratch = 0
     for argument in call.arguments:

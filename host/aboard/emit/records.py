@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aboard import ops
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
-from aboard.kernels.contract import View
+from aboard.kernels.contract import ExternalCall, View
 from aboard.manifest import BufferRecord, NodeRecord, OperandRecord, TensorRecord
 from aboard.memory.problem import Plan, round_up
 from aboard.schedule.lowering import Program, Step
@@ -102,7 +102,8 @@ def nodes(program: Program, instances: Instances) -> tuple[NodeRecord, ...]:
             NodeRecord(
                 name=node.name,
                 op=node.op,
-                implementation=step.implementation.name,
+                implementation=step.implementation.label(node),
+                device=step.call.device.kind.name if isinstance(step.call, ExternalCall) else None,
                 sources=node.sources,
                 macs=macs(step),
                 rows=step.call.rows,

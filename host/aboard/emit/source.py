@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aboard.emit import c_text, records
+from aboard.emit import c_text, devices, records
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
 from aboard.ir import Graph
-from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg
+from aboard.kernels.contract import Argument, ConstantArg, ExternalCall, InputArg, KernelCall, OutputArg
 from aboard.memory.problem import Plan
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
@@ -46,14 +46,16 @@ def weights_text(graph: Graph, instances: Instances, generator: str, target: Tar
 def text(graph: Graph, program: Program, plan: Plan, instances: Instances, generator: str, target: Target) -> str:
     """Returns the source file of the model."""
     name = graph.name
-    headers = sorted({step.call.header for step in program.steps})
+    headers = sorted({step.call.header for step in program.steps if isinstance(step.call, KernelCall)})
     includes = [f'#include "{name}.h"', "", '#include "aboard/hooks.h"', f'#include "{name}_weights.h"']
+    if devices.calls(program):
+        includes.append(f'#include "{devices.header_name(graph)}"')
     includes += [f'#include "kernels/{path}"' for path in headers]
     parts = [
         banner(graph, generator, target, f"The model {name}: {len(program.steps)} steps, {plan.peak} bytes of RAM."),
         "\n".join(includes) + "\n",
         *(_instance(instance) for instance in instances.instances),
-        *(_parameters(step) for step in program.steps if instances.of(step).parameters),
+        *(_parameters(step) for instance in instances.instances if instance.parameters for step in instance.steps),
         _run(graph, program, plan, instances),
         _run_op(program, instances),
         _descriptor(graph, program, plan),
@@ -79,18 +81,24 @@ def _instance(instance: Instance) -> str:
 
 
 def _parameters(step: Step) -> str:
-    fields = c_text.initializer(step.call.params, indent="")
-    return f"static const {step.call.params_type} p{step.index} = {fields};\n"
+    call = step.call
+    if not isinstance(call, KernelCall):
+        return ""
+    return f"static const {call.params_type} p{step.index} = {c_text.initializer(call.params, indent='')};\n"
 
 
 def _call(step: Step, instances: Instances, address: Callable[[Argument, int], str]) -> str:
-    """Returns the statement that calls a step's instance for all rows."""
-    instance = instances.of(step)
-    arguments = [f"&p{step.index}"] if instance.parameters else []
+    """Returns the statement that calls a step's function for all rows."""
+    arguments = []
     scratch = 0
     for argument, array in zip(step.call.arguments, instances.arrays_of(step), strict=True):
         arguments.append(array or address(argument, scratch))
         scratch += not isinstance(argument, InputArg | OutputArg | ConstantArg)
+    if isinstance(step.call, ExternalCall):
+        return f"ABOARD_RETURN_IF_ERROR({step.call.function}({', '.join(arguments)}));"
+    instance = instances.of(step)
+    if instance.parameters:
+        arguments.insert(0, f"&p{step.index}")
     return f"{instance.name}({', '.join([*arguments, '0', str(step.call.rows)])});"
 
 

@@ -6,11 +6,19 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from aboard.ir.graph import Graph, Node, Tensor
 
 _SHORT = 8
+
+
+@runtime_checkable
+class Summarized(Protocol):
+    """Attributes that are too long to print one by one."""
+
+    def summary(self) -> str:
+        """Returns what is printed in their place."""
 
 
 def dump(graph: Graph) -> str:
@@ -36,6 +44,8 @@ def _node(node: Node) -> str:
 
 
 def _attributes(node: Node) -> str:
+    if isinstance(node.attrs, Summarized):
+        return f" {{{node.attrs.summary()}}}"
     fields = [(field.name, getattr(node.attrs, field.name)) for field in dataclasses.fields(node.attrs)]
     return " {" + ", ".join(f"{name}={_plain(value)}" for name, value in fields) + "}" if fields else ""
 

@@ -181,6 +181,40 @@ class KernelCall:
         return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
 
 
+@dataclass(frozen=True)
+class ExternalCall:
+    """One node that a device computes, by a function in a source file of its own.
+
+    Attributes:
+        function: C function: `aboard_status_t function(arguments...)`.
+        source: Text of the file that defines it.
+        arguments: Its parameters.
+        rows: Rows of its first result; all are computed at once.
+        device: The device.
+        folder: Folder of the device's runtime sources in the bundle.
+    """
+
+    function: str
+    source: str
+    arguments: tuple[Argument, ...]
+    rows: int
+    device: Target
+    folder: str
+
+    @property
+    def constants(self) -> list[Constant]:
+        """The packed constants, in the order of the arguments."""
+        return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
+
+    @property
+    def scratch(self) -> list[Scratch]:
+        """The scratch buffers, in the order of the arguments."""
+        return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
+
+
+Call = KernelCall | ExternalCall
+
+
 class Implementation(ABC):
     """A way to compute an op on a family of cores. One instance serves all nodes; it holds no state.
 
@@ -191,6 +225,7 @@ class Implementation(ABC):
         priority: Of the implementations that accept a node, the one with the highest is taken.
         in_place: Pairs (result, operand) that may be the same memory when both views are equal.
         strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
+        align: Alignment in bytes that operands and results need beyond that of their elements.
     """
 
     op: ClassVar[str]
@@ -199,6 +234,12 @@ class Implementation(ABC):
     priority: ClassVar[int] = 0
     in_place: ClassVar[tuple[tuple[int, int], ...]] = ()
     strided: ClassVar[bool] = False
+    align: ClassVar[int] = 1
+
+    def label(self, node: Node) -> str:
+        """Returns what tables call this implementation of a node."""
+        del node
+        return self.name
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why this node cannot be computed by this implementation, or None when it can."""
@@ -221,7 +262,7 @@ class Implementation(ABC):
         return None
 
     @abstractmethod
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> Call:
         """Returns the call that computes the node.
 
         Args:

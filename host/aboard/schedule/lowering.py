@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aboard.ir import Graph, Node, Tensor
-from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.contract import Call, Implementation, View
 from aboard.manifest import label
 from aboard.memory.problem import Overlap, Request
 from aboard.schedule.storage import AFTER_LAST, Buffer, Storage
@@ -15,13 +15,13 @@ from aboard.target import Target
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel call of the schedule.
+    """One call of the schedule.
 
     Attributes:
         index: Number of the step; also the node's number in the manifest.
         node: What it computes.
         implementation: How.
-        call: The kernel call.
+        call: The call of a kernel, or of a device's function.
         inputs: Views of the operands; None where one is absent.
         outputs: Views of the results.
         scratch: For each scratch buffer of the call, its index in `Program.requests`.
@@ -30,7 +30,7 @@ class Step:
     index: int
     node: Node
     implementation: Implementation
-    call: KernelCall
+    call: Call
     inputs: tuple[View | None, ...]
     outputs: tuple[View, ...]
     scratch: tuple[int, ...]
@@ -66,7 +66,7 @@ def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Impleme
         implementations: For every node.
         target: Where the code will run.
     """
-    requests = _buffer_requests(graph, storage, keep_inputs=target.input_mode == "kept")
+    requests = _buffer_requests(graph, storage, implementations, keep_inputs=target.input_mode == "kept")
     buffers = {buffer: index for index, buffer in enumerate(storage.buffers)}
     steps: list[Step] = []
     overlaps: list[Overlap] = []
@@ -112,8 +112,14 @@ def _view(tensor: Tensor | None, storage: Storage) -> View | None:
     return storage.places[tensor].view
 
 
-def _buffer_requests(graph: Graph, storage: Storage, *, keep_inputs: bool) -> list[Request]:
+def _buffer_requests(
+    graph: Graph, storage: Storage, implementations: Mapping[Node, Implementation], *, keep_inputs: bool
+) -> list[Request]:
     end = len(storage.steps) - 1 + AFTER_LAST
+    aligned: dict[Tensor, int] = {}
+    for step_node in storage.steps:
+        for tensor in [*step_node.operands, *step_node.outputs]:
+            aligned[tensor] = max(aligned.get(tensor, 1), implementations[step_node].align)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
 
@@ -135,6 +141,6 @@ def _buffer_requests(graph: Graph, storage: Storage, *, keep_inputs: bool) -> li
             alive(tensor, end)
     requests: list[Request] = []
     for buffer in storage.buffers:
-        align = max(4, *(tensor.dtype.bytes for tensor in buffer.tensors))
+        align = max(4, *(max(tensor.dtype.bytes, aligned.get(tensor, 1)) for tensor in buffer.tensors))
         requests.append(Request(buffer.name, buffer.bytes, first.get(buffer, 0), last.get(buffer, 0), align))
     return requests

@@ -156,6 +156,9 @@ class _Assigner:
     def _may_move(self, inner: Tensor, view: View, node: Node) -> bool:
         """True when everyone who touches `inner` can do so through the new view."""
         place = self.places[inner]
+        shift = view.offset - place.view.offset
+        if any((self.places[t].view.offset + shift) % self._alignment(t, node) for t in place.buffer.tensors):
+            return False
         if len(place.buffer.tensors) > 1 and not (view.contiguous and place.view.contiguous):
             return False
         # The caller sees inputs and outputs as plain arrays.
@@ -164,10 +167,17 @@ class _Assigner:
             return False
         if view.contiguous:
             return True
-        touching = [n for n in self.consumers.get(inner, []) if n is not node]
-        if inner in self.producers and self.producers[inner] is not node:
-            touching.append(self.producers[inner])
-        return all(self.implementations[n].strided for n in touching)
+        return all(self.implementations[n].strided for n in self._touching(inner, node))
+
+    def _touching(self, tensor: Tensor, node: Node) -> list[Node]:
+        """Returns the nodes beside `node` that read or write a tensor."""
+        touching = [n for n in self.consumers.get(tensor, []) if n is not node]
+        if tensor in self.producers and self.producers[tensor] is not node:
+            touching.append(self.producers[tensor])
+        return touching
+
+    def _alignment(self, tensor: Tensor, node: Node) -> int:
+        return max((self.implementations[n].align for n in self._touching(tensor, node)), default=1)
 
     def _is_boundary_buffer(self, node: Node) -> bool:
         boundary = [*self.graph.inputs, *self.graph.outputs]

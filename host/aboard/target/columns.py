@@ -195,15 +195,15 @@ for _known in (
     ),
     Column(
         "supports",
-        "Returns why the device will not take a node, or None: asked before any pattern",
-        "aboard.partition.device:Verdict",
+        "Returns why the device will not take a node, or an empty text: asked before any pattern",
+        str,
         arguments=("node",),
         many=True,
     ),
     Column(
         "cost",
         "What computing a region costs there, for -partition=cost",
-        "aboard.partition.device:Cost",
+        "aboard.kernels.device:Cost",
         arguments=("region",),
     ),
     Column(
@@ -215,7 +215,7 @@ for _known in (
     Column(
         "codegen",
         "Generates the C function that computes a claimed region: source, packed constants, scratch",
-        "aboard.partition.device:DeviceCode",
+        "aboard.kernels.device:DeviceCode",
         arguments=("region",),
     ),
     Column(

@@ -1,0 +1,122 @@
+"""What the code generator of a device gets, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aboard.errors import TargetError
+from aboard.ir import Graph
+from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, ScratchArg, View
+from aboard.ops.subgraph import Matched
+
+#: Alignment in bytes of what crosses the border of a region, and the most a scratch buffer may ask for.
+ALIGN = 16
+
+
+@dataclass(frozen=True)
+class Region:
+    """A claimed part of the graph.
+
+    Attributes:
+        name: C identifier, unique in an image: the function that computes the region has this name.
+        graph: What is to be computed. Its inputs and outputs are the tensors that cross the border; every constant
+            that is read lies inside.
+        patterns: What matched, in execution order.
+        inputs: Views of the inputs; all stored whole and without gaps, aligned to 16 bytes.
+        outputs: Views of the outputs, likewise.
+    """
+
+    name: str
+    graph: Graph
+    patterns: tuple[Matched, ...]
+    inputs: tuple[View, ...]
+    outputs: tuple[View, ...]
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """C code for a region.
+
+    Attributes:
+        source: C99 text of a file of its own, includes and all. It defines `aboard_status_t NAME(ARGUMENTS...)` with
+            the region's name; everything else in it is static. Not to be repeated: the prototype, which is there
+            already with `aboard/status.h`, `aboard/config.h`, stdbool, stddef and stdint.
+        arguments: The function's parameters: each input and each output at most once, constants as packed for the
+            device, scratch in the arena.
+        results: Shapes of what the function writes, in the order of the region's outputs.
+    """
+
+    source: str
+    arguments: tuple[Argument, ...]
+    results: tuple[tuple[int, ...], ...]
+
+    def check(self, region: Region, where: str) -> None:
+        """Checks that the code fits its region.
+
+        Args:
+            region: What the code generator got.
+            where: The device, for messages.
+
+        Raises:
+            TargetError: It does not; a bug of the device's package.
+        """
+        expected = tuple(tensor.shape for tensor in region.graph.outputs)
+        if self.results != expected:
+            raise TargetError(
+                f"{where}: shapes of the results of {region.name}, got {_shapes(self.results)}, expected "
+                f"{_shapes(expected)}. This is a bug of the device's package"
+            )
+        inputs = [a.index for a in self.arguments if isinstance(a, InputArg)]
+        outputs = [a.index for a in self.arguments if isinstance(a, OutputArg)]
+        if sorted(outputs) != list(range(len(expected))) or not set(inputs) <= set(range(len(region.graph.inputs))):
+            raise TargetError(
+                f"{where}: arguments of {region.name}, got inputs {inputs} and outputs {outputs}, expected each of "
+                f"{len(region.graph.inputs)} inputs at most and each of {len(expected)} outputs exactly once. "
+                "This is a bug of the device's package"
+            )
+        for argument in self.arguments:
+            _check_buffer(argument, f"{where}: {region.name}")
+        if region.name not in self.source:
+            raise TargetError(
+                f"{where}: source of {region.name} does not define it, expected `aboard_status_t {region.name}(...)`. "
+                "This is a bug of the device's package"
+            )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a region costs on a device, estimated, in cycles of the host.
+
+    Attributes:
+        compute: Cycles until the result is there, set-up included, transfers not.
+        transfer: Cycles for bringing operands to the device and results back.
+        ram_bytes: RAM beside operands and results.
+    """
+
+    compute: float
+    transfer: float = 0.0
+    ram_bytes: int = 0
+
+    @property
+    def total(self) -> float:
+        """Cycles in all."""
+        return self.compute + self.transfer
+
+
+def _shapes(shapes: Sequence[Sequence[int]]) -> str:
+    return ", ".join("x".join(map(str, shape)) or "scalar" for shape in shapes) or "none"
+
+
+def _check_buffer(argument: Argument, where: str) -> None:
+    if isinstance(argument, ScratchArg):
+        size, align = argument.scratch.bytes, argument.scratch.align
+    elif isinstance(argument, ConstantArg):
+        size, align = argument.constant.values.size, argument.constant.align
+    else:
+        return
+    if size < 1 or align not in (1, 2, 4, 8, ALIGN):
+        raise TargetError(
+            f"{where}: a buffer, got {size} elements aligned to {align}, expected at least 1, aligned to a power of "
+            f"two up to {ALIGN}. This is a bug of the device's package"
+        )

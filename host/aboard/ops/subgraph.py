@@ -1,0 +1,98 @@
+"""subgraph: a part of the graph that a device of a composite target has claimed, as one node.
+
+Operands and results are the tensors that cross its border; constants lie inside. What it computes is its inner graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from aboard.ir import Array, Attributes, Graph, Node, TensorType
+from aboard.ops.registry import Op, SourceNode, get, register, require
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Nodes that matched a pattern of the device.
+
+    Attributes:
+        pattern: Name of the pattern.
+        nodes: The nodes, in execution order.
+        named: Those to which the pattern gave a name.
+    """
+
+    pattern: str
+    nodes: tuple[Node, ...]
+    named: Mapping[str, Node] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SubgraphAttributes(Attributes):
+    """Who computes it, and what.
+
+    Attributes:
+        device: Index of the device in the composite target.
+        label: What tables call the device.
+        patterns: What matched, in execution order; together all nodes of the inner graph, each once.
+        graph: The inner graph; its inputs and outputs are the operands and results of the node.
+    """
+
+    device: int
+    label: str
+    patterns: tuple[Matched, ...]
+    graph: Graph
+
+    def summary(self) -> str:
+        """Returns the device and what matched, for tables and for `--dump-ir`."""
+        return f"{self.label}: {' + '.join(matched.pattern for matched in self.patterns)}"
+
+
+def attributes(node: Node) -> SubgraphAttributes:
+    """Returns the attributes of a subgraph."""
+    return cast(SubgraphAttributes, node.attrs)
+
+
+@register
+class Subgraph(Op):
+    """A part of the graph that a device computes."""
+
+    name = "subgraph"
+    attributes = SubgraphAttributes
+
+    def from_tflite(self, source: SourceNode) -> Node:
+        """Model files have no such operator."""
+        raise source.unsupported("subgraphs are made by the compiler. The file is corrupt")
+
+    def infer(self, node: Node) -> list[TensorType]:
+        """Returns the types of the inner graph's outputs."""
+        return [tensor.type for tensor in attributes(node).graph.outputs]
+
+    def verify(self, node: Node) -> None:
+        """Checks that the border is the inner graph's, and the inner graph."""
+        from aboard.ops.verify import verify
+
+        graph = attributes(node).graph
+        require(list(node.inputs) == graph.inputs, node, "operands are not the inputs of the inner graph")
+        require(node.outputs == graph.outputs, node, "results are not the outputs of the inner graph")
+        claimed = [inner for matched in attributes(node).patterns for inner in matched.nodes]
+        require(
+            sorted(map(id, claimed)) == sorted(map(id, graph.nodes)),
+            node,
+            f"patterns, got {len(claimed)} nodes, expected the {len(graph.nodes)} of the inner graph, each once",
+        )
+        verify(graph)
+
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        """Runs the inner graph in numpy."""
+        from aboard.ops import interpreter
+
+        graph = attributes(node).graph
+        given = {tensor.name: value for tensor, value in zip(graph.inputs, operands, strict=True) if value is not None}
+        values = interpreter.run(graph, given)
+        return [values[tensor.name] for tensor in graph.outputs]
+
+    def macs(self, node: Node) -> int:
+        """Returns the sum over the inner nodes."""
+        return sum(get(inner.op).macs(inner) for inner in attributes(node).graph.nodes)

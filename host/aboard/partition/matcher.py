@@ -1,0 +1,218 @@
+"""Finds matches of a device's patterns in a graph, and says of the rest why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aboard import ops
+from aboard.errors import TargetError, did_you_mean
+from aboard.ir import Graph, Node, Tensor
+from aboard.ops.subgraph import Matched
+from aboard.partition.pattern import (
+    Constant,
+    DevicePattern,
+    Either,
+    Op,
+    Pattern,
+    local_problem,
+    operand_problem,
+    ops_of,
+    parts,
+)
+
+
+class Uses:
+    """Who computes and who reads each tensor of a graph, and where nodes stand."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.index = {node: number for number, node in enumerate(graph.nodes)}
+        self.producer = {tensor: node for node in graph.nodes for tensor in node.outputs}
+        self.readers: dict[Tensor, list[Node]] = {}
+        for node in graph.nodes:
+            for tensor in dict.fromkeys(node.operands):
+                self.readers.setdefault(tensor, []).append(node)
+        self.outputs = set(graph.outputs)
+
+    def outside_reader(self, tensor: Tensor, inside: set[Node]) -> str | None:
+        """Returns who reads a tensor outside a set of nodes, in words, or None."""
+        if tensor in self.outputs:
+            return "the caller"
+        return next((node.name for node in self.readers.get(tensor, []) if node not in inside), None)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A match.
+
+    Attributes:
+        pattern: What matched.
+        nodes: The nodes, in execution order; the last one is where the pattern starts.
+        named: Those to which the pattern gave a name.
+    """
+
+    pattern: DevicePattern
+    nodes: tuple[Node, ...]
+    named: Mapping[str, Node]
+
+    def matched(self) -> Matched:
+        """Returns the form in which the code generator gets it."""
+        return Matched(self.pattern.name, self.nodes, self.named)
+
+
+_Found = tuple[tuple[Node, ...], tuple[tuple[str, Node], ...]]
+
+
+class Matcher:
+    """Matches the patterns of one device against a graph.
+
+    Args:
+        uses: Of the graph.
+        patterns: Checked by `check_patterns`.
+        refuses: Asked of every node before patterns: why it is not the device's, or None.
+    """
+
+    def __init__(self, uses: Uses, patterns: Sequence[DevicePattern], refuses: Callable[[Node], str | None]) -> None:
+        self.uses = uses
+        self.patterns = sorted(patterns, key=lambda pattern: pattern.name)
+        self._refused = {node: reason for node in uses.graph.nodes if (reason := refuses(node))}
+        self._reasons: dict[Node, list[str]] = {}
+
+    def candidates(self) -> list[Match]:
+        """Returns the largest match of each pattern at each node, most nodes first, in whatever order patterns came."""
+        found = [
+            match
+            for node in self.uses.graph.nodes
+            for pattern in self.patterns
+            if (match := self._match(pattern, node)) is not None
+        ]
+        index = self.uses.index
+        return sorted(found, key=lambda m: (-len(m.nodes), -m.pattern.priority, index[m.nodes[-1]], m.pattern.name))
+
+    def reason(self, node: Node) -> str:
+        """Returns why no match holds a node; asked after `candidates`."""
+        if node in self._refused:
+            return self._refused[node]
+        reasons = list(dict.fromkeys(self._reasons.get(node, [])))
+        if reasons:
+            return "; ".join(reasons)
+        if any(node.op in ops_of(pattern.pattern) for pattern in self.patterns):
+            return "stands in no match of a whole pattern"
+        return f"no pattern has {node.op}"
+
+    def _match(self, pattern: DevicePattern, root: Node) -> Match | None:
+        best: _Found | None = None
+        for found in self._node(pattern.pattern, root, ((), ())):
+            if self._closed(found[0], root, pattern.name) and (best is None or len(found[0]) > len(best[0])):
+                best = found
+        if best is None:
+            return None
+        return Match(pattern, tuple(sorted(best[0], key=lambda n: self.uses.index[n])), dict(best[1]))
+
+    def _closed(self, nodes: Sequence[Node], root: Node, pattern: str) -> bool:
+        inside = set(nodes)
+        for node in nodes:
+            for tensor in node.outputs if node is not root else ():
+                reader = self.uses.outside_reader(tensor, inside)
+                if reader is not None:
+                    self._say(node, f"{pattern}: its result is also read by {reader}")
+                    return False
+        return True
+
+    def _say(self, node: Node, reason: str) -> None:
+        self._reasons.setdefault(node, []).append(reason)
+
+    def _node(self, pattern: Pattern, node: Node, found: _Found) -> Iterator[_Found]:
+        """Yields every way in which a pattern matches a node."""
+        if isinstance(pattern, Either):
+            for choice in pattern.choices:
+                yield from self._node(choice, node, found)
+        elif isinstance(pattern, Op):
+            if node.op not in pattern.ops:
+                return
+            problem = self._refused.get(node) or local_problem(pattern, node)
+            if problem is not None:
+                self._say(node, problem)
+                return
+            nodes, named = found
+            if node in nodes:
+                yield found
+                return
+            named = (*named, (pattern.name, node)) if pattern.name else named
+            yield from self._operands(pattern, node, 0, ((*nodes, node), named))
+
+    def _operands(self, pattern: Op, node: Node, index: int, found: _Found) -> Iterator[_Found]:
+        if index == len(pattern.operands):
+            yield found
+            return
+        for longer in self._operand(pattern.operands[index], node, index, found):
+            yield from self._operands(pattern, node, index + 1, longer)
+
+    def _operand(self, pattern: Pattern, node: Node, index: int, found: _Found) -> Iterator[_Found]:
+        if isinstance(pattern, Constant):
+            problem = operand_problem(pattern, node, index)
+            if problem is None:
+                yield found
+            else:
+                self._say(node, problem)
+        elif isinstance(pattern, Op | Either):
+            tensor = node.optional_input(index)
+            producer = None if tensor is None else self.uses.producer.get(tensor)
+            if producer is not None:
+                yield from self._node(pattern, producer, found)
+            if isinstance(pattern, Either):
+                # Alternatives that are no nodes (a constant, anything) look at the operand itself.
+                for choice in pattern.choices:
+                    if not isinstance(choice, Op | Either):
+                        yield from self._operand(choice, node, index, found)
+        else:
+            yield found
+
+
+def check_patterns(patterns: Sequence[DevicePattern], where: str) -> None:
+    """Refuses patterns that can never match.
+
+    Args:
+        patterns: Those of a device.
+        where: The device, for messages.
+
+    Raises:
+        TargetError: A name is there twice, or a pattern names an unknown op or attribute, or no op at all.
+    """
+    names = [pattern.name for pattern in patterns]
+    for pattern in patterns:
+        here = f"{where}, pattern {pattern.name}"
+        if names.count(pattern.name) > 1:
+            raise TargetError(f"{here}: there are two of this name, expected one. Rename one of them")
+        _check_root(pattern.pattern, here)
+        for part in parts(pattern.pattern):
+            if isinstance(part, Op):
+                _check_op(part, here)
+
+
+def _check_root(pattern: Pattern, here: str) -> None:
+    roots = pattern.choices if isinstance(pattern, Either) else (pattern,)
+    for root in roots:
+        if isinstance(root, Either):
+            _check_root(root, here)
+        elif not isinstance(root, Op):
+            raise TargetError(
+                f"{here}: matches nothing, got {type(root).__name__} at its root, expected an op. Begin it with op(...)"
+            )
+    if not roots:
+        raise TargetError(f"{here}: matches nothing, got no alternative, expected one or more. Give either() some")
+
+
+def _check_op(part: Op, here: str) -> None:
+    if not part.ops:
+        raise TargetError(f"{here}: matches nothing, got no name of an op, expected one or more. Name it in op(...)")
+    for name in part.ops:
+        if name not in ops.names():
+            raise TargetError(f"{here}: matches nothing, op {name} is not known. {did_you_mean(name, ops.names())}")
+        known = list(ops.get(name).attributes.__dataclass_fields__)
+        for attribute in part.attrs:
+            if attribute not in known:
+                raise TargetError(
+                    f"{here}: matches nothing, {name} has no attribute {attribute}. {did_you_mean(attribute, known)}"
+                )

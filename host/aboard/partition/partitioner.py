@@ -1,0 +1,281 @@
+"""The partitioner: decides which device computes which nodes, and makes each region one node.
+
+It serves accelerators, libraries and further cores alike. Devices claim matches of their patterns, in order or by cost.
+A region is convex: nothing that leaves it comes back into it, not even by way of other regions. So all regions can be
+computed one after another, each at once. What a device did not get is explained node by node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aboard.errors import TargetError
+from aboard.ir import Graph, Node, Tensor
+from aboard.ops.subgraph import SubgraphAttributes
+from aboard.ops.verify import verify
+from aboard.partition.costs import Priced, choose_by_cost
+from aboard.partition.groups import Groups
+from aboard.partition.inner import inner_graph
+from aboard.partition.matcher import Match, Matcher, Uses, check_patterns
+from aboard.partition.pattern import DevicePattern
+from aboard.target import Target, columns
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A region.
+
+    Attributes:
+        device: Index of the device.
+        matches: What matched, in execution order.
+    """
+
+    device: int
+    matches: tuple[Match, ...]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes, match by match."""
+        return tuple(node for match in self.matches for node in match.nodes)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a device does not compute a node.
+
+    Attributes:
+        device: Label of the device.
+        reason: Why.
+    """
+
+    device: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a node of the model goes.
+
+    Attributes:
+        node: The node.
+        device: Label of the device, or of the host.
+        claim: Index in `Partition.claims`; None for the host.
+        pattern: Pattern of the device it matched; "" for the host.
+        refused: The devices asked in vain, in order.
+    """
+
+    node: Node
+    device: str
+    claim: int | None
+    pattern: str
+    refused: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Who computes what.
+
+    Attributes:
+        target: The target.
+        labels: What tables call each device.
+        host: What tables call the host.
+        claims: The regions, in the order of their first node.
+        placements: For every node, in execution order.
+        prices: With `-partition=cost`, what each considered match costs.
+    """
+
+    target: Target
+    labels: tuple[str, ...]
+    host: str
+    claims: tuple[Claim, ...]
+    placements: tuple[Placement, ...]
+    prices: tuple[Priced, ...] = ()
+
+
+@dataclass
+class _Device:
+    index: int
+    label: str
+    target: Target
+    matcher: Matcher
+    candidates: list[Match] = field(default_factory=list)
+
+
+def labels(target: Target) -> tuple[str, ...]:
+    """Returns what tables call the devices of a target: the kind, or all that tells two of a kind apart."""
+    kinds = [part.kind.name for part in (target.host, *target.devices)]
+    return tuple(d.kind.name if kinds.count(d.kind.name) == 1 else d.key for d in target.devices)
+
+
+def partition(graph: Graph, target: Target) -> Partition:
+    """Decides who computes what. The graph is not changed.
+
+    Args:
+        graph: Verified; as it is before any pass that only the host's kernels want.
+        target: Without devices, all goes to the host.
+
+    Raises:
+        TargetError: A device's column is wrong.
+    """
+    uses = Uses(graph)
+    devices = [_device(index, label, uses, target) for index, label in enumerate(labels(target))]
+    prices: tuple[Priced, ...] = ()
+    if target.get("partition") == "cost":
+        offers = [(device.target, device.label, device.candidates) for device in devices]
+        taken, prices = choose_by_cost(graph, offers, target.host)
+    else:
+        taken = _in_order([device.candidates for device in devices])
+    claims = _merge(uses, taken)
+    return Partition(
+        target,
+        tuple(device.label for device in devices),
+        target.host.kind.name,
+        claims,
+        tuple(_placement(node, claims, devices, target, prices) for node in graph.nodes),
+        prices,
+    )
+
+
+def _device(index: int, label: str, uses: Uses, target: Target) -> _Device:
+    device = target.devices[index]
+    where = f"kind {device.kind.name}"
+    patterns: list[DevicePattern] = []
+    for value in columns.call_all(device, "patterns"):
+        for pattern in value:
+            if not isinstance(pattern, DevicePattern):
+                raise TargetError(
+                    f"{where}, column patterns: got {type(pattern).__name__}, expected DevicePattern. "
+                    "Return a tuple of them"
+                )
+            patterns.append(pattern)
+    check_patterns(patterns, where)
+
+    def refuses(node: Node) -> str | None:
+        reasons: list[str] = [text for text in columns.call_all(device, "supports", node) if text]
+        return "; ".join(reasons) or None
+
+    matcher = Matcher(uses, patterns, refuses)
+    return _Device(index, label, device, matcher, matcher.candidates())
+
+
+def _in_order(offers: Sequence[Sequence[Match]]) -> list[tuple[int, Match]]:
+    """Takes, device by device, the largest matches that do not overlap."""
+    taken: list[tuple[int, Match]] = []
+    claimed: set[Node] = set()
+    for device, candidates in enumerate(offers):
+        for match in candidates:
+            if claimed.isdisjoint(match.nodes):
+                claimed.update(match.nodes)
+                taken.append((device, match))
+    return taken
+
+
+def _merge(uses: Uses, taken: Sequence[tuple[int, Match]]) -> tuple[Claim, ...]:
+    """Joins neighbouring matches of one device where what comes out is convex."""
+    groups = Groups(uses)
+    ordered = sorted(taken, key=lambda t: uses.index[t[1].nodes[-1]])
+    of_group: dict[int, list[tuple[int, Match]]] = {}
+    for device, match in ordered:
+        of_group[groups.add(match.nodes)] = [(device, match)]
+    for group in list(of_group):
+        if not _mergeable(of_group[group]):
+            continue
+        for before in groups.before(group):
+            same = before in of_group and of_group[before][0][0] == of_group[group][0][0]
+            if same and _mergeable(of_group[before]) and groups.merge(before, into=group):
+                of_group[group] = [*of_group.pop(before), *of_group[group]]
+    claims = []
+    for members in of_group.values():
+        matches = sorted((match for _, match in members), key=lambda m: uses.index[m.nodes[-1]])
+        claims.append(Claim(members[0][0], tuple(matches)))
+    return tuple(sorted(claims, key=lambda claim: min(uses.index[node] for node in claim.nodes)))
+
+
+def _mergeable(members: Sequence[tuple[int, Match]]) -> bool:
+    return all(match.pattern.merge for _, match in members)
+
+
+def _placement(
+    node: Node, claims: Sequence[Claim], devices: Sequence[_Device], target: Target, prices: Sequence[Priced]
+) -> Placement:
+    found = next((number for number, claim in enumerate(claims) if node in claim.nodes), None)
+    owner = None if found is None else claims[found].device
+    asked = devices if owner is None or prices else devices[:owner]
+    refused = tuple(
+        Refusal(device.label, _why_not(device, node, devices, owner, prices))
+        for device in asked
+        if device.index != owner
+    )
+    if found is None or owner is None:
+        return Placement(node, target.host.kind.name, None, "", refused)
+    match = next(match for match in claims[found].matches if node in match.nodes)
+    return Placement(node, devices[owner].label, found, match.pattern.name, refused)
+
+
+def _why_not(
+    device: _Device, node: Node, devices: Sequence[_Device], owner: int | None, prices: Sequence[Priced]
+) -> str:
+    matched = next((match for match in device.candidates if node in match.nodes), None)
+    if matched is None:
+        return device.matcher.reason(node)
+    price = next((p for p in prices if p.device == device.label and p.match is matched), None)
+    if price is not None and price.reason:
+        return price.reason
+    if owner is not None and owner != device.index:
+        return f"{matched.pattern.name}: {devices[owner].label} has it"
+    return f"{matched.pattern.name}: part of what it would take went to another match"
+
+
+def apply(graph: Graph, decided: Partition) -> None:
+    """Makes each region one node `subgraph`.
+
+    Args:
+        graph: What was partitioned; changed in place.
+        decided: Its partition.
+
+    Raises:
+        VerifyError: The graph that comes out breaks a rule, which is our bug.
+    """
+    owner = {node: number for number, claim in enumerate(decided.claims) for node in claim.nodes}
+    made = [_subgraph(graph, number, decided) for number in range(len(decided.claims))]
+    units: dict[int | Node, list[Node]] = {}
+    for node in graph.nodes:
+        units.setdefault(owner.get(node, node), []).append(node)
+    replaced = [made[unit] if isinstance(unit, int) else unit for unit in units]
+    graph.nodes = _topological(replaced)
+    verify(graph)
+
+
+def _subgraph(graph: Graph, number: int, decided: Partition) -> Node:
+    claim = decided.claims[number]
+    label = decided.labels[claim.device]
+    order = {node: index for index, node in enumerate(graph.nodes)}
+    nodes = sorted(claim.nodes, key=lambda node: order[node])
+    kind = re.sub(r"\W", "_", decided.target.devices[claim.device].kind.name)
+    inner = inner_graph(graph, nodes, f"{graph.name}_{kind}_{number}")
+    matched = tuple(match.matched() for match in claim.matches)
+    attrs = SubgraphAttributes(claim.device, label, matched, inner)
+    sources = tuple(sorted({source for node in nodes for source in node.sources}))
+    return Node("subgraph", nodes[-1].name, list(inner.inputs), list(inner.outputs), attrs, sources)
+
+
+def _topological(nodes: Sequence[Node]) -> list[Node]:
+    """Returns nodes in an order of execution that keeps to the given one where it can."""
+    producers: Mapping[Tensor, Node] = {tensor: node for node in nodes for tensor in node.outputs}
+    done: set[Node] = set()
+    ordered: list[Node] = []
+    for first in nodes:
+        stack = [first]
+        while stack:
+            node = stack[-1]
+            missing = [p for t in node.operands if (p := producers.get(t)) is not None and p not in done]
+            if node in done:
+                stack.pop()
+            elif missing:
+                stack.append(missing[0])
+            else:
+                done.add(node)
+                ordered.append(stack.pop())
+    return ordered

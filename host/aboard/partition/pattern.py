@@ -1,0 +1,198 @@
+"""The pattern language: what a device can compute, written as pieces of graph.
+
+A pattern describes a node by its op and attributes, and the nodes before it through its operands::
+
+    chain(
+        op("conv2d", any_tensor(), constant(DType.INT8), attrs={"dilations": (1, 1)}, name="conv"),
+        optional(op("relu", "relu6")),
+    )
+
+Names of ops and patterns of operands stand side by side in `op`: the names come first. Operands that are not mentioned
+may be anything. Inside a match, what a node computes is read by the match alone: a chain has a single consumer at each
+link. Of several ways to match at a node, the one with the most nodes counts; of equal ones the first alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from aboard.ir import Array, DType, Node
+
+#: Asked of a node or of a constant: why it does not fit, or None.
+NodePredicate = Callable[[Node], str | None]
+ValuePredicate = Callable[[Array], str | None]
+
+
+class Pattern:
+    """Base of all patterns."""
+
+
+@dataclass(frozen=True)
+class AnyTensor(Pattern):
+    """Matches any operand, computed or constant, present or absent."""
+
+
+@dataclass(frozen=True)
+class Constant(Pattern):
+    """Matches an operand that is known at compile time.
+
+    Attributes:
+        dtype: Its element type; None for any.
+        where: Asked of its values.
+        absent: True when the operand may also be missing.
+    """
+
+    dtype: DType | None = None
+    where: ValuePredicate | None = None
+    absent: bool = False
+
+
+@dataclass(frozen=True)
+class Op(Pattern):
+    """Matches a computed tensor by the node that computes it.
+
+    Attributes:
+        ops: Names of the op; any of them.
+        operands: Patterns of its operands, in order; those not mentioned may be anything.
+        dtype: Element type of its first result; None for any.
+        attrs: Attributes with the value they must have, or a function that says True for the values that fit.
+        where: Asked of the node at last.
+        name: What a match calls the node; "" for nothing.
+    """
+
+    ops: tuple[str, ...]
+    operands: tuple[Pattern, ...] = ()
+    dtype: DType | None = None
+    attrs: Mapping[str, object] = field(default_factory=dict)
+    where: NodePredicate | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Either(Pattern):
+    """Matches what one of its alternatives matches."""
+
+    choices: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Optional:
+    """A link of a chain that may be missing."""
+
+    link: Op
+
+
+@dataclass(frozen=True)
+class DevicePattern:
+    """A pattern as a device offers it (column `patterns`).
+
+    Attributes:
+        name: Name, unique among those of the device; the code generator finds it in `Region.patterns`.
+        pattern: The pattern.
+        merge: True when a region may hold several matches of such patterns, one feeding the other.
+        priority: Of matches with equally many nodes, the one with the highest priority is taken, then the first name.
+    """
+
+    name: str
+    pattern: Pattern
+    merge: bool = False
+    priority: int = 0
+
+
+def any_tensor() -> AnyTensor:
+    """Returns a pattern for any operand."""
+    return AnyTensor()
+
+
+def constant(dtype: DType | None = None, *, where: ValuePredicate | None = None) -> Constant:
+    """Returns a pattern for an operand known at compile time."""
+    return Constant(dtype, where)
+
+
+def constant_or_absent(dtype: DType | None = None, *, where: ValuePredicate | None = None) -> Constant:
+    """Returns a pattern for an operand that is known at compile time or missing, such as a bias."""
+    return Constant(dtype, where, absent=True)
+
+
+def op(
+    *parts: str | Pattern,
+    dtype: DType | None = None,
+    attrs: Mapping[str, object] | None = None,
+    where: NodePredicate | None = None,
+    name: str = "",
+) -> Op:
+    """Returns a pattern for a node.
+
+    Args:
+        parts: Names of the op, then patterns of its operands.
+        dtype: Element type of its first result.
+        attrs: Attributes with their value, or with a function that says True for the values that fit.
+        where: Asked of the node: why it does not fit, or None.
+        name: What a match calls the node.
+    """
+    names = tuple(part for part in parts if isinstance(part, str))
+    operands = tuple(part for part in parts if isinstance(part, Pattern))
+    return Op(names, operands, dtype, dict(attrs or {}), where, name)
+
+
+def either(*choices: Pattern) -> Either:
+    """Returns a pattern for what one of several patterns matches."""
+    flat = [inner for choice in choices for inner in (choice.choices if isinstance(choice, Either) else (choice,))]
+    return Either(tuple(flat))
+
+
+def optional(link: Op) -> Optional:
+    """Returns a link of a chain that may be missing."""
+    return Optional(link)
+
+
+def chain(first: Pattern, *links: Op | Optional) -> Pattern:
+    """Returns a pattern for nodes one after another: each link reads the one before it as operand 0."""
+    whole = first
+    for link in links:
+        inner = link.link if isinstance(link, Optional) else link
+        longer = replace(inner, operands=(whole, *inner.operands[1:]))
+        whole = either(longer, whole) if isinstance(link, Optional) else longer
+    return whole
+
+
+def parts(pattern: Pattern) -> Iterator[Pattern]:
+    """Yields a pattern and all within it, outermost first."""
+    yield pattern
+    inner = pattern.operands if isinstance(pattern, Op) else pattern.choices if isinstance(pattern, Either) else ()
+    for part in inner:
+        yield from parts(part)
+
+
+def ops_of(pattern: Pattern) -> set[str]:
+    """Returns the names of all ops a pattern mentions."""
+    return {name for part in parts(pattern) if isinstance(part, Op) for name in part.ops}
+
+
+def local_problem(pattern: Op, node: Node) -> str | None:
+    """Returns why a node does not fit a pattern, its operands left aside, or None."""
+    if node.op not in pattern.ops:
+        return f"is {node.op}, expected {' or '.join(pattern.ops)}"
+    if pattern.dtype is not None and node.output.dtype is not pattern.dtype:
+        return f"result, got {node.output.dtype.value}, expected {pattern.dtype.value}"
+    for name, wanted in pattern.attrs.items():
+        got = getattr(node.attrs, name)
+        if callable(wanted):
+            if not wanted(got):
+                return f"{name}, got {got}, which it does not take"
+        elif got != wanted:
+            return f"{name}, got {got}, expected {wanted}"
+    return pattern.where(node) if pattern.where is not None else None
+
+
+def operand_problem(pattern: Constant, node: Node, index: int) -> str | None:
+    """Returns why an operand of a node is not the constant a pattern wants, or None."""
+    tensor = node.optional_input(index)
+    if tensor is None:
+        return None if pattern.absent else f"operand {index} is missing"
+    if tensor.data is None:
+        return f"operand {index} is computed, expected a constant"
+    if pattern.dtype is not None and tensor.dtype is not pattern.dtype:
+        return f"operand {index}, got {tensor.dtype.value}, expected {pattern.dtype.value}"
+    return pattern.where(tensor.data) if pattern.where is not None else None

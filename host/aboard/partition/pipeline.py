@@ -1,0 +1,86 @@
+"""Passes and partitioning in their order: what happens to a graph between import and lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from aboard.errors import TargetError
+from aboard.ir import Graph
+from aboard.partition.partitioner import Partition, apply, partition
+from aboard.passes import HOST, NEUTRAL, Pass, run_passes
+from aboard.target import Target, columns
+
+OnStep = Callable[[str], object] | None
+
+
+@dataclass(frozen=True)
+class DevicePass:
+    """A rewriting pass of a device (column `passes`).
+
+    Attributes:
+        place: `before_partition`, on the whole graph and before anything is claimed, so that patterns find what they
+            look for; or `after_partition`, when all regions are nodes and the host's passes are done.
+        step: The pass; it keeps the results of the graph bit for bit, as every pass does.
+    """
+
+    place: Literal["before_partition", "after_partition"]
+    step: Pass
+
+
+def decide(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
+    """Runs the passes that come before partitioning, and decides who computes what.
+
+    Args:
+        graph: As imported; changed in place, and not yet partitioned.
+        target: The target.
+        on_step: Called with `import` first, then with the name of each pass after it has run.
+
+    Raises:
+        TargetError: A device's column is wrong.
+    """
+    if on_step is not None:
+        on_step("import")
+    run_passes(graph, (*NEUTRAL, *_passes(target, "before_partition")), on_step)
+    return partition(graph, target)
+
+
+def run(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
+    """Runs all passes, and makes what devices claim nodes of their own; arguments and errors as for `decide`.
+
+    Raises:
+        TargetError: A device that got something generates no code.
+    """
+    decided = decide(graph, target, on_step)
+    _check_generators(decided)
+    if decided.claims:
+        apply(graph, decided)
+        if on_step is not None:
+            on_step("partition")
+    run_passes(graph, (*HOST, *_passes(target, "after_partition")), on_step)
+    return decided
+
+
+def _passes(target: Target, place: str) -> tuple[Pass, ...]:
+    found: list[Pass] = []
+    for device in target.devices:
+        for value in columns.call_all(device, "passes"):
+            for item in value:
+                if not isinstance(item, DevicePass):
+                    raise TargetError(
+                        f"kind {device.kind.name}, column passes: got {type(item).__name__}, expected DevicePass. "
+                        "Return a tuple of them"
+                    )
+                found += [item.step] if item.place == place else []
+    return tuple(found)
+
+
+def _check_generators(decided: Partition) -> None:
+    for claim in decided.claims:
+        device = decided.target.devices[claim.device]
+        if not columns.has(device, "codegen"):
+            raise TargetError(
+                f"target {decided.target}: kind {device.kind.name} claims {len(claim.nodes)} nodes and generates no "
+                "code, expected a column codegen. `aboard partition` shows the claims; to compile, leave the device out"
+            )
