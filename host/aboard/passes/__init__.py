@@ -14,6 +14,7 @@ from aboard.passes.fold_constants import FoldConstants
 from aboard.passes.fuse_activations import FuseActivations
 from aboard.passes.fuse_padding import FusePadding
 from aboard.passes.merge_reshapes import MergeReshapes
+from aboard.passes.remove_channels import RemoveChannels
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.remove_no_ops import RemoveNoOps
 from aboard.passes.runner import run_passes
@@ -29,6 +30,7 @@ HOST: Sequence[Pass] = (
     FusePadding(),
     FuseActivations(),
     RemoveDeadCode(),
+    RemoveChannels(),
 )
 
 

@@ -12,7 +12,8 @@ class Pass(ABC):
     """A rewrite of the graph. It holds no state.
 
     Outputs of the model keep their values to the last bit. A tensor that survives keeps its name, type, value and
-    `source`; a node that takes over the work of others takes over their `sources`.
+    `source`; of one that has a `channel_map`, the channels that it names are those that survive. A node that takes over
+    the work of others takes over their `sources`.
 
     Attributes:
         name: Name for `--dump-ir`, lower case with underscores.

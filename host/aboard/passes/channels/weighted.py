@@ -1,0 +1,331 @@
+"""Rules of int8 conv2d, depthwise_conv2d and fully_connected, and the exact rewriting of their weights.
+
+A range of sums is computed for every class of pixels: those for which the same taps of the window lie in the padding.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir import Array, Graph, Node, Tensor
+from aboard.ir.numerics import INT32_MAX, INT32_MIN
+from aboard.ops import conv2d, depthwise_conv2d, fully_connected, weighted
+from aboard.ops.activation import Activation
+from aboard.ops.depthwise_conv2d import depth_multiplier
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form
+from aboard.passes.channels.constants import replace_constant
+from aboard.passes.channels.contract import Bools, Fact, Int64, Keep, Marks, Ranges, Rule, channels
+
+#: Weights stay symmetric, as quantisers leave them.
+_LARGEST_WEIGHT = 127
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Weights and bias of a node.
+
+    Attributes:
+        weights: As [outputs, taps of the window, input channels of the window].
+        bias: One for each output; zeros where it is absent.
+    """
+
+    weights: Int64
+    bias: Int64
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Constants)
+        return same and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("weights", "bias"))
+
+
+class Weighted(Rule):
+    """What the three ops share.
+
+    Attributes:
+        axis: Axis of the weights that counts outputs.
+    """
+
+    axis: int
+
+    def accepts(self, node: Node) -> bool:
+        """True for int8 with constant weights and bias."""
+        operands = [node.optional_input(WEIGHTS), node.optional_input(BIAS)]
+        return weighted.form(node) is Form.INT8 and all(t is None or t.is_constant for t in operands)
+
+    @abstractmethod
+    def activation(self, node: Node) -> Activation:
+        """Returns the activation."""
+
+    @abstractmethod
+    def constants(self, node: Node) -> Constants:
+        """Returns weights and bias."""
+
+    @abstractmethod
+    def stored(self, node: Node, weights: Int64) -> Array:
+        """Returns weights in the shape that the node has them in, of fewer outputs or inputs maybe."""
+
+    @abstractmethod
+    def inputs(self, node: Node) -> Array:
+        """Returns which channel of the input each weight meets: [outputs or 1, input channels of the window]."""
+
+    def pixel_classes(self, node: Node) -> list[Bools]:
+        """Returns for each class of pixels which taps of the window see the image."""
+        return [np.ones(self.constants(node).weights.shape[1], np.bool_)]
+
+    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
+        """See `Rule.ranges`."""
+        classes = [self._results(node, *sums) for sums in self._sums(node, operands[INPUT])]
+        return [Ranges(np.min([r.low for r in classes], 0), np.max([r.high for r in classes], 0))]
+
+    def marks(self, node: Node, operands: Sequence[Fact]) -> list[Marks]:
+        """See `Rule.marks`."""
+        own = self.constants(node)
+        finish = np.stack([own.bias, *weighted.multipliers(node, self.axis)], 1)
+        numbers = _numbered(operands[INPUT].marks)[self.inputs(node)]
+        if len(numbers) == 1:
+            order = np.argsort(numbers[0], kind="stable")
+            starts = np.flatnonzero(np.diff(numbers[0][order], prepend=-1))
+            numbers, terms = numbers[:, :0], np.add.reduceat(own.weights[:, :, order], starts, axis=2)
+        else:
+            terms = own.weights
+        numbers = np.broadcast_to(numbers, (len(terms), numbers.shape[1]))
+        rows = zip(numbers, terms, finish, strict=True)
+        return [tuple(tuple(part.tobytes() for part in row) for row in rows)]
+
+    def shrink(self, graph: Graph, node: Node, keep: Mapping[Tensor, Bools]) -> None:
+        """Takes the weights of channels out."""
+        own = self.constants(node)
+        outputs = keep.get(node.output, np.ones(len(own.weights), np.bool_))
+        taken = own.weights[outputs][:, :, self.columns(node, keep)]
+        scaled = None if outputs.all() else np.flatnonzero(outputs)
+        replace_constant(graph, node, WEIGHTS, self.stored(node, taken), scaled)
+        if node.optional_input(BIAS) is not None:
+            replace_constant(graph, node, BIAS, own.bias[outputs], scaled)
+
+    def columns(self, node: Node, keep: Mapping[Tensor, Bools]) -> Bools:
+        """Returns which input channels of the window stay."""
+        kept = keep.get(node.input(INPUT))
+        inputs = self.inputs(node)[0]
+        return np.ones(len(inputs), np.bool_) if kept is None else kept[inputs]
+
+    def read(self, node: Node, outputs: Bools) -> Bools:
+        """Returns which channels of the input some of the outputs read with a weight other than 0."""
+        return np.asarray((self.constants(node).weights[outputs] != 0).any((0, 1)))
+
+    def simplified(self, node: Node, operand: Fact, result: Fact) -> Constants | None:
+        """Returns weights and bias with which the node computes the same and reads less, or None where it does.
+
+        Args:
+            node: The node.
+            operand: What is known of its input.
+            result: What is known of its result.
+        """
+        own = self.constants(node)
+        new = Constants(own.weights.copy(), own.bias.copy())
+        self._drop_constant_results(node, operand, result, new)
+        self._fold_constant_inputs(node, operand, new)
+        if len(self.inputs(node)) == 1:
+            _merge_equal_inputs(new.weights, operand.marks)
+        fits = new.bias.min() >= INT32_MIN and new.bias.max() <= INT32_MAX
+        return new if fits and new != own else None
+
+    def _drop_constant_results(self, node: Node, operand: Fact, result: Fact, new: Constants) -> None:
+        """Sets weights to 0 where the result is constant, with a bias that gives this constant."""
+        constant = result.ranges.constant & new.weights.any((1, 2))
+        low = self._sums(node, operand.ranges)[0][0]
+        # Any sum that the channel can reach gives its constant, if sums cannot overflow.
+        constant &= (low >= INT32_MIN) & (low <= INT32_MAX)
+        new.weights[constant] = 0
+        new.bias[constant] = low[constant]
+
+    def _fold_constant_inputs(self, node: Node, operand: Fact, new: Constants) -> None:
+        """Moves what constant inputs add into the bias; unlike padding, they must add it in every pixel."""
+        value = operand.ranges.low - node.input(INPUT).quant.zero_point
+        classes = self.pixel_classes(node)
+        foldable = operand.ranges.constant & ((value == 0) | (len(classes) == 1))
+        at = self.inputs(node)
+        moved = np.where(foldable[at][:, None], new.weights, 0)
+        new.bias[:] += (moved[:, classes[0]] * value[at][:, None]).sum((1, 2))
+        new.weights[:] -= moved
+
+    def _sums(self, node: Node, operand: Ranges) -> list[tuple[Int64, Int64]]:
+        """Returns the smallest and largest sums of each output, for each class of pixels."""
+        own, at = self.constants(node), self.inputs(node)
+        zero_point = node.input(INPUT).quant.zero_point
+        low, high = ((end - zero_point)[at][:, None] for end in (operand.low, operand.high))
+        smallest = np.where(own.weights > 0, own.weights * low, own.weights * high).sum(2)
+        largest = np.where(own.weights > 0, own.weights * high, own.weights * low).sum(2)
+        return [
+            (own.bias + smallest[:, seen].sum(1), own.bias + largest[:, seen].sum(1))
+            for seen in self.pixel_classes(node)
+        ]
+
+    def _results(self, node: Node, low: Int64, high: Int64) -> Ranges:
+        """Returns what sums become; requantisation grows with them as long as nothing overflows 32 bits."""
+        _, shift = weighted.multipliers(node, self.axis)
+        left = np.maximum(shift, 0)
+        sound = ((low << left) >= INT32_MIN) & ((high << left) <= INT32_MAX)
+        ends = weighted.finish(node, np.stack([low, high]).astype(np.float64), None, self.activation(node), self.axis)
+        limits = self.activation(node).range(node.output.quant)
+        bounds = (np.where(sound, end, limit) for end, limit in zip(ends.astype(np.int64), limits, strict=True))
+        return Ranges(*bounds)
+
+
+class Conv2d(Weighted):
+    """A window over all channels."""
+
+    axis = conv2d.AXIS
+
+    def activation(self, node: Node) -> Activation:
+        """See `Weighted.activation`."""
+        return conv2d.attributes(node).activation
+
+    def constants(self, node: Node) -> Constants:
+        """See `Weighted.constants`."""
+        weights = _values(node, WEIGHTS)
+        return Constants(weights.reshape(len(weights), -1, weights.shape[3]), _bias(node, len(weights)))
+
+    def stored(self, node: Node, weights: Int64) -> Array:
+        """See `Weighted.stored`."""
+        return weights.reshape(len(weights), *conv2d.window(node), -1)
+
+    def inputs(self, node: Node) -> Array:
+        """See `Weighted.inputs`."""
+        outputs, *_, width = node.input(WEIGHTS).shape
+        groups = channels(node.input(INPUT)) // width
+        return np.arange(groups * width).reshape(groups, width).repeat(outputs // groups if groups > 1 else 1, 0)
+
+    def pixel_classes(self, node: Node) -> list[Bools]:
+        """See `Weighted.pixel_classes`."""
+        return _pixel_classes(node)
+
+    def spread(self, node: Node, keep: Keep) -> None:
+        """See `Rule.spread`: of groups nothing is taken out."""
+        if channels(node.input(INPUT)) != node.input(WEIGHTS).shape[3]:
+            keep.add_all(node.input(INPUT))
+            keep.add_all(node.output)
+            return
+        keep.add(node.input(INPUT), self.read(node, keep[node.output]))
+
+
+class DepthwiseConv2d(Weighted):
+    """A window over one channel, several times with a depth multiplier."""
+
+    axis = depthwise_conv2d.AXIS
+
+    def activation(self, node: Node) -> Activation:
+        """See `Weighted.activation`."""
+        return conv2d.attributes(node).activation
+
+    def constants(self, node: Node) -> Constants:
+        """See `Weighted.constants`."""
+        weights = _values(node, WEIGHTS)
+        return Constants(weights.reshape(-1, weights.shape[3]).T[..., None], _bias(node, weights.shape[3]))
+
+    def stored(self, node: Node, weights: Int64) -> Array:
+        """See `Weighted.stored`."""
+        stored: Int64 = weights[..., 0].T.reshape(1, *conv2d.window(node), len(weights))
+        return stored
+
+    def inputs(self, node: Node) -> Array:
+        """See `Weighted.inputs`."""
+        return np.arange(channels(node.input(INPUT))).repeat(depth_multiplier(node))[:, None]
+
+    def pixel_classes(self, node: Node) -> list[Bools]:
+        """See `Weighted.pixel_classes`."""
+        return _pixel_classes(node)
+
+    def spread(self, node: Node, keep: Keep) -> None:
+        """See `Rule.spread`: an input channel and all that is made of it stay together."""
+        multiplier = depth_multiplier(node)
+        keep.add(node.input(INPUT), np.logical_or.reduce(keep[node.output].reshape(-1, multiplier), 1))
+        keep.add(node.output, keep[node.input(INPUT)].repeat(multiplier))
+
+    def columns(self, node: Node, keep: Mapping[Tensor, Bools]) -> Bools:
+        """See `Weighted.columns`."""
+        del node, keep
+        return np.ones(1, np.bool_)
+
+
+class FullyConnected(Weighted):
+    """A product with samples, which may hold several pixels or share one."""
+
+    axis = fully_connected.AXIS
+
+    def activation(self, node: Node) -> Activation:
+        """See `Weighted.activation`."""
+        return fully_connected.attributes(node).activation
+
+    def accepts(self, node: Node) -> bool:
+        """True when samples are made of whole pixels."""
+        return super().accepts(node) and node.input(WEIGHTS).shape[1] % channels(node.input(INPUT)) == 0
+
+    def constants(self, node: Node) -> Constants:
+        """See `Weighted.constants`."""
+        weights = _values(node, WEIGHTS)
+        return Constants(weights.reshape(len(weights), -1, channels(node.input(INPUT))), _bias(node, len(weights)))
+
+    def stored(self, node: Node, weights: Int64) -> Array:
+        """See `Weighted.stored`."""
+        del node
+        return weights.reshape(len(weights), -1)
+
+    def inputs(self, node: Node) -> Array:
+        """See `Weighted.inputs`."""
+        return np.arange(channels(node.input(INPUT)))[None]
+
+    def spread(self, node: Node, keep: Keep) -> None:
+        """See `Rule.spread`."""
+        keep.add(node.input(INPUT), self.read(node, keep[node.output]))
+
+
+def is_weighted(node: Node) -> bool:
+    """True for the ops of this file."""
+    return node.op in ("conv2d", "depthwise_conv2d", "fully_connected")
+
+
+def _values(node: Node, index: int) -> Int64:
+    data = node.input(index).data
+    if data is None:
+        raise ValueError(f"{node.op} {node.name}: operand {index} has no values")
+    return data.astype(np.int64)
+
+
+def _bias(node: Node, outputs: int) -> Int64:
+    return np.zeros(outputs, np.int64) if node.optional_input(BIAS) is None else _values(node, BIAS).reshape(-1)
+
+
+def _pixel_classes(node: Node) -> list[Bools]:
+    attrs = conv2d.attributes(node)
+    before = (attrs.padding.top, attrs.padding.left)
+    lines, pixels = (
+        {
+            tuple(0 <= out * attrs.strides[a] - before[a] + tap * attrs.dilations[a] < node.input(INPUT).shape[1 + a]
+                  for tap in range(conv2d.window(node)[a]))
+            for out in range(node.output.shape[1 + a])
+        }
+        for a in (0, 1)
+    )  # fmt: skip
+    return [np.outer(line, pixel).reshape(-1) for line, pixel in itertools.product(sorted(lines), sorted(pixels))]
+
+
+def _numbered(marks: Marks) -> Array:
+    """Returns for each channel a number that equal channels share, from 0."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(mark, len(numbers)) for mark in marks])
+
+
+def _merge_equal_inputs(weights: Int64, marks: Marks) -> None:
+    """Adds the weights of an input channel to those of an equal one before it, where the sums fit."""
+    first: dict[object, int] = {}
+    for channel, mark in enumerate(marks):
+        if not weights[:, :, channel].any():
+            continue
+        into = first.setdefault(mark, channel)
+        total = weights[:, :, into] + weights[:, :, channel]
+        if into != channel and np.abs(total).max() <= _LARGEST_WEIGHT:
+            weights[:, :, into], weights[:, :, channel] = total, 0

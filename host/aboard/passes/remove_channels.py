@@ -1,0 +1,64 @@
+"""Channel removal: channels that are constant, equal to others or read by nobody are not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from aboard.ir import Graph, Node
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
+from aboard.passes.channels.constants import replace_constant
+from aboard.passes.channels.facts import Facts
+from aboard.passes.channels.needs import unneeded
+from aboard.passes.channels.registry import rule
+from aboard.passes.channels.shrink import shrink
+from aboard.passes.channels.weighted import Constants, Weighted
+from aboard.passes.contract import Pass
+from aboard.passes.remove_dead_code import RemoveDeadCode
+from aboard.passes.rewriting import describe
+
+
+class RemoveChannels(Pass):
+    """Removes channels of int8 tensors inside the model, and the weights that belong to them.
+
+    First to a fixpoint: weights of results that are constant for every input of the model go to 0, constant inputs of a
+    node into its bias, weights of an input to those of an equal one. Then every channel goes that no kept one needs.
+    What stays has the values it had; `Tensor.channel_map` tells which channels those are.
+    """
+
+    name: ClassVar[str] = "remove_channels"
+    requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        while True:
+            # What one rewriting makes true of a tensor was true before: facts hold for a whole round.
+            found = list(_simpler(graph))
+            for node, known, constants in found:
+                _rewrite(graph, node, known, constants)
+            keep = {} if found else unneeded(graph)
+            if keep:
+                shrink(graph, keep)
+            elif not found:
+                return
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        simpler = describe(node for node, _, _ in _simpler(graph))
+        return simpler or next((f"tensor {tensor.name}" for tensor in unneeded(graph)), None)
+
+
+def _simpler(graph: Graph) -> Iterator[tuple[Node, Weighted, Constants]]:
+    facts = Facts(graph)
+    for node in graph.nodes:
+        known = rule(node)
+        if isinstance(known, Weighted):
+            constants = known.simplified(node, facts[node.input(INPUT)], facts[node.output])
+            if constants is not None:
+                yield node, known, constants
+
+
+def _rewrite(graph: Graph, node: Node, known: Weighted, new: Constants) -> None:
+    replace_constant(graph, node, WEIGHTS, known.stored(node, new.weights))
+    if node.optional_input(BIAS) is not None or new.bias.any():
+        replace_constant(graph, node, BIAS, new.bias)
