@@ -1,0 +1,151 @@
+"""Kernels for Helium on an emulated Cortex-M55: random layers give the bytes of tflite-micro.
+
+Each image carries several models, because building one takes longer than running them all.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import aboard
+from support import oracle
+from support.tflite_builder import ModelBuilder
+from support.weighted_models import ACTIVATIONS, Layer, window_out
+
+BOARD = "arm/mps3_an547"
+MVE = "arm_mve_s8"
+BATCH = 8
+
+
+@st.composite
+def window_layers(draw: st.DrawFn, kind: str) -> Layer:
+    """Draws a convolution as wide as those of real models; vectors and blocks are rarely full."""
+    padding = draw(st.sampled_from(["SAME", "VALID"]))
+    window = (draw(st.integers(1, 5)), draw(st.integers(1, 5)))
+    strides = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+    size = tuple(draw(st.integers(taps, taps + 6)) for taps in window)
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 3, 4, 8, 12, 16, 17, 32, 40]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    if kind == "CONV_2D":
+        channels = draw(st.sampled_from([1, 3, 4, 6, 8, 11, 16]))
+        return Layer(kind, (batch, *size, depth), (channels, *window, depth), (batch, *out, channels), 0, options)
+    options["DepthMultiplier"] = 1
+    return Layer(kind, (batch, *size, depth), (1, *window, depth), (batch, *out, depth), 3, options)
+
+
+@st.composite
+def matrix_layers(draw: st.DrawFn) -> Layer:
+    """Draws a fully connected layer."""
+    samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 200, 256, 400]))
+    outputs = draw(st.integers(1, 21))
+    return Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {})
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> Layer:
+    """Draws a layer of any kind with any quantisation, mostly one that is followed by a RELU."""
+    kind = draw(st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"]))
+    layer = draw(matrix_layers() if kind == "FULLY_CONNECTED" else window_layers(kind))
+    layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
+    layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.01, 100.0, 1e-4]))
+    layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
+    layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))
+    layer.seed = draw(st.integers(0, 2**20))
+    layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
+    return layer
+
+
+def check(cases: Sequence[tuple[bytes, np.ndarray]], with_helium: bool = True) -> None:
+    """Fails unless all models, in one image, give the reference's bytes, with kernels for Helium alone or without."""
+    modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
+    for module in modules:
+        assert all((node.implementation == MVE) is with_helium for node in module.manifest.nodes)
+    with tempfile.TemporaryDirectory() as folder:
+        project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
+        project.build()
+        with project.session() as device:
+            for number, (model, x) in enumerate(cases):
+                (wanted,) = oracle.tflm(model, x)
+                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
+
+
+# Without shrinking: an example takes seconds, and the message names the layer.
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(layers(), min_size=BATCH, max_size=BATCH))
+def test_random_layers(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@pytest.mark.parametrize("kind", ["conv", "depthwise"])
+def test_slices_of_wider_tensors(kind: str) -> None:
+    # Both halves of a tensor are read, and both halves of another written, where they lie.
+    depth, rng = 12, np.random.default_rng(3)
+    depthwise = kind == "depthwise"
+    shape = (1, 3, 3, depth) if depthwise else (depth, 3, 3, depth)
+    build = ModelBuilder().tensor("x", (1, 7, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
+    build.tensor("axis", (), np.int32, data=[3])
+    for half in "ab":
+        build.tensor(f"x{half}", (1, 7, 5, depth), np.int8, scale=0.05, zero_point=-3)
+        weights = rng.integers(-127, 128, shape)
+        build.tensor(f"w{half}", shape, np.int8, scale=0.01, data=weights)
+        build.tensor(f"y{half}", (1, 7, 5, depth), np.int8, scale=0.4, zero_point=-128)
+    build.tensor("y", (1, 7, 5, 2 * depth), np.int8, scale=0.4, zero_point=-128)
+    build.op("SPLIT", ["axis", "x"], ["xa", "xb"], {"NumSplits": 2})
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    for half in "ab":
+        operands = [f"x{half}", f"w{half}"]
+        if depthwise:
+            build.op("DEPTHWISE_CONV_2D", operands, [f"y{half}"], {**options, "DepthMultiplier": 1})
+        else:
+            build.op("CONV_2D", operands, [f"y{half}"], options)
+    build.op("CONCATENATION", ["ya", "yb"], ["y"], {"Axis": 3})
+    x = rng.integers(-128, 128, (1, 7, 5, 2 * depth)).astype(np.int8)
+    check([(build.build(["x"], ["y"]), x)])
+
+
+def test_long_sums_go_through_a_loop() -> None:
+    # More chunks than are unrolled: several rows of a window, one long row, and a single prime number of chunks.
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    drawn = [
+        Layer("CONV_2D", (1, 4, 4, 80), (5, 3, 3, 80), (1, 2, 2, 5), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 2, 3, 256), (8, 1, 1, 256), (1, 2, 3, 8), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 1, 3, 17 * 16), (4, 1, 1, 17 * 16), (1, 1, 3, 4), 0, options, zero_point_out=-128),
+        Layer("FULLY_CONNECTED", (1, 640), (13, 640), (1, 13), 0, {}, zero_point_out=-128),
+    ]
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "reason"),
+    [
+        ("CONV_2D", {"DilationHFactor": 2, "DilationWFactor": 2}, "is for windows without dilation"),
+        ("DEPTHWISE_CONV_2D", {"DilationHFactor": 2, "DilationWFactor": 2}, "is for windows without dilation"),
+        ("DEPTHWISE_CONV_2D", {"DepthMultiplier": 2}, "is for one output channel per input channel"),
+    ],
+)
+def test_what_is_left_to_other_kernels(kind: str, changes: dict[str, int], reason: str) -> None:
+    from aboard.importers import load
+    from aboard.kernels import of
+    from aboard.target import Target
+
+    channels = 4 * changes.get("DepthMultiplier", 1)
+    shape = (1, 2, 2, channels) if kind.startswith("DEPTH") else (channels, 2, 2, 4)
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 1, **changes}
+    if kind == "CONV_2D":
+        del options["DepthMultiplier"]
+    axis = 3 if kind.startswith("DEPTH") else 0
+    layer = Layer(kind, (1, 5, 5, 4), shape, (1, 5, 5, channels), axis, options)
+    (node,) = load(layer.model(), name="model").nodes
+    (mve,) = (i for i in of(node.op) if i.name == MVE)
+    assert mve.refuses(node, Target(BOARD)) == reason
+    check([(layer.model(), layer.input())], with_helium=False)

@@ -1,0 +1,127 @@
+"""The line that replaces TFLite's requantisation has the same steps: at every threshold, at the ends, and between."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from aboard.importers import load
+from aboard.ir import Node
+from aboard.ir.numerics import INT32_MAX, INT32_MIN
+from aboard.kernels import weights as packing
+from aboard.kernels.finish_mve import FinishForm, finish
+from aboard.kernels.requant_search import Line, Steps, find
+from aboard.ops import conv2d, depthwise_conv2d, fully_connected
+from aboard.ops.weighted import INPUT, multipliers
+from support import models
+
+OPS = {"conv2d": conv2d, "depthwise_conv2d": depthwise_conv2d, "fully_connected": fully_connected}
+
+
+@st.composite
+def channels(draw: st.DrawFn) -> Steps:
+    """Draws a channel: mostly one whose smallest result is its zero point, as after a RELU."""
+    zero_point = draw(st.sampled_from([-128, -128, -128, 0, 5, 127]))
+    low = draw(st.sampled_from([-128, zero_point]))
+    high = draw(st.integers(low, 127))
+    centre, width = draw(st.integers(-(2**20), 2**20)), draw(st.integers(0, 2**24))
+    multiplier = draw(st.one_of(st.sampled_from([0, 2**30, 2**31 - 1]), st.integers(2**30, 2**31 - 1)))
+    return Steps(multiplier, -draw(st.integers(1, 31)), zero_point, low, high, centre - width, centre + width)
+
+
+def interesting(steps: Steps) -> list[int]:
+    """Returns accumulators on both sides of every threshold, the ends, and some between."""
+    rng = np.random.default_rng(1)
+    found = {steps.smallest, steps.largest, *rng.integers(steps.smallest, steps.largest + 1, 50).tolist()}
+    if steps.multiplier:
+        for first in steps.thresholds()[1].tolist():
+            found |= {first - 1, first}
+    return sorted(a for a in found if steps.smallest <= a <= steps.largest)
+
+
+def check(steps: Steps, line: Line, shift: int) -> None:
+    """Fails unless the line, clamped, gives the results of the channel, within int32."""
+    for accumulator in interesting(steps):
+        product = ((accumulator + line.offset) * line.factor + (1 << 30)) >> 31
+        for value in (accumulator + line.offset, product, product + line.constant):
+            assert INT32_MIN <= value <= INT32_MAX
+        got = min(max(line.value(accumulator, shift), steps.low), steps.high)
+        assert got == steps.value(accumulator), f"accumulator {accumulator}"
+
+
+@settings(max_examples=300, deadline=None)
+@given(channels())
+def test_thresholds_are_where_results_change(steps: Steps) -> None:
+    assume(steps.multiplier)
+    for result, first in zip(*(values.tolist() for values in steps.thresholds()), strict=True):
+        assert steps.smallest < first <= steps.largest
+        assert steps.value(first - 1) < result <= steps.value(first)
+
+
+@settings(max_examples=300, deadline=None)
+@given(channels(), st.integers(1, 16))
+def test_a_line_has_the_same_steps(steps: Steps, shift: int) -> None:
+    line = find(steps, shift)
+    if line is not None:
+        check(steps, line, shift)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(2**30, 2**31 - 1), st.integers(4, 10), st.integers(-(2**15), 2**15))
+def test_there_is_a_line_after_relu(multiplier: int, exponent: int, bias: int) -> None:
+    steps = Steps(multiplier, -exponent, -128, -128, 127, bias - 2**17, bias + 2**17)
+    line = find(steps, exponent)
+    assert line is not None
+    check(steps, line, exponent)
+
+
+def test_a_channel_with_one_result_needs_no_product() -> None:
+    steps = Steps(2**30, -20, -128, -128, 127, -1000, 1000)
+    assert find(steps, 3) == Line(0, 0, -128 << 3)
+    assert Line(0, 0, -128 << 3).value(12345, 3) == -128
+
+
+def test_a_shift_larger_than_the_channels_is_refused() -> None:
+    assert find(Steps(2**30, -2, -128, -128, 127, -1000, 1000), 3) is None
+
+
+@pytest.mark.parametrize("name", models.available([*models.INT8, models.SHIPPED]))
+def test_every_channel_of_a_model_at_every_threshold(name: str) -> None:
+    path = models.path(name)
+    assert path is not None
+    relu = 0
+    for node in load(path).nodes:
+        if node.op not in OPS:
+            continue
+        module = OPS[node.op]
+        matrix, bias = packing.matrix(node, module.AXIS), packing.bias(node)
+        activation = module.attributes(node).activation
+        result = finish(node, matrix, bias, activation, module.AXIS)
+        low, high = activation.range(node.output.quant)
+        if low == node.output.quant.zero_point:
+            assert result.form is FinishForm.LINE, node.name
+        if result.form is not FinishForm.LINE:
+            continue
+        relu += 1
+        _check_layer(node, module.AXIS, result.rows, result.params["shift"], (low, high))
+    assert relu > 0 or name == "hello_world"
+
+
+def _check_layer(node: Node, axis: int, rows: np.ndarray, shift: object, limits: tuple[int, int]) -> None:
+    """Checks the line of every channel of a layer with what its constants are made from."""
+    assert isinstance(shift, int)
+    wide = packing.matrix(node, axis).astype(np.int64)
+    bias = packing.bias(node)
+    folded = (0 if bias is None else bias.astype(np.int64)) - node.input(INPUT).quant.zero_point * wide.sum(1)
+    positive, negative = np.maximum(wide, 0).sum(1), np.minimum(wide, 0).sum(1)
+    for channel, (multiplier, right) in enumerate(zip(*multipliers(node, axis), strict=True)):
+        start = int(folded[channel])
+        ends = (
+            start + 127 * int(negative[channel]) - 128 * int(positive[channel]),
+            start + 127 * int(positive[channel]) - 128 * int(negative[channel]),
+        )
+        steps = Steps(int(multiplier), int(right), node.output.quant.zero_point, *limits, *ends)
+        offset, factor, constant = (int(value) for value in rows[:, channel])
+        check(steps, Line(offset - start, factor, constant), shift)
