@@ -21,7 +21,8 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import groups, shape_params
+from aboard.kernels.conv2d import groups, shape_params, sliding_window
+from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Form
@@ -54,6 +55,12 @@ class DspS8(Implementation):
             return "has weights of -128"
         layer = _layer(node)
         return layer if isinstance(layer, str) else None
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: windows are staged before their results are written."""
+        if groups(node) != 1:
+            return None
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
