@@ -3,10 +3,11 @@
  * @file hooks.h
  * The calls that generated code makes around every step, and the build options that put them there.
  *
- *     ABOARD_HOOKS   1: call aboard_hooks_t.begin and .end around every node (profiling). Default 0.
- *     ABOARD_TAPS    1: hand every node's rows to aboard_hooks_t.tap as they are produced; needs ABOARD_HOOKS. Default
- * 0. ABOARD_RUN_OP  1: compile aboard_model_t.run_op, which runs one node by itself. Default 0.
+ * - ABOARD_HOOKS: 1 calls aboard_hooks_t.begin and .end around every node (profiling).
+ * - ABOARD_TAPS: 1 hands every node's rows to aboard_hooks_t.tap as they are produced; needs ABOARD_HOOKS.
+ * - ABOARD_RUN_OP: 1 compiles aboard_model_t.run_op, which runs one node by itself.
  *
+ * Each is 0 by default.
  * Without them nothing is left of the hooks but an unused argument. Only generated code includes this file.
  */
 #ifndef ABOARD_HOOKS_H

@@ -118,4 +118,29 @@ def _filled(words: Sequence[str]) -> Iterator[str]:
 def comment(lines: Sequence[str]) -> str:
     """Returns a block comment; the end mark cannot be smuggled in."""
     safe = [line.replace("*/", "* /").replace("\\", "/") for line in lines]
-    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n"
+    return fitted("/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n")
+
+
+def fitted(text: str) -> str:
+    """Returns source text whose lines are broken at `WIDTH`: code after commas, comments between words.
+
+    Preprocessor lines stay as they are, and so does what has no place to break. Code must have no commas in strings.
+    """
+    return "\n".join(piece for line in text.split("\n") for piece in _fitted_line(line))
+
+
+def _fitted_line(line: str) -> Iterator[str]:
+    bare = line.lstrip()
+    indent = line[: len(line) - len(bare)]
+    is_comment = bare.startswith(("/*", "* "))
+    gap = " " if is_comment else ", "
+    follow = "        " if bare.endswith("{") else "    "
+    if is_comment:
+        follow = " * " if bare.startswith("/*") else "*   "
+    while len(line) > WIDTH and not bare.startswith("#"):
+        cut = line.rfind(gap, len(indent) + len(follow), WIDTH)
+        if cut < 0:
+            break
+        yield line[: cut + len(gap) - 1]
+        line = indent + follow + line[cut + len(gap) :]
+    yield line

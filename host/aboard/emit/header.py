@@ -34,7 +34,7 @@ def text(graph: Graph, program: Program, plan: Plan, generator: str, target: Tar
         "#ifdef __cplusplus\n}\n#endif\n",
         "#endif\n",
     ]
-    return "\n".join(parts)
+    return c_text.fitted("\n".join(parts))
 
 
 def _run_declaration(name: str, kept: bool) -> str:

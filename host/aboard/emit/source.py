@@ -60,7 +60,7 @@ def text(graph: Graph, program: Program, plan: Plan, instances: Instances, gener
         _run_op(program, instances),
         _descriptor(graph, program, plan),
     ]
-    return "\n".join(part for part in parts if part)
+    return c_text.fitted("\n".join(part for part in parts if part))
 
 
 def _instance(instance: Instance) -> str:

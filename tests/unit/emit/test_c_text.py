@@ -37,6 +37,18 @@ def test_a_comment_cannot_be_closed_by_its_text() -> None:
     assert c_text.comment(["end */ of \\ it"]) == "/*\n * end * / of / it\n */\n"
 
 
+def test_lines_are_broken_where_c_allows() -> None:
+    code = "    call(" + ", ".join(f"argument_{i}" for i in range(20)) + ");"
+    head = "static void f(" + ", ".join(f"int argument_{i}" for i in range(20)) + ") {"
+    note = "    /* " + "word " * 40 + "*/"
+    macro = "#define NAME " + '"a, b" ' * 30
+    lines = c_text.fitted("\n".join([code, head, note, macro])).split("\n")
+    assert max(len(line) for line in lines if line != macro) <= c_text.WIDTH
+    assert macro in lines
+    joined = " ".join(" ".join(lines).replace("     * word", "word").split())
+    assert joined == " ".join(f"{code} {head} {note} {macro}".split())
+
+
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=20, max_size=40))
 @settings(max_examples=5, deadline=None)
 def test_float_literals_read_back_bit_for_bit(values: list[float]) -> None:
