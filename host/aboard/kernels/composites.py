@@ -10,7 +10,7 @@ of a core's layers share one right shift of the line, since it stands in the ins
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,9 @@ QUAD = 4
 
 #: Sums below this, in absolute value, come out of a composite.
 SUM_LIMIT = 1 << 23
+
+#: Other sums: two roundings add a constant to a number that is not larger.
+_WIDE_LIMIT = 1 << 30
 
 #: Right shift that two roundings may have.
 _MOST_SHIFT = 22
@@ -54,6 +57,10 @@ class Requantized:
     line: bool
     params: Mapping[str, Literal]
 
+    def centered(self, zero_point: int) -> Requantized:
+        """Returns the layer for inputs from which the zero point has been subtracted."""
+        return replace(self, bias=self.bias + zero_point * self.weights.sum(1))
+
 
 def requantized(
     node: Node,
@@ -64,6 +71,7 @@ def requantized(
     shift: int,
     *,
     per_channel: bool = True,
+    composite: bool = True,
 ) -> Requantized | str:
     """Returns an INT8 layer for the DSP extension, or why it cannot be one.
 
@@ -75,6 +83,7 @@ def requantized(
         axis: Axis of the node's weights that counts output channels.
         shift: Right shift of lines.
         per_channel: False: all channels have the same factor, constant and shift; so must their scales.
+        composite: Whether sums come out of composites, and of each two channels the second as 256 times itself.
     """
     low, high = activation.range(node.output.quant)
     wide = weights.astype(np.int64)
@@ -93,13 +102,26 @@ def requantized(
     if not per_channel:
         ends = np.stack([np.full(len(wide), smallest.min()), np.full(len(wide), largest.max())])
     wide, folded = np.where(moving[:, np.newaxis], wide, 0), np.where(moving, folded, 0)
-    layer = _Layer(wide, folded, multiplier, scale, np.where(moving, ends, 0), moving, values[0], zero_point, low, high)
+    layer = _Layer(
+        wide,
+        folded,
+        multiplier,
+        scale,
+        np.where(moving, ends, 0),
+        moving,
+        values[0],
+        (zero_point, low, high),
+        composite,
+    )
     return layer.by_lines(shift) or layer.by_roundings()
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """A layer before a form of requantisation is chosen; `fixed` is the result of channels that do not move."""
+    """A layer before a form of requantisation is chosen.
+
+    `fixed` is the result of channels that do not move; `result` is zero point and range of the results.
+    """
 
     weights: Int64
     bias: Int64
@@ -108,9 +130,13 @@ class _Layer:
     ends: Int64
     moving: Array
     fixed: Int64
-    zero_point: int
-    low: int
-    high: int
+    result: tuple[int, int, int]
+    composite: bool
+
+    @property
+    def limit(self) -> int:
+        """Sums must be smaller, in absolute value."""
+        return SUM_LIMIT if self.composite else _WIDE_LIMIT
 
     def by_lines(self, shift: int) -> Requantized | None:
         """Returns the layer with a line for each channel, or None where one of them has none."""
@@ -120,9 +146,10 @@ class _Layer:
         offset, factor, constant = np.array([(n.offset, 2 * n.factor, n.constant) for n in lines if n], np.int64).T
         constant = constant + (1 << shift >> 1)
         bias = self.bias + offset
-        # Odd channels are computed from 256 times their sum, with a constant that counts 1/256.
-        reach = int((np.abs((self.ends + offset) * factor >> 32) + np.abs(constant)).max()) * 256 + 256
-        if np.abs(self.ends + offset).max() >= SUM_LIMIT or reach > INT32_MAX or factor.max() > INT32_MAX:
+        # Of composites odd channels are computed from 256 times their sum, with a constant that counts 1/256.
+        scale = 256 if self.composite else 1
+        reach = int((np.abs((self.ends + offset) * factor >> 32) + np.abs(constant)).max()) * scale + scale
+        if np.abs(self.ends + offset).max() >= self.limit or reach > INT32_MAX or factor.max() > INT32_MAX:
             return None
         shifts = np.full(len(bias), shift, np.int64)
         return Requantized(self.weights, bias, factor, constant, shifts, True, self._params(1))
@@ -133,9 +160,7 @@ class _Layer:
         steps = Steps(
             int(self.multiplier[channel]),
             int(self.scale[channel]),
-            self.zero_point,
-            self.low,
-            self.high,
+            *self.result,
             int(self.ends[0, channel]),
             int(self.ends[1, channel]),
         )
@@ -144,20 +169,20 @@ class _Layer:
 
     def by_roundings(self) -> Requantized | str:
         """Returns the layer with two roundings for each channel, or why it cannot be."""
-        if np.abs(self.ends).max() >= SUM_LIMIT:
-            return "sums are too large for two channels in a halfword"
+        if np.abs(self.ends).max() >= self.limit:
+            return f"sums may exceed {self.limit}"
         shift = np.where(self.moving, -self.scale, 1)
         if shift.max() > _MOST_SHIFT:
             return f"results are shifted by more than {_MOST_SHIFT}"
-        value = np.where(self.moving, self.zero_point, self.fixed)
+        value = np.where(self.moving, self.result[0], self.fixed)
         constant = (1 << shift >> 1) + value * (1 << shift)
         return Requantized(
             self.weights, self.bias, wrap32(2 * self.multiplier), constant, shift, False, self._params(0)
         )
 
     def _params(self, line: int) -> Mapping[str, Literal]:
-        clamped = int((self.low, self.high) != (-128, 127))
-        return {"line": line, "clamped": clamped, "low": self.low, "high": self.high}
+        low, high = self.result[1:]
+        return {"line": line, "clamped": int((low, high) != (-128, 127)), "low": low, "high": high}
 
 
 def _ends(weights: Int64) -> Int64:

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file planes.h
+ * Windows of 3x3 over one channel with the DSP extension: pixels staged as planes, then up to six results of a row at
+ * once. host/aboard/kernels/depthwise_conv2d_dsp.py chooses the blocks and packs the weights.
+ *
+ * A plane holds one channel: rows of words, each with two neighbouring pixels as halfwords less the input's zero point,
+ * so that padding is 0. With the weights (w0, w1) and (w1, w2) of a row, two instructions give the row's part of a
+ * result, whether its window begins with the first or the second pixel of a word.
+ */
+#ifndef ABOARD_KERNELS_ARM_DSP_PLANES_H
+#define ABOARD_KERNELS_ARM_DSP_PLANES_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "dot.h"
+
+/** Channels staged at once. */
+#define ABOARD_DSP_PLANES 4
+
+/** Words of a channel: three rows of int8 weights of which the fourth byte is not a weight (in the first it is the
+ * right shift of two roundings), bias, factor, constant. */
+#define ABOARD_DSP_PLANE_WORDS 6
+
+/** Right shift of the line of depthwise layers. */
+#define ABOARD_DSP_PLANE_SHIFT 2
+
+/** What to stage; the assembly knows the order. A row of a plane is `lead` words (0, pixel), then words of two pixels,
+ * `tail` words (pixel, 0) and words of 0. */
+typedef struct {
+    const int8_t *from; /**< First pixel of the first row, first of four channels. */
+    int32_t row_stride;
+    int32_t rows; /**< At least 1. */
+    int32_t pixel_stride;
+    uint32_t *to;    /**< Plane of the first channel. */
+    int32_t plane;   /**< Bytes from a plane to the next. */
+    uint32_t offset; /**< Zero point of the input, negative, in both halfwords. */
+    int32_t lead;    /**< 0 or 1. */
+    int32_t pairs;   /**< Bytes of the words of two pixels. */
+    int32_t tail;    /**< 0 or 1. */
+    int32_t zeros;   /**< Bytes of the words of 0. */
+} aboard_dsp_stage_t;
+
+/** What to compute of a channel; the assembly knows the order. */
+typedef struct {
+    const uint32_t *weights; /**< ABOARD_DSP_PLANE_WORDS. */
+    const uint32_t *x;       /**< First word of the first window. */
+    int8_t *y;               /**< First result. */
+    int32_t pixel_stride;    /**< Of the results. */
+    int32_t row_stride;      /**< Of the results. */
+    int32_t pitch;           /**< Bytes of a row of the plane. */
+    int32_t reach;           /**< Bytes in the plane from the first row's windows to behind the last row's. */
+    int32_t blocks;          /**< Blocks of a row. */
+} aboard_dsp_rows_t;
+
+#if ABOARD_DSP_ASM
+
+/* clang-format off */
+/** Four planes of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset, r7 end of the pairs. */
+ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_DSP_UNUSED) {
+    __asm__ volatile(
+        "push {r4-r11, lr}\n"
+        "ldr r8, [r0]\n ldr r9, [r0, #8]\n"
+        "push {r0, r8, r9}\n"
+        "ldr r1, [r0, #12]\n ldr r2, [r0, #16]\n ldr r3, [r0, #20]\n ldr r6, [r0, #24]\n"
+        "add r4, r2, r3, lsl #1\n add r5, r4, r3\n add r3, r2\n"
+        "1:\n" /* A row. */
+        "ldrd r12, r0, [sp]\n"
+        "ldr r8, [r12, #4]\n"
+        "ldrd r9, r7, [r12, #28]\n"
+        "add r8, r0\n"
+        "str r8, [sp, #4]\n"
+        "add r7, r2\n"
+        "cmp r9, #0\n"
+        "beq 2f\n"
+        "ldr r9, [r0]\n add r0, r1\n add r7, #4\n"
+        "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
+        "mov r10, #0\n mov r8, #0\n"
+        "b 4f\n"
+        "2:\n"
+        "cmp r2, r7\n"
+        "beq 5f\n"
+        "3:\n" /* Two pixels. */
+        "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"
+        "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"
+        "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
+        "4:\n"
+        "pkhbt r12, r10, r11, lsl #16\n pkhbt lr, r8, r9, lsl #16\n"
+        "pkhtb r10, r11, r10, asr #16\n pkhtb r8, r9, r8, asr #16\n"
+        "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
+        "cmp r2, r7\n"
+        "bne 3b\n"
+        "5:\n"
+        "ldr r12, [sp]\n"
+        "ldrd r8, r9, [r12, #36]\n"
+        "cmp r8, #0\n"
+        "beq 6f\n"
+        "ldr r8, [r0]\n"
+        "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"
+        "uxth r12, r10\n uxth lr, r8\n lsr r10, #16\n lsr r8, #16\n"
+        "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
+        "6:\n"
+        "mov r8, #0\n"
+        "cmp r9, #0\n"
+        "beq 8f\n"
+        "7:\n"
+        "str r8, [r2], #4\n str r8, [r3], #4\n str r8, [r4], #4\n str r8, [r5], #4\n"
+        "subs r9, #4\n"
+        "bne 7b\n"
+        "8:\n"
+        "ldr r8, [sp, #8]\n"
+        "subs r8, #1\n"
+        "str r8, [sp, #8]\n"
+        "bne 1b\n"
+        "add sp, #12\n"
+        "pop {r4-r11, pc}\n");
+}
+
+/** Part of a result of a row whose window begins with the first, or the second, pixel of x0. */
+#define ABOARD_DSP_FIRST(a, sum, x0, x1) "smlad " a ", " x0 ", r10, " sum "\n smlabt " a ", " x1 ", r11, " a "\n"
+#define ABOARD_DSP_SECOND(a, sum, x0, x1) "smlatb " a ", " x0 ", r10, " sum "\n smlad " a ", " x1 ", r11, " a "\n"
+
+/** One row of the windows of a block; the last result's register holds the bias before the first row. */
+#define ABOARD_DSP_LOAD(x, row) "ldm r12, {" x "}\n ldrd r10, r11, [sp, #" row "*8]\n"
+#define ABOARD_DSP_ROW_6(row, a0, a1, a2, a3, a4)                      \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", a3, "r7", "r8") \
+    ABOARD_DSP_FIRST("r4", a4, "r8", "r9") ABOARD_DSP_SECOND("r5", "r5", "r8", "r9")
+#define ABOARD_DSP_ROW_5(row, a0, a1, a2, a3)                          \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", a3, "r7", "r8") \
+    ABOARD_DSP_FIRST("r4", "r4", "r8", "r9")
+#define ABOARD_DSP_ROW_4(row, a0, a1, a2)                              \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", "r3", "r7", "r8")
+#define ABOARD_DSP_ROW_3(row, a0, a1)                                  \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", "r2", "r7", "r8")
+#define ABOARD_DSP_ROW_2(row, a0)                                      \
+    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", "r1", "r6", "r7")
+#define ABOARD_DSP_ROW_1(row)                                          \
+    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_FIRST("r0", "r0", "r6", "r7")
+/** Likewise where windows are two pixels apart. */
+#define ABOARD_DSP_ROW_42(row, a0, a1, a2)                             \
+    ABOARD_DSP_LOAD("r5-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r5", "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_FIRST("r3", "r3", "r8", "r9")
+#define ABOARD_DSP_ROW_32(row, a0, a1)                                 \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8") \
+    ABOARD_DSP_FIRST("r2", "r2", "r8", "r9")
+#define ABOARD_DSP_ROW_22(row, a0)                                     \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", "r1", "r7", "r8")
+
+#define ABOARD_DSP_ROWS_6 ABOARD_DSP_ROW_6("0", "r5", "r5", "r5", "r5", "r5") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_6("1", "r0", "r1", "r2", "r3", "r4") ABOARD_DSP_DOWN ABOARD_DSP_ROW_6("2", "r0", "r1", "r2", "r3", "r4")
+#define ABOARD_DSP_ROWS_5 ABOARD_DSP_ROW_5("0", "r4", "r4", "r4", "r4") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_5("1", "r0", "r1", "r2", "r3") ABOARD_DSP_DOWN ABOARD_DSP_ROW_5("2", "r0", "r1", "r2", "r3")
+#define ABOARD_DSP_ROWS_4 ABOARD_DSP_ROW_4("0", "r3", "r3", "r3") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_4("1", "r0", "r1", "r2") ABOARD_DSP_DOWN ABOARD_DSP_ROW_4("2", "r0", "r1", "r2")
+#define ABOARD_DSP_ROWS_3 ABOARD_DSP_ROW_3("0", "r2", "r2") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_3("1", "r0", "r1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_3("2", "r0", "r1")
+#define ABOARD_DSP_ROWS_2 ABOARD_DSP_ROW_2("0", "r1") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_2("1", "r0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_2("2", "r0")
+#define ABOARD_DSP_ROWS_1 ABOARD_DSP_ROW_1("0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("2")
+#define ABOARD_DSP_ROWS_42 ABOARD_DSP_ROW_42("0", "r3", "r3", "r3") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_42("1", "r0", "r1", "r2") ABOARD_DSP_DOWN ABOARD_DSP_ROW_42("2", "r0", "r1", "r2")
+#define ABOARD_DSP_ROWS_32 ABOARD_DSP_ROW_32("0", "r2", "r2") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_32("1", "r0", "r1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_32("2", "r0", "r1")
+#define ABOARD_DSP_ROWS_22 ABOARD_DSP_ROW_22("0", "r1") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_22("1", "r0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_22("2", "r0")
+#define ABOARD_DSP_ROWS_12 ABOARD_DSP_ROWS_1
+#define ABOARD_DSP_DOWN "add r12, lr\n"
+
+/** What of a block with results in r0 up depends on their number; r8 result, r9 pixel stride, r10 three times that. */
+#define ABOARD_DSP_EACH_1(each) each("r0")
+#define ABOARD_DSP_EACH_2(each) ABOARD_DSP_EACH_1(each) each("r1")
+#define ABOARD_DSP_EACH_3(each) ABOARD_DSP_EACH_2(each) each("r2")
+#define ABOARD_DSP_EACH_4(each) ABOARD_DSP_EACH_3(each) each("r3")
+#define ABOARD_DSP_EACH_5(each) ABOARD_DSP_EACH_4(each) each("r4")
+#define ABOARD_DSP_EACH_6(each) ABOARD_DSP_EACH_5(each) each("r5")
+#define ABOARD_DSP_STORE_1 "strb r0, [r8]\n"
+#define ABOARD_DSP_STORE_2 ABOARD_DSP_STORE_1 "strb r1, [r8, r9]\n"
+#define ABOARD_DSP_STORE_3 ABOARD_DSP_STORE_2 "strb r2, [r8, r9, lsl #1]\n"
+#define ABOARD_DSP_STORE_4 ABOARD_DSP_STORE_3 "strb r3, [r8, r10]\n"
+#define ABOARD_DSP_STORE_5 ABOARD_DSP_STORE_4 "strb r4, [r8, r9, lsl #2]\n"
+#define ABOARD_DSP_STORE_6 ABOARD_DSP_STORE_5 "add r0, r8, r10\n strb r5, [r0, r9, lsl #1]\n"
+
+/** Requantisation of a result: factor in r6, constant in r7. */
+#define ABOARD_DSP_EACH_LINE(a) "smmlar " a ", " a ", r6, r7\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_EACH_ANY(a)                                         \
+    "add lr, " a ", " a ", asr #31\n smmlar " a ", " a ", r6, lr\n"     \
+    "add " a ", r7\n asr " a ", r11\n ssat " a ", #8, " a "\n"
+
+/** Weights of a row: r6 (w0, w2), r7 (w1, the fourth byte). */
+#define ABOARD_DSP_WIDEN(word, row)                                    \
+    "sxtb16 r6, " word "\n sxtb16 r7, " word ", ror #8\n"               \
+    "pkhbt r8, r6, r7, lsl #16\n pkhbt r9, r7, r6\n strd r8, r9, [sp, #" row "*8]\n"
+
+/** Frame: weights (6), bias, factor, constant, result, pixel stride, three times that, row stride, end of x, x and
+ * result of the block, blocks left, pitch, shift. Then r12 is x and lr the pitch. */
+#define ABOARD_DSP_ROWS_HEAD                                           \
+    "push {r4-r11, lr}\n"                                              \
+    "sub sp, #76\n"                                                    \
+    "ldm r0, {r0-r7}\n"                                                \
+    "add r8, r3, r3, lsl #1\n"                                         \
+    "strd r2, r3, [sp, #36]\n strd r8, r4, [sp, #44]\n"                \
+    "add r8, r1, r6\n"                                                 \
+    "strd r8, r1, [sp, #52]\n strd r2, r7, [sp, #60]\n"                \
+    "mov lr, r5\n mov r12, r1\n"                                       \
+    "ldm r0, {r0-r5}\n"                                                \
+    "lsr r6, r0, #24\n"                                                \
+    "strd lr, r6, [sp, #68]\n strd r3, r4, [sp, #24]\n str r5, [sp, #32]\n" \
+    ABOARD_DSP_WIDEN("r0", "0") ABOARD_DSP_WIDEN("r1", "1") ABOARD_DSP_WIDEN("r2", "2")
+
+/** The next row of a block, then the next block; `on` bytes of x and `right` of the result further. */
+#define ABOARD_DSP_ROWS_TAIL(on, right)                                \
+    "add r8, r11\n"                                                    \
+    "str r8, [sp, #36]\n"                                              \
+    "ldr r6, [sp, #52]\n"                                              \
+    "cmp r12, r6\n"                                                    \
+    "bne 1b\n"                                                         \
+    "ldrd r0, r1, [sp, #56]\n"                                         \
+    "ldr r2, [sp, #64]\n"                                              \
+    "add r0, #" on "\n add r6, #" on "\n"                              \
+    right                                                              \
+    "subs r2, #1\n"                                                    \
+    "strd r6, r0, [sp, #52]\n strd r1, r2, [sp, #60]\n str r1, [sp, #36]\n" \
+    "mov r12, r0\n"                                                    \
+    "bne 1b\n"                                                         \
+    "add sp, #76\n"                                                    \
+    "pop {r4-r11, pc}\n"
+
+/** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
+#define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
+    ABOARD_DSP_NAKED void aboard_dsp_rows_##name##_line(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_ROWS_HEAD                                       \
+            "1:\n ldr " sum ", [sp, #24]\n"                            \
+            ABOARD_DSP_ROWS_##name back                                \
+            "add r6, sp, #28\n ldm r6, {r6-r11}\n"                     \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_LINE)              \
+            ABOARD_DSP_STORE_##count                                   \
+            ABOARD_DSP_ROWS_TAIL(on, right));                          \
+    }                                                                  \
+    ABOARD_DSP_NAKED void aboard_dsp_rows_##name##_any(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_ROWS_HEAD                                       \
+            "1:\n ldr " sum ", [sp, #24]\n"                            \
+            ABOARD_DSP_ROWS_##name back                                \
+            "add r6, sp, #28\n ldm r6, {r6-r10}\n ldr r11, [sp, #72]\n" \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_ANY)               \
+            ABOARD_DSP_STORE_##count                                   \
+            "ldr r11, [sp, #48]\n ldr lr, [sp, #68]\n"                 \
+            ABOARD_DSP_ROWS_TAIL(on, right));                          \
+    }
+
+ABOARD_DSP_ROWS(6, 6, "r5", "sub r12, lr\n", "12", "add r1, r1, r10, lsl #1\n")
+ABOARD_DSP_ROWS(5, 5, "r4", "sub r12, lr\n", "12", "")
+ABOARD_DSP_ROWS(4, 4, "r3", "sub r12, lr\n", "8", "add r1, r1, r9, lsl #2\n")
+ABOARD_DSP_ROWS(3, 3, "r2", "sub r12, lr\n", "8", "")
+ABOARD_DSP_ROWS(2, 2, "r1", "sub r12, lr\n", "4", "add r1, r1, r9, lsl #1\n")
+ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
+ABOARD_DSP_ROWS(42, 4, "r3", "", "16", "add r1, r1, r9, lsl #2\n")
+ABOARD_DSP_ROWS(32, 3, "r2", "", "12", "add r1, r10\n")
+ABOARD_DSP_ROWS(22, 2, "r1", "", "8", "add r1, r1, r9, lsl #1\n")
+ABOARD_DSP_ROWS(12, 1, "r0", "", "4", "add r1, r9\n")
+/* clang-format on */
+
+/** Calls one of the functions above; `count` and `stride` are literals where the call is expanded. */
+#define ABOARD_DSP_ROWS_CASE(number, name)                                                                             \
+    case number:                                                                                                       \
+        line ? aboard_dsp_rows_##name##_line(p) : aboard_dsp_rows_##name##_any(p);                                     \
+        break;
+
+/**
+ * Results of one channel: blocks of `count` results, row after row.
+ *
+ * @param p      What to compute.
+ * @param count  1 to 6 with a stride of 1, where only an even number may have several blocks; 1 to 4 with 2.
+ * @param stride Of windows in both directions, 1 or 2.
+ * @param line   1: results by a line; 0: by two roundings.
+ */
+ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+    switch (10 * stride + count) {
+        ABOARD_DSP_ROWS_CASE(16, 6)
+        ABOARD_DSP_ROWS_CASE(15, 5)
+        ABOARD_DSP_ROWS_CASE(14, 4)
+        ABOARD_DSP_ROWS_CASE(13, 3)
+        ABOARD_DSP_ROWS_CASE(12, 2)
+        ABOARD_DSP_ROWS_CASE(11, 1)
+        ABOARD_DSP_ROWS_CASE(24, 42)
+        ABOARD_DSP_ROWS_CASE(23, 32)
+        ABOARD_DSP_ROWS_CASE(22, 22)
+        ABOARD_DSP_ROWS_CASE(21, 12)
+    default:
+        break;
+    }
+}
+
+#else
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p) {
+    const int32_t words = p->lead + p->pairs / 4 + p->tail;
+    const int32_t pixels = p->lead + p->pairs / 2 + p->tail;
+    const int32_t zero_point = (int16_t)p->offset;
+    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
+        int16_t *to = (int16_t *)(void *)p->to + channel * p->plane / 2;
+        for (int32_t row = 0; row < p->rows; ++row) {
+            const int8_t *const from = p->from + row * p->row_stride + channel;
+            memset(to, 0, (size_t)(4 * words + p->zeros));
+            for (int32_t x = 0; x < pixels; ++x) {
+                to[p->lead + x] = (int16_t)(from[x * p->pixel_stride] + zero_point);
+            }
+            to += 2 * words + p->zeros / 2;
+        }
+    }
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+    const int8_t *const weights = (const int8_t *)p->weights;
+    for (int32_t at = 0; at < p->reach; at += stride * p->pitch) {
+        int8_t *const y = p->y + at / (stride * p->pitch) * p->row_stride;
+        for (int32_t i = 0; i < count * p->blocks; ++i) {
+            uint32_t sum = p->weights[3];
+            for (int32_t tap = 0; tap < 9; ++tap) {
+                const int16_t *const x = (const int16_t *)(const void *)p->x + (at + tap / 3 * p->pitch) / 2;
+                sum += (uint32_t)(x[i * stride + tap % 3] * weights[tap / 3 * 4 + tap % 3]);
+            }
+            const int32_t factor = (int32_t)p->weights[4];
+            const int32_t constant = (int32_t)p->weights[5];
+            y[i * p->pixel_stride] = line ? aboard_dsp_line(sum, factor, constant, ABOARD_DSP_PLANE_SHIFT)
+                                          : aboard_dsp_any(sum, factor, constant, p->weights[0] >> 24);
+        }
+    }
+}
+
+#endif
+
+#endif
