@@ -114,7 +114,7 @@ class ArithmeticS8(Implementation):
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the short or the long form."""
         del target
-        line = _short_form(*_signature(node))
+        line = _short_product(signature(node)) if self.op == "mul" else short_sum(signature(node))
         kind = "product" if self.op == "mul" else "sum"
         low, high = attributes(node).activation.range(node.output.quant)
         short = line or ShortForm(0, 0, 0, 0)
@@ -137,10 +137,11 @@ class ArithmeticS8(Implementation):
         )
 
 
-_Signature = tuple[str, ArithmeticAttributes, Quantization, Quantization, Quantization]
+Signature = tuple[str, ArithmeticAttributes, Quantization, Quantization, Quantization]
 
 
-def _signature(node: Node) -> _Signature:
+def signature(node: Node) -> Signature:
+    """Returns all that the results of an int8 node depend on, beside its operands."""
     return node.op, attributes(node), node.input(0).quant, node.input(1).quant, node.output.quant
 
 
@@ -169,10 +170,27 @@ def _scaling(zero_point: int, multiplier: int, shift: int) -> Mapping[str, Liter
 
 
 @lru_cache(maxsize=256)
-def _short_form(
-    op: str, attrs: ArithmeticAttributes, a: Quantization, b: Quantization, result: Quantization
-) -> ShortForm | None:
-    """Returns the line that equals the op for all pairs of operands, or None."""
+def short_sum(node_signature: Signature) -> ShortForm | None:
+    """Returns the line that equals the add or sub of a `signature` for all pairs of operands, or None."""
+    op, attrs, a, b, result = node_signature
+    low, high = attrs.activation.range(result)
+    sign = -1.0 if op == "sub" else 1.0
+    ratios = a.scale / result.scale, sign * b.scale / result.scale
+    return short_form.of_sum(ratios, _results(*node_signature), low, high)
+
+
+@lru_cache(maxsize=256)
+def _short_product(node_signature: Signature) -> ShortForm | None:
+    """Returns the line that equals a mul for all pairs of operands, or None."""
+    _, attrs, a, b, result = node_signature
+    low, high = attrs.activation.range(result)
+    x = np.arange(-128, 128, dtype=np.int64)
+    products = (x[:, None] - a.zero_point) * (x[None, :] - b.zero_point)
+    return short_form.of_product(a.scale * b.scale / result.scale, products, _results(*node_signature), low, high)
+
+
+def _results(op: str, attrs: ArithmeticAttributes, a: Quantization, b: Quantization, result: Quantization) -> Int64:
+    """Returns the results of all pairs of operands, [256, 256], -128 first."""
     probe = Node(
         op,
         "probe",
@@ -185,13 +203,7 @@ def _short_form(
     )
     x = np.arange(-128, 128, dtype=np.int8)
     expected: Int64 = get(op).evaluate(probe, [x[:, None], x[None, :]])[0].astype(np.int64)
-    low, high = attrs.activation.range(result)
-    if op == "mul":
-        wide = x.astype(np.int64)
-        products = (wide[:, None] - a.zero_point) * (wide[None, :] - b.zero_point)
-        return short_form.of_product(a.scale * b.scale / result.scale, products, expected, low, high)
-    sign = -1.0 if op == "sub" else 1.0
-    return short_form.of_sum((a.scale / result.scale, sign * b.scale / result.scale), expected, low, high)
+    return expected
 
 
 class ArithmeticF32(Implementation):

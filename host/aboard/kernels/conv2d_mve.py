@@ -21,9 +21,10 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import groups
+from aboard.kernels.conv2d import groups, sliding_window
 from aboard.kernels.finish import padded
 from aboard.kernels.finish_mve import LANES, finish
+from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Form
@@ -104,6 +105,11 @@ class MveS8(Implementation):
         if op.attributes(node).dilations != (1, 1):
             return "is for windows without dilation"
         return packing.refusal(node, Form.INT8, op.AXIS) or (None if groups(node) == 1 else "is for a single group")
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory."""
+        x = packing.view(inputs)
+        return distance(sliding_window(node), x, outputs[0], Reads.STAGED if band_cols(node, x) else Reads.PAIR)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -20,8 +20,10 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
+from aboard.kernels.conv2d import sliding_window
 from aboard.kernels.finish import padded
 from aboard.kernels.finish_mve import LANES, FinishMve, finish
+from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
@@ -86,6 +88,10 @@ class MveS8(Implementation):
         if height > ROWS or width > COLS or height * width > TAPS:
             return f"is for windows of at most {ROWS} rows, {COLS} columns and {TAPS} taps"
         return packing.refusal(node, Form.INT8, op.AXIS)
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: blocks of a row are read and written in turns."""
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.ROW)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/pool2d.h
+ * Averages and maxima over a window with Helium: eight and sixteen channels at once.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_POOL2D_H
+#define ABOARD_KERNELS_ARM_MVE_POOL2D_H
+
+#include <arm_mve.h>
+#include <stdint.h>
+
+#include "../pool2d.h"
+#include "aboard/config.h"
+#include "aboard/view.h"
+
+/**
+ * Quotients of sums, rounded to nearest with ties away from zero.
+ *
+ * With n < 2^16 and count < 2^8, n / count is the upper half of n * ceil(2^32 / count).
+ *
+ * @param sums       At least -2^15 and below 2^15.
+ * @param half       count / 2.
+ * @param reciprocal 2^32 / count, rounded up.
+ */
+ABOARD_INLINE int32x4_t aboard_average_mve_divide(int32x4_t sums, uint32_t half, uint32_t reciprocal) {
+    const uint32x4_t n = vaddq_n_u32((uint32x4_t)vabsq_s32(sums), half);
+    const int32x4_t quotient = (int32x4_t)vmulhq_u32(n, vdupq_n_u32(reciprocal));
+    const int32x4_t sign = vshrq_n_s32(sums, 31);
+    return vsubq_s32(veorq_s32(quotient, sign), sign);
+}
+
+/** Sums of eight channels over a window of at most 255 pixels; lanes that `some` leaves out are 0. */
+ABOARD_INLINE int16x8_t aboard_average_mve_sums(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w,
+                                                const int8_t *in, mve_pred16_t some) {
+    int16x8_t sums = vdupq_n_s16(0);
+    for (int32_t y = 0; y < w->rows; ++y) {
+        const int8_t *x = aboard_row_s8(&p->in, in, w->row + y) + w->offset;
+        for (int32_t left = w->cols; left > 0; --left) {
+            sums = vaddq_s16(sums, vldrbq_z_s16(x, some));
+            x += p->in.pixel_stride;
+        }
+    }
+    return sums;
+}
+
+/** Average of eight channels over a window. */
+ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
+                                           const int8_t *in, uint32_t reciprocal, mve_pred16_t some) {
+    int16x8_t result = aboard_average_mve_sums(&p->pool, w, in, some);
+    const uint32_t count = (uint32_t)(w->rows * w->cols);
+    if (count > 1) {
+        const int32x4_t even = aboard_average_mve_divide(vmovlbq_s16(result), count / 2, reciprocal);
+        const int32x4_t odd = aboard_average_mve_divide(vmovltq_s16(result), count / 2, reciprocal);
+        result = vmovntq_s32((int16x8_t)even, odd);
+    }
+    return vminq_s16(vmaxq_s16(result, vdupq_n_s16((int16_t)p->low)), vdupq_n_s16((int16_t)p->high));
+}
+
+/**
+ * Average over each window, rounded to nearest with ties away from zero.
+ *
+ * @param p            Parameters; a window has at most 255 pixels.
+ * @param in           Operand. Any view, a ring of at least a window's lines included.
+ * @param out          Result, another memory than the operand. Any view.
+ * @param first, last  Rows [first, last) of the result are written.
+ */
+ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                             int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            const uint32_t count = (uint32_t)(w.rows * w.cols);
+            const uint32_t reciprocal = UINT32_MAX / count + 1u;
+            for (int32_t c = 0; c < p->pool.out.channels; c += 8) {
+                const mve_pred16_t some = vctp16q((uint32_t)(p->pool.out.channels - c));
+                vstrbq_p_s16(y + c, aboard_average_mve(p, &w, in + c, reciprocal, some), some);
+            }
+            y += p->pool.out.pixel_stride;
+        }
+    }
+}
+
+/** Maximum of sixteen channels over a window. */
+ABOARD_INLINE int8x16_t aboard_max_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
+                                       mve_pred16_t some) {
+    int8x16_t largest = vdupq_n_s8((int8_t)p->low);
+    for (int32_t line = 0; line < w->rows; ++line) {
+        const int8_t *x = aboard_row_s8(&p->pool.in, in, w->row + line) + w->offset;
+        for (int32_t left = w->cols; left > 0; --left) {
+            largest = vmaxq_s8(largest, vldrbq_z_s8(x, some));
+            x += p->pool.in.pixel_stride;
+        }
+    }
+    return vminq_s8(largest, vdupq_n_s8((int8_t)p->high));
+}
+
+/** Maximum over each window; parameters as aboard_average_pool2d_mve, windows of any size. */
+ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                         int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            for (int32_t c = 0; c < p->pool.out.channels; c += 16) {
+                const mve_pred16_t some = vctp8q((uint32_t)(p->pool.out.channels - c));
+                vstrbq_p_s8(y + c, aboard_max_mve(p, &w, in + c, some), some);
+            }
+            y += p->pool.out.pixel_stride;
+        }
+    }
+}
+
+#endif
