@@ -51,34 +51,53 @@ ABOARD_INLINE int32_t aboard_depthwise_mve_row_bytes(const aboard_depthwise_conv
     return p->cols * p->pixel + ABOARD_DEPTHWISE_MVE_BLOCK - p->pixel;
 }
 
+/** Writes `pixels` pixels of padding. */
+ABOARD_INLINE int8_t *aboard_depthwise_mve_pad(const aboard_depthwise_conv2d_mve_t *p, int8_t *to, int32_t pixels) {
+    if (p->pixel == ABOARD_DEPTHWISE_MVE_BLOCK) {
+        const int8x16_t padding = vdupq_n_s8((int8_t)p->zero_point);
+        for (int32_t x = 0; x < pixels; ++x) {
+            vstrbq_s8(to, padding);
+            to += ABOARD_DEPTHWISE_MVE_BLOCK;
+        }
+        return to;
+    }
+    aboard_mve_fill(to, p->zero_point, pixels * p->pixel);
+    return to + pixels * p->pixel;
+}
+
+/** Copies pixels of a block of channels; `some` says which there are. */
+ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_mve_t *p, int8_t *to,
+                                                  const int8_t *from, int32_t pixels, mve_pred16_t some) {
+    if (p->in.pixel_stride == p->pixel) {
+        aboard_mve_copy(to, from, pixels * p->pixel);
+        return to + pixels * p->pixel;
+    }
+    const int32_t full = p->pixel == ABOARD_DEPTHWISE_MVE_BLOCK && p->in.channels % ABOARD_DEPTHWISE_MVE_BLOCK == 0;
+    for (int32_t x = 0; x < pixels; ++x) {
+        if (full) {
+            vstrbq_s8(to, vldrbq_s8(from));
+        } else {
+            vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
+        }
+        to += p->pixel;
+        from += p->in.pixel_stride;
+    }
+    return to;
+}
+
 /** Copies input row `y` of an image, or padding, into a row of the ring: channels from `channel` on. */
 ABOARD_INLINE void aboard_depthwise_mve_stage(const aboard_depthwise_conv2d_mve_t *p, const int8_t *in, int32_t image,
                                               int32_t y, int32_t channel, int8_t *to) {
     if (y < 0 || y >= p->in_height) {
-        aboard_mve_fill(to, p->zero_point, p->cols * p->pixel);
+        aboard_depthwise_mve_pad(p, to, p->cols);
         return;
     }
     const int32_t pixels = ABOARD_MIN(p->in.cols, p->cols - p->pad_left);
-    const int32_t after = p->cols - p->pad_left - pixels;
     const int8_t *from = aboard_row_s8(&p->in, in, image * p->in_height + y) + channel;
-    if (p->pad_left > 0) {
-        aboard_mve_fill(to, p->zero_point, p->pad_left * p->pixel);
-    }
-    to += p->pad_left * p->pixel;
-    if (p->in.pixel_stride == p->pixel) {
-        aboard_mve_copy(to, from, pixels * p->pixel);
-        to += pixels * p->pixel;
-    } else {
-        const mve_pred16_t some = vctp8q((uint32_t)ABOARD_MIN(p->in.channels - channel, p->pixel));
-        for (int32_t x = 0; x < pixels; ++x) {
-            vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
-            to += p->pixel;
-            from += p->in.pixel_stride;
-        }
-    }
-    if (after > 0) {
-        aboard_mve_fill(to, p->zero_point, after * p->pixel);
-    }
+    const mve_pred16_t some = vctp8q((uint32_t)ABOARD_MIN(p->in.channels - channel, p->pixel));
+    to = aboard_depthwise_mve_pad(p, to, p->pad_left);
+    to = aboard_depthwise_mve_pixels(p, to, from, pixels, some);
+    aboard_depthwise_mve_pad(p, to, p->cols - p->pad_left - pixels);
 }
 
 /** 32-bit sums of sixteen channels: 0, 4, 8, 12, and so on from 2, from 1 and from 3. */
@@ -151,12 +170,15 @@ ABOARD_INLINE void aboard_depthwise_mve_widen(aboard_depthwise_mve_sums_t *s, ab
 /** Scaled sums of four channels from their sums of products, bias included. */
 ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2d_mve_t *p, int32x4_t sums,
                                                     const int32_t *constants, int32_t part) {
-    const aboard_mve_constants_t c =
-        aboard_mve_constants(&p->finish, constants + part * aboard_mve_finish_words(&p->finish));
-    const int32x4_t scaled = aboard_mve_scaled(&p->finish, sums, &c);
-    /* The constants of the next four are not loaded before these are used. */
-    __asm__ volatile("" ::: "memory");
-    return scaled;
+    const int32_t vectors = aboard_mve_finish_words(&p->finish) / 4;
+    const int32_t first = part * vectors;
+    aboard_mve_constants_t c;
+    if (p->finish.form == ABOARD_MVE_ANY) {
+        c.left = aboard_mve_constant(constants, first + 1);
+    }
+    c.multiplier = aboard_mve_constant(constants, first + vectors - 2);
+    c.right = aboard_mve_constant(constants, first + vectors - 1);
+    return aboard_mve_scaled(&p->finish, sums, &c);
 }
 
 /**
@@ -169,10 +191,13 @@ ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2
  */
 ABOARD_INLINE int8x16_t aboard_depthwise_mve_vector(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
                                                     int32_t at, const int8_t *weights, const int32_t *constants) {
-    const int32_t words = aboard_mve_finish_words(&p->finish);
+    const int32_t vectors = aboard_mve_finish_words(&p->finish) / 4;
     const int32_t taps = p->window_height * p->window_width;
-    aboard_depthwise_mve_sums_t s = {vldrwq_s32(constants), vldrwq_s32(constants + words),
-                                     vldrwq_s32(constants + 2 * words), vldrwq_s32(constants + 3 * words)};
+    aboard_depthwise_mve_sums_t s;
+    s.from0 = aboard_mve_constant(constants, 0);
+    s.from2 = aboard_mve_constant(constants, vectors);
+    s.from1 = aboard_mve_constant(constants, 2 * vectors);
+    s.from3 = aboard_mve_constant(constants, 3 * vectors);
     ABOARD_UNROLL(256)
     for (int32_t first = 0; first < taps; first += p->group) {
         const int32_t column = first % p->window_width;

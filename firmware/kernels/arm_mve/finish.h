@@ -50,16 +50,28 @@ ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
 /** Constants of four channels. */
 typedef struct {
     int32x4_t bias;       /**< Or the offset of the line. */
-    int32x4_t left;       /**< Left shift; ABOARD_MVE_ANY only. */
+    int32x4_t left;       /**< Left shift; set for ABOARD_MVE_ANY only. */
     int32x4_t multiplier; /**< Or the factor of the line. */
     int32x4_t right;      /**< Right shift, negative; or the constant of the line. */
 } aboard_mve_constants_t;
 
+/** Loads vector number `index` from `c`. In assembler, because compilers spend an addition on every address. */
+ABOARD_INLINE int32x4_t aboard_mve_constant(const int32_t *c, int32_t index) {
+    int32x4_t values;
+    __asm__ volatile("vldrw.32 %q0, [%1, %2]" : "=w"(values) : "r"(c), "i"(16 * index));
+    return values;
+}
+
 /** Loads the constants of four channels. */
 ABOARD_INLINE aboard_mve_constants_t aboard_mve_constants(const aboard_mve_finish_t *f, const int32_t *c) {
-    const int32_t next = f->form == ABOARD_MVE_ANY ? 8 : 4;
-    const aboard_mve_constants_t constants = {vldrwq_s32(c), vldrwq_s32(c + 4), vldrwq_s32(c + next),
-                                              vldrwq_s32(c + next + 4)};
+    aboard_mve_constants_t constants;
+    constants.bias = aboard_mve_constant(c, 0);
+    if (f->form == ABOARD_MVE_ANY) {
+        constants.left = aboard_mve_constant(c, 1);
+        c += 4;
+    }
+    constants.multiplier = aboard_mve_constant(c, 1);
+    constants.right = aboard_mve_constant(c, 2);
     return constants;
 }
 
