@@ -165,7 +165,7 @@ def create(
         bundles: The model, or several: modules, or folders of bundles.
         board: The board, or its id or alias.
         template: Name of a template; by default `baremetal`, and `native` for this machine.
-        path: Folder of the project: a new one, or a project that is replaced.
+        path: Folder of the project: a new one, or one with an unchanged project, which is replaced.
         options: Options of the template by name.
 
     Raises:
@@ -205,11 +205,17 @@ def _check_kind(template: Template, board: Board) -> None:
 
 
 def _check_replaceable(folder: Path) -> None:
-    if folder.is_dir() and ((folder / FILE_NAME).is_file() or not any(folder.iterdir())):
+    """Refuses a folder that holds something else than a project as it was made: work on it would be lost."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    if folder.exists():
+    if not (folder / FILE_NAME).is_file():
         raise ProjectError(
             f"{folder}: exists and is no project, expected a new folder or a project to replace. Name another folder"
+        )
+    if _hash(folder) != Project.open(folder).build_id:
+        raise ProjectError(
+            f"{folder}: holds a project to which changes were made, got files other than those it was made with, "
+            "expected a new folder or an unchanged project. Name another folder, or remove this one"
         )
 
 
@@ -275,9 +281,13 @@ def _check_models(models: Sequence[Manifest], board: Board) -> None:
 
 
 def _hash(folder: Path) -> str:
+    """Returns the hash of a project's sources, without what states the hash and what is built."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if name in (FILE_NAME, _BUILD_HEADER) or name.startswith(f"{BUILD_FOLDER}/"):
+            continue
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:16]

@@ -144,12 +144,22 @@ def test_options_reach_the_sources(bundle, tmp_path):
     assert "node_ticks" not in main
 
 
+@pytest.mark.parametrize("file", ["src/main.c", "src/sensor.c"])
+def test_a_project_that_was_worked_on_is_not_replaced(bundle, tmp_path, file):
+    mine = create(bundle, M4, path=tmp_path / "p").path / file
+    mine.write_text("mine")
+    with pytest.raises(ProjectError, match=r"p: holds a project to which changes were made, .* Name another folder"):
+        create(bundle, M4, path=tmp_path / "p")
+    assert mine.read_text() == "mine"
+
+
 def test_a_project_is_replaced_and_nothing_else_is(bundle, tmp_path):
     old = create(bundle, M4, path=tmp_path / "p")
-    (old.path / "left.txt").write_text("old")
+    (old.path / "build").mkdir()
+    (old.path / "build" / "left.o").write_text("old")
     new = create(bundle, M4, path=tmp_path / "p", options={"taps": "on"})
     assert new.info.options["taps"] is True
-    assert not (new.path / "left.txt").exists()
+    assert not (new.path / "build").exists()
 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
