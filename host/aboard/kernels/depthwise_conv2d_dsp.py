@@ -88,7 +88,7 @@ def _geometry(node: Node) -> str | None:
     if window(node) != (3, 3) or attrs.dilations != (1, 1):
         return "is for windows of 3x3 without dilation"
     if attrs.strides not in ((1, 1), (2, 2)):
-        return "is for strides of 1 and 2"
+        return "is for strides of 1 and 2, the same in both directions"
     if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % PLANES:
         return "is for a multiple of four channels, each with one result"
     if attrs.padding.left > 1:

@@ -1,0 +1,113 @@
+"""Kernels for the DSP extension on an emulated Cortex-M4: random layers give the bytes of tflite-micro.
+
+Each image carries several models, because building one takes longer than running them all.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import aboard
+from support import oracle
+from support.dsp_layers import DSP, layers
+from support.tflite_builder import ModelBuilder
+from support.weighted_models import Layer
+
+BOARD = "arm/mps2_an386"
+BATCH = 10
+KINDS = ("CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+
+
+def check(cases: Sequence[tuple[bytes, np.ndarray]], board: str = BOARD, opt: str | None = None) -> None:
+    """Fails unless all models, in one image, give the reference's bytes, with kernels for the DSP extension alone."""
+    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=opt) for i, (model, _) in enumerate(cases)]
+    for module in modules:
+        assert {node.implementation for node in module.manifest.nodes} == {DSP}
+    with tempfile.TemporaryDirectory() as folder:
+        project = aboard.create(modules, board=board, path=Path(folder) / "project")
+        project.build()
+        with project.session() as device:
+            for number, (model, x) in enumerate(cases):
+                (wanted,) = oracle.tflm(model, x)
+                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
+
+
+# Without shrinking: an example takes seconds, and the message names the layer.
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH))
+def test_random_layers(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+def dense(inputs: int, outputs: int, zero_point: int = -128) -> Layer:
+    shapes = (1, inputs), (outputs, inputs), (1, outputs)
+    return Layer("FULLY_CONNECTED", *shapes, 0, per_channel=False, zero_point_out=zero_point)
+
+
+def pointwise(depth: int, channels: int, zero_point: int = -128) -> Layer:
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
+    shapes = (1, 1, 3, depth), (channels, 1, 1, depth), (1, 1, 3, channels)
+    return Layer("CONV_2D", *shapes, 0, options, zero_point_out=zero_point)
+
+
+def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
+    options = {"Padding": "SAME", "StrideH": stride, "StrideW": stride, "DepthMultiplier": 1}
+    shape_out = (1, -(-5 // stride), -(-cols // stride), 4)
+    shapes = (1, 5, cols, 4), (1, 3, 3, 4), shape_out
+    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
+
+
+@pytest.mark.parametrize("zero_point", [-128, 5])
+def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
+    # One quad, odd and even numbers of them, one turn and more.
+    drawn = [pointwise(4 * quads, 2, zero_point) for quads in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
+    drawn += [dense(4 * quads, 4, zero_point) for quads in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33)]
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@pytest.mark.parametrize("zero_point", [-128, 5])
+def test_every_size_of_block(zero_point: int) -> None:
+    drawn = [rows_of(cols, 1, zero_point) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
+    drawn += [rows_of(cols, 2, zero_point) for cols in (2, 3, 5, 8, 10, 13)]
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@pytest.mark.parametrize(("board", "opt"), [("arm/mps2_an500", "speed"), ("arm/mps2_an505", "size")])
+def test_other_cores_and_preferences(board: str, opt: str) -> None:
+    drawn = [pointwise(40, 5), pointwise(12, 4, 3), rows_of(7, 1), rows_of(9, 2, 3), dense(50, 6), dense(64, 8, 3)]
+    check([(layer.model(), layer.input()) for layer in drawn], board, opt)
+
+
+@pytest.mark.parametrize("kind", ["conv", "depthwise"])
+def test_slices_of_wider_tensors(kind: str) -> None:
+    # Both halves of a tensor are read, and both halves of another written, where they lie.
+    depth, rng = 12, np.random.default_rng(3)
+    depthwise = kind == "depthwise"
+    shape = (1, 3, 3, depth) if depthwise else (depth, 3, 3, depth)
+    build = ModelBuilder().tensor("x", (1, 7, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
+    build.tensor("axis", (), np.int32, data=[3])
+    for half in "ab":
+        build.tensor(f"x{half}", (1, 7, 5, depth), np.int8, scale=0.05, zero_point=-3)
+        build.tensor(f"w{half}", shape, np.int8, scale=0.01, data=rng.integers(-127, 128, shape))
+        build.tensor(f"y{half}", (1, 7, 5, depth), np.int8, scale=0.4, zero_point=-128)
+    build.tensor("y", (1, 7, 5, 2 * depth), np.int8, scale=0.4, zero_point=-128)
+    build.op("SPLIT", ["axis", "x"], ["xa", "xb"], {"NumSplits": 2})
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    for half in "ab":
+        if depthwise:
+            operands = [f"x{half}", f"w{half}"]
+            build.op("DEPTHWISE_CONV_2D", operands, [f"y{half}"], {**options, "DepthMultiplier": 1})
+        else:
+            build.op("CONV_2D", [f"x{half}", f"w{half}"], [f"y{half}"], options)
+    build.op("CONCATENATION", ["ya", "yb"], ["y"], {"Axis": 3})
+    x = rng.integers(-128, 128, (1, 7, 5, 2 * depth)).astype(np.int8)
+    check([(build.build(["x"], ["y"]), x)])

@@ -1,0 +1,79 @@
+"""Random layers that kernels for the DSP extension take."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from aboard.importers import load
+from aboard.ir import Node
+from aboard.kernels import of
+from aboard.kernels.contract import Implementation
+from aboard.target import Target
+from support.weighted_models import ACTIVATIONS, Layer, window_out
+
+DSP = "dsp_s8"
+TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
+
+
+def implementation(node: Node) -> Implementation:
+    """Returns the implementation with the DSP extension of a node's op."""
+    return next(i for i in of(node.op) if i.name == DSP)
+
+
+def refusal(layer: Layer) -> str | None:
+    """Returns why a layer is not for the DSP extension, or None when it is."""
+    (node,) = load(layer.model(), name="model").nodes
+    return implementation(node).refuses(node, TARGET)
+
+
+@st.composite
+def _convolution(draw: st.DrawFn) -> Layer:
+    padding, window = draw(st.sampled_from(["SAME", "VALID"])), [draw(st.integers(1, 4)) for _ in range(2)]
+    strides, dilations = [draw(st.integers(1, 2)) for _ in range(2)], [draw(st.sampled_from([1, 1, 1, 2]))] * 2
+    if max(strides) > 1:
+        dilations = [1, 1]
+    size = [draw(st.integers((n - 1) * d + 1, n * d + 6)) for n, d in zip(window, dilations, strict=True)]
+    out = [window_out(*axis, padding) for axis in zip(size, window, strides, dilations, strict=True)]
+    batch, groups = draw(st.integers(1, 2)), draw(st.sampled_from([1, 1, 1, 2]))
+    depth, channels = draw(st.sampled_from([1, 2, 3, 4, 5, 8, 12, 20, 33])), draw(st.integers(1, 9))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"DilationHFactor": dilations[0], "DilationWFactor": dilations[1]}
+    shape_in, shape_out = (batch, *size, depth * groups), (batch, *out, channels * groups)
+    return Layer("CONV_2D", shape_in, (channels * groups, *window, depth), shape_out, 0, options)
+
+
+@st.composite
+def _depthwise(draw: st.DrawFn) -> Layer:
+    padding, stride = draw(st.sampled_from(["SAME", "VALID"])), draw(st.integers(1, 2))
+    size, batch = (draw(st.integers(3, 9)), draw(st.integers(3, 20))), draw(st.integers(1, 2))
+    depth = draw(st.sampled_from([4, 8, 12]))
+    out = [window_out(n, 3, stride, 1, padding) for n in size]
+    options = {"Padding": padding, "StrideH": stride, "StrideW": stride, "DepthMultiplier": 1}
+    shape_in, shape_out = (batch, *size, depth), (batch, *out, depth)
+    return Layer("DEPTHWISE_CONV_2D", shape_in, (1, 3, 3, depth), shape_out, 3, options)
+
+
+@st.composite
+def _fully_connected(draw: st.DrawFn) -> Layer:
+    samples, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 21))
+    inputs = draw(st.one_of(st.integers(1, 80), st.sampled_from([128, 256, 260, 400])))
+    return Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {})
+
+
+@st.composite
+def _layers(draw: st.DrawFn, kind: str) -> Layer:
+    make = {"CONV_2D": _convolution, "DEPTHWISE_CONV_2D": _depthwise, "FULLY_CONNECTED": _fully_connected}[kind]
+    layer = draw(make())
+    layer.per_channel = kind != "FULLY_CONNECTED" and draw(st.booleans())
+    layer.bias = draw(st.booleans())
+    layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 100.0]))
+    layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
+    layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))
+    layer.seed = draw(st.integers(0, 2**20))
+    layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
+    return layer
+
+
+def layers(kind: str) -> st.SearchStrategy[Layer]:
+    """Draws a layer of a kind: strides, paddings, batches, groups, dilations, odd numbers of channels, any finish."""
+    return _layers(kind).filter(lambda layer: refusal(layer) is None)
