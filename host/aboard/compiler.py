@@ -140,6 +140,28 @@ def compile_model(
     return Module(manifest, files, graph, decided)
 
 
+def partition_model(
+    model: str | Path | bytes, *, target: str | Target | None = None, board: str | None = None, name: str | None = None
+) -> Partition:
+    """Decides which device of a target would compute what; nothing is compiled. Arguments as for `compile_model`.
+
+    Raises:
+        AboardError: As for `compile_model`; a device's package may also be wrong.
+    """
+    chosen = _target(target, board, None)
+    return pipeline.decide(load(model, name=name), chosen)
+
+
+def explain_model(
+    model: str | Path | bytes, *, target: str | Target | None = None, board: str | None = None, name: str | None = None
+) -> list[strategy.Explanation]:
+    """Says for each node how it would be computed, and why so. Arguments and errors as for `compile_model`."""
+    chosen = _target(target, board, None)
+    graph = load(model, name=name)
+    pipeline.run(graph, chosen)
+    return [strategy.explain(node, chosen) for node in graph.nodes]
+
+
 def _target(target: str | Target | None, board: str | None, opt: str | None) -> Target:
     if (target is None) == (board is None):
         raise TargetError(

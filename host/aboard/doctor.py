@@ -11,8 +11,9 @@ from typing import Literal, get_args
 
 from aboard import programs, toolchain
 from aboard.errors import ToolError
+from aboard.target import kind, kinds, plugins
 
-Kind = Literal["toolchain", "build", "emulator", "probe"]
+Kind = Literal["toolchain", "build", "emulator", "probe", "device"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Check:
 
     Attributes:
         name: Command, or name of the Python package.
-        kind: `toolchain`, `build`, `emulator` or `probe` (flashes boards).
+        kind: `toolchain`, `build`, `emulator`, `probe` (flashes boards) or `device` (a plug-in, or what one needs).
         purpose: What aboard uses it for.
         found: True when it is there and runs.
         version: What it says; None where it is missing, or is not asked because it does not answer without a board.
@@ -78,7 +79,7 @@ def inspect() -> list[Check]:
     with ThreadPoolExecutor(max_workers=4) as pool:
         compilers = pool.map(_compiler, toolchain.COMPILERS)
         others = pool.map(_program, _TOOLS)
-        checks = [*compilers, *others, _unicorn()]
+        checks = [*compilers, *others, _unicorn(), *_devices()]
     order: tuple[Kind, ...] = get_args(Kind)
     return sorted(checks, key=lambda check: order.index(check.kind))
 
@@ -104,6 +105,27 @@ def _checked(tool: _Tool, path: Path | None) -> Check:
     found = path is not None and problem is None
     where = None if path is None else str(path)
     return Check(tool.name, tool.kind, tool.purpose, found, version, where, tool.how_to_get, problem)
+
+
+def _devices() -> list[Check]:
+    """Returns a check for all that kinds of target say they need, and for each plug-in that could not be loaded."""
+    checks = [
+        Check(
+            found.name, "device", f"plug-in of {found.source}", False, None, None, "repair or remove it", found.problem
+        )
+        for found in plugins.load()
+        if found.problem
+    ]
+    for name in kinds():
+        try:
+            needs = kind(name).probe()
+        except Exception as error:
+            # A plug-in's probe is foreign code: that it fails is all that is said.
+            failed = f"its probe failed: {error}"
+            checks.append(Check(name, "device", "a kind of target", False, None, None, "repair its package", failed))
+            continue
+        checks += [Check(n.name, "device", n.purpose, n.found, n.version, n.path, n.how_to_get) for n in needs]
+    return checks
 
 
 def _unicorn() -> Check:

@@ -38,14 +38,15 @@ def test_every_tool_is_listed_once_by_kind(bare: Path) -> None:
         "build": ["cmake", "ninja"],
         "emulator": ["qemu-system-arm", "qemu-system-riscv32", "renode", "renode-test", "unicorn"],
         "probe": ["openocd", "pyocd", "st-flash", "JLinkExe", "nrfjprog", "esptool", "west"],
+        "device": ["CMSIS-NN"],
     }
-    assert list(by_kind) == ["toolchain", "build", "emulator", "probe"]
+    assert list(by_kind) == ["toolchain", "build", "emulator", "probe", "device"]
 
 
 def test_what_is_missing_says_how_to_get_it(bare: Path) -> None:
     for check in doctor.inspect():
         assert (check.found, check.version, check.path, check.problem) == (False, None, None, None)
-        assert re.search(r"apt install|pip install|install the|unpack Renode", check.how_to_get)
+        assert re.search(r"apt install|pip install|install the|unpack Renode|git clone", check.how_to_get)
         assert check.purpose
 
 

@@ -20,6 +20,7 @@ from aboard.cli.options import (
     pass_console,
     place_options,
 )
+from aboard.cli.partition import placed
 from aboard.cli.schema import BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
 from aboard.reports import compiled
 
@@ -67,7 +68,16 @@ def command(
     for dump in dumps:
         console.text(f"IR after {dump.after}\n\n{dump.text}\n")
     result = describe(module, folder, dumps if dump_ir else None)
-    console.emit(result, lambda: f"{compiled.summary(module.manifest)}\n\nBundle in {folder}")
+    console.emit(result, lambda: f"{_summary(module)}\n\nBundle in {folder}")
+
+
+def _summary(module: Module) -> str:
+    text = compiled.summary(module.manifest)
+    if module.partition is None or not module.target.devices:
+        return text
+    from aboard.reports import partition
+
+    return f"{partition.summary(module.partition)}\n\n{text}"
 
 
 def describe(module: Module, folder: Path, dumps: list[IrDump] | None) -> CompileResult:
@@ -103,6 +113,7 @@ def describe(module: Module, folder: Path, dumps: list[IrDump] | None) -> Compil
             for node in manifest.nodes
         ],
         buffers=[BufferInfo.model_validate(record.model_dump()) for record in manifest.buffers],
+        placed=placed(module.partition) if module.partition is not None and module.target.devices else None,
         ir=dumps,
     )
 

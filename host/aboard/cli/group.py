@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "deploy": ("aboard.cli.deploy", "Compile, create, build and run in one."),
     "verify": ("aboard.cli.verify", "Compare the device with the reference, byte for byte."),
     "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
+    "partition": ("aboard.cli.partition", "Show which device of a composite target would compute which node."),
     "boards": ("aboard.cli.boards", "List boards, or show one."),
     "hardware": ("aboard.cli.hardware", "List boards and their cores, or what one implies, or those attached."),
     "targets": ("aboard.cli.targets", "List kinds of target and cores, or show a target."),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from aboard.cli.options import Place
     from aboard.compiler import Module
+    from aboard.kernels.strategy import Explanation
+    from aboard.partition.partitioner import Partition
 
 
 class Compiled(Protocol):
@@ -83,6 +85,13 @@ def find(text: str) -> Path:
     )
 
 
+def _model_file(text: str) -> Path:
+    path = find(text)
+    if path.is_dir():
+        raise ModelError(f"{path}: a folder, expected a model file. A bundle is compiled already")
+    return path
+
+
 def compile_file(
     text: str,
     place: Place,
@@ -103,13 +112,37 @@ def compile_file(
     Raises:
         AboardError: It is not there, is a bundle, or does not compile.
     """
-    path = find(text)
-    if path.is_dir():
-        raise ModelError(f"{path}: a folder, expected a model file. A bundle is compiled already")
+    path = _model_file(text)
     with _whole_installation(text):
         from aboard.compiler import compile_model
 
         return compile_model(path, target=place.target, board=place.board, name=name, opt=opt, on_ir=on_ir)
+
+
+def partition_file(text: str, place: Place) -> Partition:
+    """Returns which device would compute what of a model file.
+
+    Args:
+        text: MODEL.
+        place: Where it shall run.
+
+    Raises:
+        AboardError: It is not there, is a bundle, cannot be read, or a device's package is wrong.
+    """
+    path = _model_file(text)
+    with _whole_installation(text):
+        from aboard.compiler import partition_model
+
+        return partition_model(path, target=place.target, board=place.board)
+
+
+def explain_file(text: str, place: Place) -> list[Explanation]:
+    """Returns how each node of a model file would be computed, and why; arguments and errors as above."""
+    path = _model_file(text)
+    with _whole_installation(text):
+        from aboard.compiler import explain_model
+
+        return explain_model(path, target=place.target, board=place.board)
 
 
 def load(text: str, place: Place, *, name: str | None = None, opt: str | None = None) -> Compiled:

@@ -18,6 +18,13 @@ from aboard.cli.schema_boards import (
     HardwareShowResult,
     Result,
 )
+from aboard.cli.schema_targets import (
+    PartitionResult,
+    PlacedNode,
+    TargetResult,
+    TargetsResult,
+    WhyResult,
+)
 
 
 class ErrorDetail(Result):
@@ -97,6 +104,7 @@ class CompileResult(Result):
     outputs: list[TensorInfo]
     ops: list[OpInfo]
     buffers: list[BufferInfo]
+    placed: list[PlacedNode] | None = Field(description="Who computes each node; null without devices.")
     ir: list[IrDump] | None = Field(description="With `--dump-ir`.")
 
 
@@ -228,49 +236,14 @@ class EvaluateResult(Result):
     stack_bytes: int | None = Field(description="High-water mark over all samples.")
 
 
-class AttributeInfo(Result):
-    """An attribute of a kind of target."""
-
-    name: str
-    type: str
-    default: str | int | bool | None
-    allowed: list[str | int | bool] | None = Field(description="Null for any.")
-    implied: str | None = Field(description="What it follows from where it is not given.")
-    help: str
-
-
-class KindInfo(Result):
-    """A kind of target."""
-
-    name: str
-    help: str
-    attributes: list[AttributeInfo]
-
-
-class TargetsResult(Result):
-    """`aboard targets`."""
-
-    kinds: list[KindInfo]
-    cores: list[str] = Field(description="Values of -mcpu.")
-
-
-class TargetResult(Result):
-    """`aboard targets show`."""
-
-    target: str = Field(description="Canonical form.")
-    kind: str
-    attributes: dict[str, str | int | bool]
-    hardware: str | None
-    core: str
-    features: list[str]
-    keys: list[str] = Field(description="Which implementations of kernels it can use.")
-
-
 class ToolInfo(Result):
     """A tool that is found, not depended on."""
 
     name: str
-    kind: str = Field(description="`toolchain`, `build`, `emulator`, `probe` (flashes boards) or `package`.")
+    kind: str = Field(
+        description="`toolchain`, `build`, `emulator`, `probe` (flashes boards), `device` (a plug-in, or what one "
+        "needs) or `package`."
+    )
     purpose: str
     found: bool
     version: str | None = Field(description="Null where it is missing or cannot be asked.")
@@ -303,5 +276,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "hardware detect": DetectResult,
     "targets": TargetsResult,
     "targets show": TargetResult,
+    "targets why": WhyResult,
+    "partition": PartitionResult,
     "doctor": DoctorResult,
 }

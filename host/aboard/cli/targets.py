@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
+from aboard import boards
+from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
-from aboard.cli.schema import AttributeInfo, KindInfo, TargetResult, TargetsResult
-from aboard.reports.table import facts
-from aboard.target import Attribute, Target, cpu, kind, kinds
+from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
+from aboard.cli.schema_targets import (
+    AttributeInfo,
+    ImplementationInfo,
+    KindInfo,
+    NodeChoice,
+    PluginInfo,
+    TargetResult,
+    TargetsResult,
+    WhyResult,
+)
+from aboard.manifest import label
+from aboard.reports.table import facts, table
+from aboard.target import Attribute, Target, aliases, columns, cpu, kind, kinds, plugins
+
+if TYPE_CHECKING:
+    from aboard.kernels.strategy import Explanation
 
 
 @click.group(
@@ -23,8 +41,22 @@ def command(ctx: click.Context, console: Console) -> None:
     """List kinds of target and cores, or show a target."""
     if ctx.invoked_subcommand is not None:
         return
-    result = TargetsResult(kinds=[_kind(name) for name in kinds()], cores=cpu.names())
+    result = _targets(kinds())
     console.emit(result, lambda: _list(result))
+
+
+def _targets(names: Sequence[str]) -> TargetsResult:
+    return TargetsResult(
+        kinds=[_kind(name) for name in names],
+        cores=cpu.names(),
+        aliases={
+            name: spec if isinstance(spec, str) else str(Target(spec)) for name, spec in aliases.aliases().items()
+        },
+        plugins=[
+            PluginInfo(name=found.name, source=found.source, kinds=list(found.kinds), problem=found.problem)
+            for found in plugins.load()
+        ],
+    )
 
 
 @command.command(
@@ -36,13 +68,16 @@ def command(ctx: click.Context, console: Console) -> None:
 def show(console: Console, target: str) -> None:
     """Show the target T in its canonical form; for the name of a kind alone, its attributes."""
     if target in kinds():
-        described = TargetsResult(kinds=[_kind(target)], cores=cpu.names())
+        described = _targets([target])
         console.emit(described, lambda: _list(described))
         return
     shown = Target(target)
     result = TargetResult(
         target=str(shown),
         kind=shown.kind.name,
+        key=shown.key,
+        host=str(shown.host) if shown.devices else None,
+        devices=[str(device) for device in shown.devices],
         attributes=dict(shown.attrs),
         hardware=shown.hardware,
         core=shown.cpu.name,
@@ -54,7 +89,14 @@ def show(console: Console, target: str) -> None:
 
 def _kind(name: str) -> KindInfo:
     found = kind(name)
-    return KindInfo(name=name, help=found.help, attributes=[_attribute(a) for a in found.schema.values()])
+    return KindInfo(
+        name=name,
+        help=found.help,
+        device_type=found.device_type,
+        subgraph_only=found.subgraph_only,
+        attributes=[_attribute(a) for a in found.schema.values()],
+        columns=columns.attached(name),
+    )
 
 
 def _attribute(attribute: Attribute) -> AttributeInfo:
@@ -71,12 +113,76 @@ def _attribute(attribute: Attribute) -> AttributeInfo:
 def _list(result: TargetsResult) -> str:
     parts = []
     for found in result.kinds:
-        lines = [f"{found.name}: {found.help}", ""]
+        alone = "; only as a device of a composite target" if found.subgraph_only else ""
+        lines = [f"{found.name}: {found.help} ({found.device_type}{alone})", ""]
         for attribute in found.attributes:
             lines.append(f"  -{attribute.name}={_allowed(attribute)}  (default: {_default(attribute)})")
             lines.append(f"      {attribute.help}")
         parts.append("\n".join(lines))
-    return "\n\n".join([*parts, f"Cores for -mcpu: {', '.join(result.cores)}"])
+    parts.append(f"Cores for -mcpu: {', '.join(result.cores)}")
+    if result.aliases:
+        parts.append("Aliases\n\n" + facts((f"  {name}", spec) for name, spec in result.aliases.items()))
+    broken = [found for found in result.plugins if found.problem]
+    if broken:
+        parts.append(
+            "Plug-ins that could not be loaded\n\n" + facts((f"  {p.name} ({p.source})", p.problem) for p in broken)
+        )
+    return "\n\n".join(parts)
+
+
+@command.command(
+    "why",
+    epilog=example(
+        'aboard targets why digits --target "c -mcpu=cortex-m4"', "aboard targets why kws.tflite --board arm/mps3_an547"
+    ),
+)
+@model_argument
+@place_options
+@json_option
+@pass_console
+def why(console: Console, model: str, target: str | None, board: str | None) -> None:
+    """Explain, node by node, which implementation computes MODEL, over which others and why."""
+    place = Place.chosen(target, board)
+    with console.step(f"asking for {model}"):
+        explained = models.explain_file(model, place)
+    result = WhyResult(
+        model=models.find(model).name,
+        target=str(Target(target if target is not None else boards.load(str(board)).target)),
+        nodes=[_choice(explanation) for explanation in explained],
+    )
+    console.emit(result, lambda: _why(result))
+
+
+def _choice(explanation: Explanation) -> NodeChoice:
+    chosen = explanation.chosen
+    return NodeChoice(
+        name=explanation.node.name,
+        op=explanation.node.op,
+        implementation=None if chosen is None else chosen.implementation.label(explanation.node),
+        candidates=[
+            ImplementationInfo(
+                name=candidate.implementation.name,
+                keys=sorted(candidate.implementation.keys),
+                priority=candidate.implementation.priority,
+                cost=candidate.cost,
+                chosen=candidate is chosen,
+                reason=explanation.why(candidate),
+            )
+            for candidate in explanation.candidates
+        ],
+    )
+
+
+def _why(result: WhyResult) -> str:
+    rows = []
+    for number, node in enumerate(result.nodes):
+        for index, candidate in enumerate(node.candidates):
+            first = (number, node.op, label(node.name)) if index == 0 else ("", "", "")
+            mark = "->" if candidate.chosen else ""
+            rows.append((*first, mark, candidate.name, candidate.priority, candidate.reason))
+    return f"{result.model} on {result.target}\n\n" + table(
+        ("#", "op", "name", "", "implementation", "priority", "why"), rows
+    )
 
 
 def _default(attribute: AttributeInfo) -> str:
@@ -95,6 +201,9 @@ def _show(result: TargetResult) -> str:
             ("target", result.target),
             ("kind", result.kind),
             ("hardware", result.hardware),
+            ("host", result.host),
+            ("devices", ", ".join(result.devices) or None),
+            ("key", result.key),
             ("core", result.core),
             ("features", ", ".join(result.features) or "none"),
             ("kernels", ", ".join(result.keys)),

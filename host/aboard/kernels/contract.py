@@ -261,6 +261,11 @@ class Implementation(ABC):
         del node, inputs, outputs
         return None
 
+    def cost(self, node: Node, target: Target) -> float | None:
+        """Returns an estimate that decides between implementations of equal priority: less is better; None for none."""
+        del node, target
+        return None
+
     @abstractmethod
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> Call:
         """Returns the call that computes the node.

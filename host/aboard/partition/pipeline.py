@@ -77,10 +77,10 @@ def _passes(target: Target, place: str) -> tuple[Pass, ...]:
 
 
 def _check_generators(decided: Partition) -> None:
-    for claim in decided.claims:
-        device = decided.target.devices[claim.device]
-        if not columns.has(device, "codegen"):
+    for index, device in enumerate(decided.target.devices):
+        count = sum(len(claim.nodes) for claim in decided.claims if claim.device == index)
+        if count and not columns.has(device, "codegen"):
             raise TargetError(
-                f"target {decided.target}: kind {device.kind.name} claims {len(claim.nodes)} nodes and generates no "
-                "code, expected a column codegen. `aboard partition` shows the claims; to compile, leave the device out"
+                f"target {decided.target}: kind {device.kind.name} claims {count} nodes and generates no code, "
+                "expected a column codegen. `aboard partition` shows the claims; to compile, leave the device out"
             )

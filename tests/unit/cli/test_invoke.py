@@ -15,6 +15,7 @@ from aboard.errors import ToolError
 LEAVES = [(name,) for name in COMMANDS] + [
     ("boards", "show"),
     ("targets", "show"),
+    ("targets", "why"),
     ("hardware", "show"),
     ("hardware", "detect"),
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from aboard.target import Attribute, Kind, Need, Plugin, alias, register
+from aboard.target import Attribute, Kind, Need, Plugin, Target, alias, attach, register
 
 VARIABLE = "CMSIS_NN_PATH"
 HOW_TO_GET = (
@@ -30,6 +31,13 @@ def probe() -> Sequence[Need]:
     return [Need("CMSIS-NN", "sources for the device cmsis-nn", found, HOW_TO_GET, folder if found else None)]
 
 
+def _patterns(target: Target) -> tuple[Any, ...]:
+    # Patterns belong to the compile path, which a device-only installation does not load.
+    from aboard.backends.cmsis_nn.patterns import patterns
+
+    return patterns(target)
+
+
 def _register() -> None:
     register(
         Kind(
@@ -41,6 +49,7 @@ def _register() -> None:
             probe=probe,
         )
     )
+    attach("cmsis-nn", "patterns", _patterns)
     for core in ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"):
         alias(f"{core}-cmsis-nn", f"c -mcpu={core} + cmsis-nn")
 

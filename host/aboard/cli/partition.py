@@ -1,0 +1,92 @@
+"""`aboard partition`: which device would compute what, without compiling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard.cli import model as models
+from aboard.cli.console import Console
+from aboard.cli.files import write_text
+from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
+from aboard.cli.schema_targets import PartitionResult, PlacedNode, PriceInfo, RefusalInfo
+
+if TYPE_CHECKING:
+    from aboard.partition.partitioner import Partition
+
+
+@click.command(
+    "partition",
+    epilog=example(
+        'aboard partition kws.tflite --target "c -mcpu=cortex-m4 + cmsis-nn"',
+        "aboard partition kws.tflite --target cortex-m4-cmsis-nn --svg kws.svg",
+    ),
+)
+@model_argument
+@place_options
+@click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph there.")
+@json_option
+@pass_console
+def command(console: Console, model: str, target: str | None, board: str | None, svg: Path | None) -> None:
+    """Show which device of a composite target would compute which node of MODEL.
+
+    Says for every node who gets it and why the devices that were asked before refuse it. Nothing is compiled.
+    """
+    place = Place.chosen(target, board)
+    with console.step(f"partitioning {model}"):
+        decided = models.partition_file(model, place)
+    if svg is not None:
+        from aboard.reports import partition_svg
+
+        write_text(svg, partition_svg.picture(decided))
+    result = PartitionResult(
+        model=models.find(model).name,
+        target=str(decided.target),
+        devices=list(decided.labels),
+        host=decided.host,
+        nodes=placed(decided),
+        prices=_prices(decided),
+        picture=None if svg is None else str(svg),
+    )
+    console.emit(result, lambda: _report(decided, svg))
+
+
+def placed(decided: Partition) -> list[PlacedNode]:
+    """Returns what JSON says of every node."""
+    return [
+        PlacedNode(
+            name=p.node.name,
+            op=p.node.op,
+            device=p.device,
+            region=p.claim,
+            pattern=p.pattern or None,
+            refused=[RefusalInfo(device=refusal.device, reason=refusal.reason) for refusal in p.refused],
+        )
+        for p in decided.placements
+    ]
+
+
+def _prices(decided: Partition) -> list[PriceInfo] | None:
+    if decided.target.get("partition") != "cost":
+        return None
+    return [
+        PriceInfo(
+            device=price.device,
+            pattern=price.match.pattern.name,
+            nodes=[node.name for node in price.match.nodes],
+            host_cycles=price.host,
+            compute_cycles=price.cost.compute,
+            transfer_cycles=price.cost.transfer,
+            ram_bytes=price.cost.ram_bytes,
+            taken=price.taken,
+        )
+        for price in decided.prices
+    ]
+
+
+def _report(decided: Partition, svg: Path | None) -> str:
+    from aboard.reports import partition as report
+
+    return report.summary(decided) + (f"\n\nPicture in {svg}" if svg is not None else "")

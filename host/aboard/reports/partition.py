@@ -1,0 +1,57 @@
+"""What `aboard partition` and `aboard compile` tell people of who computes what."""
+
+from __future__ import annotations
+
+from aboard.manifest import label
+from aboard.partition.partitioner import Partition, Placement
+from aboard.reports.table import facts, table
+
+
+def summary(decided: Partition) -> str:
+    """Returns the whole report: who computes which node, why others do not, and what it came to."""
+    parts = [nodes(decided), totals(decided)]
+    if decided.prices:
+        parts.append(prices(decided))
+    return "\n\n".join(parts)
+
+
+def nodes(decided: Partition) -> str:
+    """Returns a table with one line for each node."""
+    rows = [
+        (i, p.node.op, label(p.node.name), p.device, p.claim, p.pattern or None, _refused(p))
+        for i, p in enumerate(decided.placements)
+    ]
+    return table(("#", "op", "name", "device", "region", "pattern", "refused by"), rows)
+
+
+def _refused(placement: Placement) -> str:
+    return "; ".join(f"{refusal.device}: {refusal.reason}" for refusal in placement.refused) or "-"
+
+
+def totals(decided: Partition) -> str:
+    """Returns how much went to each device and to the host."""
+    lines: list[tuple[str, object]] = [("target", str(decided.target))]
+    for device in dict.fromkeys((*decided.labels, decided.host)):
+        mine = [p for p in decided.placements if p.device == device]
+        regions = len({p.claim for p in mine if p.claim is not None})
+        what = f" in {regions} {'region' if regions == 1 else 'regions'}" if regions else ""
+        lines.append((device, f"{len(mine)} of {len(decided.placements)} nodes{what}"))
+    return facts(lines)
+
+
+def prices(decided: Partition) -> str:
+    """Returns a table of what each match would cost, in estimated cycles, as -partition=cost saw it."""
+    rows = [
+        (
+            price.device,
+            price.match.pattern.name,
+            label(price.match.nodes[-1].name),
+            round(price.host),
+            round(price.cost.compute),
+            round(price.cost.transfer),
+            price.cost.ram_bytes,
+            price.taken,
+        )
+        for price in decided.prices
+    ]
+    return table(("device", "pattern", "ends at", "host", "compute", "transfer", "RAM", "taken"), rows)
