@@ -108,6 +108,11 @@ class _Import:
                 self._check_read(number, tensor, known, made_by)
             known.update(operator.outputs)
         for tensor in file.outputs:
+            if tensor in file.inputs:
+                raise ModelError(
+                    f"{self._where}: output {self._label(tensor)} of the model is its input as well, expected a tensor "
+                    "that an operator computes. Leave it out of the outputs when exporting"
+                )
             if tensor not in made_by:
                 raise self._corrupt(f"output {self._label(tensor)} of the model is computed by no operator")
 

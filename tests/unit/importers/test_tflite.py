@@ -172,7 +172,7 @@ def test_no_operators():
         ([5], ["y"], "the model's inputs name tensor 5, expected 0 to 1"),
         (["x"], [-1], "the model's outputs name tensor -1, expected 0 to 1"),
         (["x", "x"], ["y"], r"the model's inputs, got \[0, 0\], expected each tensor once"),
-        (["x"], ["x"], r"output tensor 0 \(x\) of the model is computed by no operator"),
+        (["x"], ["x"], r"output tensor 0 \(x\) of the model is its input as well"),
     ],
 )
 def test_inputs_and_outputs_of_the_model(inputs, outputs, words):
