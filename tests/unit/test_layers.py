@@ -20,7 +20,7 @@ LAYERS = (
     ("manifest",),
     ("tensor_io", "operands"),
     ("target", "board", "board_files", "boards"),
-    ("programs", "toolchain", "doctor", "feeds", "image", "templates", "attached"),
+    ("programs", "toolchain", "doctor", "feeds", "image", "new_target", "templates", "attached"),
     ("capacity", "measurements", "transports"),
     ("project_files", "rpc"),
     ("identity", "taps"),

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "boards": ("aboard.cli.boards", "List boards, or show one."),
     "hardware": ("aboard.cli.hardware", "List boards and their cores, or what one implies, or those attached."),
     "targets": ("aboard.cli.targets", "List kinds of target and cores, or show a target."),
+    "new-target": ("aboard.cli.new_target", "Write a package that brings a kind of target."),
     "doctor": ("aboard.cli.doctor", "Tell which tools are here, and how to get the rest."),
 }
 

@@ -19,6 +19,7 @@ from aboard.cli.schema_boards import (
     Result,
 )
 from aboard.cli.schema_targets import (
+    NewTargetResult,
     PartitionResult,
     PlacedNode,
     TargetResult,
@@ -278,5 +279,6 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "targets show": TargetResult,
     "targets why": WhyResult,
     "partition": PartitionResult,
+    "new-target": NewTargetResult,
     "doctor": DoctorResult,
 }

@@ -1,0 +1,34 @@
+"""`aboard new-target`: a package that brings a kind of target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from aboard import new_target
+from aboard.cli.console import Console
+from aboard.cli.options import example, json_option, output_dir_option, pass_console
+from aboard.cli.schema_targets import NewTargetResult
+
+
+@click.command("new-target", epilog=example("aboard new-target my-npu", "aboard new-target my-npu -o ../my_npu --json"))
+@click.argument("name", metavar="NAME")
+@output_dir_option("NAME, with underscores")
+@json_option
+@pass_console
+def command(console: Console, name: str, output_dir: Path | None) -> None:
+    """Write a package that brings the kind of target NAME, with tests that pass.
+
+    Its device computes int8 fully connected layers by C code of its own. Install it with `pip install -e`, run its
+    tests with pytest, and change it step by step (docs/adding_a_device.md).
+    """
+    folder = output_dir or Path(name.replace("-", "_"))
+    result = NewTargetResult(name=name, path=str(folder), files=new_target.write(name, folder))
+    console.emit(result, lambda: _report(result))
+
+
+def _report(result: NewTargetResult) -> str:
+    lines = [f"Package in {result.path}", "", *(f"  {path}" for path in result.files), ""]
+    lines.append(f"Next: pip install -e {result.path} && python -m pytest {result.path}")
+    return "\n".join(lines)
