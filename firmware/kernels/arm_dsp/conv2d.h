@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../conv2d.h"
 #include "../staging.h"
@@ -114,19 +115,37 @@ ABOARD_INLINE void aboard_conv2d_dsp_stage(const aboard_conv2d_dsp_t *p, const i
     }
 }
 
+/** Copies a row of a window of which `before` and `after` pixels lie outside the input; `from` is that of the first. */
+ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p, const int8_t *from, int32_t before,
+                                                   int32_t after, int8_t *patch) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = s->in.channels / s->groups;
+    const int32_t inside = s->window_width - before - after;
+    if (inside == s->window_width) {
+        /* In line where the size is a literal. */
+        memcpy(patch, from, (size_t)(s->window_width * depth));
+        return patch + s->window_width * depth;
+    }
+    patch = aboard_stage_fill_shared(patch, p->zero_point, before * depth);
+    patch = aboard_stage_copy_shared(patch, from + before * depth, inside * depth);
+    return aboard_stage_fill_shared(patch, p->zero_point, after * depth);
+}
+
 /** Copies what a window sees, pixels of any number of channels. */
 ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const int8_t *x,
                                             const aboard_conv2d_dsp_window_t *w, int8_t *patch) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
-    const bool whole = s->dilation_w == 1 && s->in.pixel_stride == depth && aboard_conv2d_dsp_inside(s, w->left);
+    const int32_t before = ABOARD_MIN(ABOARD_MAX(-w->left, 0), s->window_width);
+    const int32_t behind = ABOARD_MAX(w->left + s->window_width - s->in.cols, 0);
+    const int32_t after = ABOARD_MIN(behind, s->window_width - before);
     for (int32_t ky = 0; ky < s->window_height; ++ky) {
         const int32_t row = w->top + ky * s->dilation_h;
         if (row < 0 || row >= s->in_height) {
             patch = aboard_stage_fill_shared(patch, p->zero_point, s->window_width * depth);
-        } else if (whole) {
+        } else if (s->dilation_w == 1 && s->in.pixel_stride == depth) {
             const int8_t *const from = aboard_row_s8(&s->in, x, w->base + row) + w->left * depth;
-            patch = aboard_stage_copy(patch, from, s->window_width * depth);
+            patch = aboard_conv2d_dsp_gather_row(p, from, before, after, patch);
         } else {
             for (int32_t kx = 0; kx < s->window_width; ++kx) {
                 const int8_t *const from = aboard_conv2d_dsp_tap(s, x, w, ky, kx, NULL);

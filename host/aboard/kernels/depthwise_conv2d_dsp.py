@@ -34,8 +34,11 @@ PLANES, LINE_SHIFT = 4, 2
 #: Most results of a block by stride: as many sums as registers hold beside the pixels.
 _MOST_RESULTS = {1: 6, 2: 4}
 
-#: Bytes that planes may take, and rows that a strip has at least where the result has as many.
-_PLANE_BYTES, _LEAST_STRIP = 1024, {1: 2, 2: 1}
+#: Bytes that planes may take, by what is preferred: rows at the border of two strips are staged twice.
+_PLANE_BYTES = {"size": 1024, "balanced": 1920, "speed": 8192}
+
+#: Rows that a strip has at least where the result has as many, by stride.
+_LEAST_STRIP = {1: 2, 2: 1}
 
 
 @implements
@@ -59,13 +62,12 @@ class DspS8(Implementation):
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
-        params = _params(node, x, y, layer)
-        stride, strip, pitch = attributes(node).strides[0], _strip(node), _pitch(node)
+        stride, strip, pitch = attributes(node).strides[0], _strip(node, _PLANE_BYTES[target.opt]), _pitch(node)
+        params = _params(node, x, y, layer, strip)
         return KernelCall(
             header="arm_dsp/depthwise_conv2d.h",
             function="aboard_depthwise_conv2d_dsp",
@@ -96,7 +98,7 @@ def _geometry(node: Node) -> str | None:
     return None
 
 
-def _params(node: Node, x: View, y: View, layer: composites.Requantized) -> dict[str, Literal]:
+def _params(node: Node, x: View, y: View, layer: composites.Requantized, strip: int) -> dict[str, Literal]:
     attrs = attributes(node)
     count, blocks, rest = results(node.output.shape[2], attrs.strides[1])
     return {
@@ -107,7 +109,7 @@ def _params(node: Node, x: View, y: View, layer: composites.Requantized) -> dict
         "stride": attrs.strides[0],
         "pad_top": attrs.padding.top,
         "pad_left": attrs.padding.left,
-        "strip": _strip(node),
+        "strip": strip,
         "pitch": _pitch(node),
         "count": count,
         "blocks": blocks,
@@ -139,11 +141,11 @@ def _pitch(node: Node) -> int:
     return (_span(cols, stride) + 1) // 2 * 4
 
 
-def _strip(node: Node) -> int:
-    """Returns for how many rows of the result to stage at once: strips as equal as the bytes allow."""
+def _strip(node: Node, size: int) -> int:
+    """Returns for how many rows of the result to stage at once: strips as equal as `size` bytes allow."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
     row = PLANES * _pitch(node)
-    most = max((_PLANE_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
+    most = max((size // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
     return -(-height // strips)
 
