@@ -126,7 +126,7 @@ class Profile:
             [
                 str(entry.index),
                 label(entry.node.name),
-                entry.node.op,
+                entry.node.implementation if entry.node.device else entry.node.op,
                 _count(entry.duration),
                 f"{entry.duration.microseconds:.1f}",
                 f"{100 * entry.duration.ticks / total:.1f} %",

@@ -174,6 +174,7 @@ def rows(profile: Profile) -> list[ProfileRow]:
             node=entry.index,
             name=entry.node.name,
             op=entry.node.op,
+            device=entry.node.device,
             ticks=entry.duration.ticks,
             instructions=entry.duration.instructions,
         )

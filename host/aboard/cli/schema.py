@@ -157,6 +157,7 @@ class ProfileRow(Result):
     node: int = Field(description="Index of the operator in the manifest.")
     name: str
     op: str
+    device: str | None = Field(description="Kind of the device that computed it; null for the host.")
     ticks: int = Field(description="Ticks of the device's counter.")
     instructions: int | None = Field(description="Emulated boards; null elsewhere.")
 
