@@ -126,7 +126,7 @@ def _read(path: Path) -> tuple[bytes, str, str]:
     except FileNotFoundError:
         near = _models_beside(path)
         hint = did_you_mean(path.name, near) if near else "Check the path"
-        raise ModelError(f"{where}: no such file in {path.parent}. {hint}") from None
+        raise ModelError(f"{where}: no such file in {path.absolute().parent}. {hint}") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{where}: cannot be read ({error}). Check the path and its permissions") from error
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import re
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +60,8 @@ def test_no_such_file_names_near_ones(tmp_path):
         load(tmp_path / "kw.tflite")
     with pytest.raises(ModelError, match=r"^none\.tflite: no such file .*Check the path"):
         load(tmp_path / "nowhere" / "none.tflite")
+    with pytest.raises(ModelError, match=f"no such file in {re.escape(str(Path.cwd()))}. "):
+        load("none.tflite")
 
 
 def test_a_folder(tmp_path):
