@@ -55,6 +55,7 @@ class _Import:
         self._file = file
         self._where = where
         self._problems: list[str] = []
+        self._unknown_operators = False
         self._tensors: dict[int, Tensor] = {}
         self._names: Counter[str] = Counter()
 
@@ -79,10 +80,13 @@ class _Import:
     def _report(self) -> None:
         if not self._problems:
             return
+        known = f"Supported operators: {', '.join(ops.tflite_kinds())}" if self._unknown_operators else ""
         if len(self._problems) == 1:
-            raise ModelError(f"{self._where}: {self._problems[0]}")
+            raise ModelError(". ".join(filter(None, [f"{self._where}: {self._problems[0]}", known])))
         lines = "\n  ".join(self._problems)
-        raise ModelError(f"{self._where}: {len(self._problems)} problems, all of which have to be solved:\n  {lines}")
+        raise ModelError(
+            f"{self._where}: {len(self._problems)} problems, all of which have to be solved:\n  {lines}\n{known}".rstrip()
+        )
 
     def _corrupt(self, what: str) -> ModelError:
         return ModelError(f"{self._where}: {what}. The file is corrupt; export or download the model again")
@@ -162,7 +166,8 @@ class _Import:
         outputs = [self._tensor(tensor, user, computed=True) for tensor in operator.outputs]
         build = ops.from_tflite(operator.kind)
         if build is None:
-            self._problems.append(f"{user}: operator is not supported, expected one of {', '.join(ops.tflite_kinds())}")
+            self._problems.append(f"{user}: operator is not supported")
+            self._unknown_operators = True
             return None
         present = [tensor for tensor in outputs if tensor is not None]
         missing = any(tensor is None and n >= 0 for tensor, n in zip(inputs, operator.inputs, strict=True))

@@ -95,7 +95,9 @@ def test_unsupported_operators_are_reported_together():
     model = relu().tensor("a", (1, 4), np.int8, scale=0.5, zero_point=3).tensor("b", (1, 4), np.int8, scale=1.0)
     model.op("FLOOR", ["x"], ["a"]).op("RELU", ["a"], ["b"]).op("CUSTOM", ["b"], ["y"], custom="MyOp")
     text = refused(model.build(["x"], ["y"]), "2 problems, all of which have to be solved:")
-    assert re.search(r"\n  node 0 FLOOR: operator is not supported, expected one of .*CONV_2D", text)
+    assert "\n  node 0 FLOOR: operator is not supported\n" in text
+    assert re.search(r"\nSupported operators: ADD, .*CONV_2D.*$", text)
+    assert text.count("CONCATENATION") == 1
     assert re.search(r"\n  node 2 CUSTOM MyOp: operator is not supported", text)
 
 
