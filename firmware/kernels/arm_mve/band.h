@@ -38,6 +38,14 @@ ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count
         memcpy(to, from, 4);
         return;
     }
+    for (; count >= 64; count -= 64) {
+        vstrbq_s8(to, vldrbq_s8(from));
+        vstrbq_s8(to + 16, vldrbq_s8(from + 16));
+        vstrbq_s8(to + 32, vldrbq_s8(from + 32));
+        vstrbq_s8(to + 48, vldrbq_s8(from + 48));
+        to += 64;
+        from += 64;
+    }
     for (; count >= 16; count -= 16) {
         vstrbq_s8(to, vldrbq_s8(from));
         to += 16;
@@ -46,6 +54,18 @@ ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count
     if (count > 0) {
         const mve_pred16_t some = vctp8q((uint32_t)count);
         vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
+    }
+}
+
+/** Copies `count` bytes and up to fifteen more. */
+ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int32_t count) {
+    if (count <= 4) {
+        memcpy(to, from, 4);
+        return;
+    }
+    ABOARD_UNROLL(8)
+    for (int32_t i = 0; i < count; i += 16) {
+        vstrbq_s8(to + i, vldrbq_s8(from + i));
     }
 }
 
@@ -68,9 +88,9 @@ ABOARD_INLINE int32_t aboard_mve_band_stride(const aboard_mve_band_t *b) {
     return b->cols == 0 ? b->in.row_stride : b->cols * b->in.channels;
 }
 
-/** Bytes of scratch that the band takes. */
+/** Bytes of scratch that the band takes; a vector may reach beyond the last pixel. */
 ABOARD_INLINE int32_t aboard_mve_band_bytes(const aboard_mve_band_t *b) {
-    return b->cols == 0 ? 0 : (b->window_height * b->cols * b->in.channels + 15) / 16 * 16;
+    return b->cols == 0 ? 0 : (b->window_height * b->cols * b->in.channels + 31) / 16 * 16;
 }
 
 /** Fetches input row `y` of an image, or padding, into a row of the band. */

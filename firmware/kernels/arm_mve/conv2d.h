@@ -28,8 +28,64 @@ typedef struct {
     int32_t joined;             /**< 1: rows of input and result run on into the next, as one long row. */
     int32_t patch;              /**< Bytes of a patch, a multiple of 16; 0 where windows are read where they lie. */
     aboard_mve_reach_t reach;   /**< What products are computed from. */
+    int32_t alone;              /**< 1: a window is one run of at most sixteen bytes, see aboard_conv2d_mve_alone. */
     aboard_mve_finish_t finish; /**< Of the result. */
 } aboard_conv2d_mve_t;
+
+/**
+ * Computes pixels whose windows are one chunk, four channels at a time: with weights and constants in registers.
+ *
+ * @param x, y    First window and its results.
+ * @param count   Pixels, 1 or more; sixteen bytes are read for each.
+ * @param weights [channels / 4][4][16]; a multiple of four channels.
+ */
+ABOARD_INLINE void aboard_conv2d_mve_alone(const aboard_conv2d_mve_t *p, const int8_t *x, int8_t *y, int32_t count,
+                                           const int8_t *weights, const int32_t *constants) {
+    ABOARD_UNROLL(1)
+    for (int32_t n = 0; n < p->out.channels; n += 4) {
+        const int8_t *from = x;
+        int8_t *to = y + n;
+        /* clang-format off */
+        __asm__ volatile(
+            "vldrw.32 q1, [%[w]]\n\t"
+            "vldrw.32 q2, [%[w], #16]\n\t"
+            "vldrw.32 q3, [%[w], #32]\n\t"
+            "vldrw.32 q4, [%[w], #48]\n\t"
+            "vldrw.32 q5, [%[c]]\n\t"
+            "vldrw.32 q6, [%[c], #16]\n\t"
+            "vldrw.32 q7, [%[c], #32]\n\t"
+            "dls lr, %[count]\n\t"
+            "1:\n\t"
+            "vldrb.8 q0, [%[x]], %[step]\n\t"
+            "vmladav.s8 r0, q0, q1\n\t"
+            "vmladav.s8 r2, q0, q2\n\t"
+            "vmladav.s8 r4, q0, q3\n\t"
+            "vmladav.s8 r6, q0, q4\n\t"
+            "vmov q0[2], q0[0], r0, r4\n\t"
+            "vmov q0[3], q0[1], r2, r6\n\t"
+            "vadd.i32 q0, q0, q5\n\t"
+            "vqrdmulh.s32 q0, q0, q6\n\t"
+            "vadd.i32 q0, q0, q7\n\t"
+            "vqrshrnb.s32 q0, q0, %[shift]\n\t"
+            "vqmovnb.s16 q0, q0\n\t"
+            "vstrb.32 q0, [%[y]], %[pixel]\n\t"
+            "le lr, 1b"
+            : [x] "+r"(from), [y] "+l"(to)
+            : [w] "r"(weights), [c] "r"(constants), [count] "r"(count), [shift] "i"(p->finish.shift),
+              [step] "i"(p->band.stride_w * p->band.in.pixel_stride), [pixel] "i"(p->out.pixel_stride)
+            : "r0", "r2", "r4", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+        /* clang-format on */
+        weights += 4 * ABOARD_MVE_CHUNK;
+        constants += aboard_mve_finish_words(&p->finish);
+    }
+}
+
+/** Pixels at the end of a run of which sixteen bytes could reach beyond the input. */
+ABOARD_INLINE int32_t aboard_conv2d_mve_rest(const aboard_conv2d_mve_t *p) {
+    const int32_t bytes = p->band.window_width * p->band.in.channels;
+    const int32_t step = p->band.stride_w * p->band.in.pixel_stride;
+    return (ABOARD_MVE_CHUNK - bytes + step - 1) / step;
+}
 
 /** Computes up to four channels of two pixels, from channel `n` on; the second pixel is written first. */
 ABOARD_INLINE void aboard_conv2d_mve_block(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
@@ -67,8 +123,15 @@ ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *
     }
     const int32_t bytes = p->band.window_width * p->band.in.channels;
     int8_t *to = patch;
+    ABOARD_UNROLL(16)
     for (int32_t row = 0; row < p->band.window_height; ++row) {
-        aboard_mve_copy(to, x, bytes);
+        if (p->band.cols == 0) {
+            aboard_mve_copy(to, x, bytes);
+        } else {
+            /* Behind the band and behind a patch there is room. What is too much is overwritten, or its weights are 0.
+             */
+            aboard_mve_copy_and_more(to, x, bytes);
+        }
         to += bytes;
         x += stride;
     }
@@ -82,7 +145,7 @@ ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *
  * @param in, out     Different memory. Any views, rings of rows included.
  * @param weights     [channels / 4][chunks of a window][4][16], filled up with zeros.
  * @param constants   Of the finish: vectors of four channels, channel blocks after one another.
- * @param scratch     The band, then two patches.
+ * @param scratch     The band, two patches, and a vector more.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
@@ -93,8 +156,16 @@ ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t 
     for (int32_t row = first; row < last; ++row) {
         const int8_t *x = aboard_mve_band(&p->band, in, row, scratch);
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
+        int32_t left = p->joined ? (last - first) * p->out.cols : p->out.cols;
+        const int32_t alone = p->alone ? left - aboard_conv2d_mve_rest(p) : 0;
+        if (alone > 0) {
+            aboard_conv2d_mve_alone(p, x, y, alone, weights, constants);
+            x += alone * step;
+            y += alone * p->out.pixel_stride;
+            left -= alone;
+        }
         /* An odd last pixel is computed twice. */
-        for (int32_t left = p->joined ? (last - first) * p->out.cols : p->out.cols; left > 0; left -= 2) {
+        for (; left > 0; left -= 2) {
             const int32_t second = left > 1 ? 1 : 0;
             const int8_t *const x0 = aboard_conv2d_mve_window(p, x, stride, patches);
             const int8_t *const x1 = aboard_conv2d_mve_window(p, x + second * step, stride, patches + p->patch);

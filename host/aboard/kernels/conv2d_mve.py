@@ -35,6 +35,9 @@ HEADER = "arm_mve/conv2d.h"
 #: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows it can step.
 CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
 
+#: Bytes that a load or store of bytes can add to its address.
+MAX_STEP = 127
+
 
 def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
     """Returns the fields of `aboard_mve_reach_t`; long runs are cut into equal ones, which a loop goes through."""
@@ -71,9 +74,10 @@ def band(node: Node, x: View, cols: int) -> dict[str, Literal]:
     }
 
 
-def band_bytes(rows: int, row_bytes: int) -> int:
-    """Returns what `aboard_mve_band_bytes` does."""
-    return -(-rows * row_bytes // CHUNK) * CHUNK
+def scratch_bytes(band_rows: int, row_bytes: int, patch: int) -> int:
+    """Returns bytes of the band, of two patches, and of what vectors reach beyond each."""
+    kept = (band_rows * row_bytes + 2 * CHUNK - 1) // CHUNK * CHUNK if row_bytes else 0
+    return kept + (2 * patch + CHUNK if patch else 0)
 
 
 def _runs_on(node: Node, x: View, y: View) -> bool:
@@ -81,6 +85,14 @@ def _runs_on(node: Node, x: View, y: View) -> bool:
     attrs = op.attributes(node)
     whole = [v.depth >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in (x, y)]
     return op.window(node) == (1, 1) and attrs.strides == (1, 1) and all(whole)
+
+
+def _alone(node: Node, x: View, y: View) -> bool:
+    """True when each window is one run of at most sixteen bytes of the input, and instructions can step over pixels."""
+    height, width = op.window(node)
+    step = op.attributes(node).strides[1] * x.pixel_stride
+    fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
+    return fits and band_cols(node, x) == 0 and max(step, y.pixel_stride) <= MAX_STEP
 
 
 def pack(matrix: Array) -> Array:
@@ -109,6 +121,9 @@ class MveS8(Implementation):
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory."""
         x = packing.view(inputs)
+        if _alone(node, x, outputs[0]):
+            # The first four channels of all pixels are written before the others are computed.
+            return None
         return distance(sliding_window(node), x, outputs[0], Reads.STAGED if band_cols(node, x) else Reads.PAIR)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -129,9 +144,10 @@ class MveS8(Implementation):
             "joined": int(cols == 0 and _runs_on(node, x, y)),
             "patch": patch,
             "reach": reach(height, run // CHUNK, gap) if direct else reach(1, patch // CHUNK, 0),
+            "alone": int(_alone(node, x, y) and result.is_plain_line),
             "finish": result.params,
         }
-        scratch = Scratch(band_bytes(height, cols * x.channels) + 2 * patch, align=CHUNK, persistent=cols > 0)
+        scratch = Scratch(scratch_bytes(height, cols * x.channels, patch), align=CHUNK, persistent=cols > 0)
         return KernelCall(
             header=HEADER,
             function="aboard_conv2d_mve",
