@@ -63,14 +63,16 @@ def layers(draw: st.DrawFn) -> Layer:
     return layer
 
 
-def check(cases: Sequence[tuple[bytes, np.ndarray]], with_helium: bool = True) -> None:
+def check(
+    cases: Sequence[tuple[bytes, np.ndarray]], with_helium: bool = True, toolchain: str = "arm-none-eabi-gcc"
+) -> None:
     """Fails unless all models, in one image, give the reference's bytes, with kernels for Helium alone or without."""
     modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
     for module in modules:
         assert all((node.implementation == MVE) is with_helium for node in module.manifest.nodes)
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
-        project.build()
+        project.build(toolchain)
         with project.session() as device:
             for number, (model, x) in enumerate(cases):
                 (wanted,) = oracle.tflm(model, x)
@@ -123,6 +125,97 @@ def test_long_sums_go_through_a_loop() -> None:
         Layer("FULLY_CONNECTED", (1, 640), (13, 640), (1, 13), 0, {}, zero_point_out=-128),
     ]
     check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@pytest.mark.parametrize("channels", [8, 16])
+def test_windows_of_one_chunk(channels: int) -> None:
+    # Weights stay in registers; the last pixels are computed apart, because a vector would reach beyond the input.
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    fields = {"zero_point_out": -128, "zero_point_in": -128}
+    drawn = [
+        Layer("CONV_2D", (2, 5, 7, channels), (12, 1, 1, channels), (2, 5, 7, 12), 0, options, **fields),
+        Layer(
+            "CONV_2D", (1, 5, 7, channels), (12, 1, 1, channels), (1, 3, 4, 12), 0,
+            {**options, "StrideH": 2, "StrideW": 2}, **fields,
+        ),
+        Layer("CONV_2D", (1, 5, 7, 5), (4, 1, 3, 5), (1, 5, 5, 4), 0, options, **fields),
+        Layer("CONV_2D", (1, 1, 1, channels), (8, 1, 1, channels), (1, 1, 1, 8), 0, options, **fields),
+    ]  # fmt: skip
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+def test_layers_whose_results_grow_over_their_operands() -> None:
+    # A chain in which every tensor dies with the layer that reads it.
+    rng = np.random.default_rng(8)
+    build = ModelBuilder().tensor("t0", (1, 9, 7, 8), np.int8, scale=0.05, zero_point=-128)
+    options = {"StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    chain = [("CONV_2D", 1, 16), ("DEPTHWISE_CONV_2D", 3, 16), ("CONV_2D", 1, 24), ("CONV_2D", 3, 8), ("CONV_2D", 3, 5)]
+    depth = 8
+    for number, (kind, taps, channels) in enumerate(chain):
+        depthwise = kind.startswith("DEPTH")
+        shape = (1, taps, taps, channels) if depthwise else (channels, taps, taps, depth)
+        build.tensor(f"w{number}", shape, np.int8, scale=0.01, data=rng.integers(-127, 128, shape))
+        build.tensor(f"t{number + 1}", (1, 9, 7, channels), np.int8, scale=0.05, zero_point=-128)
+        extra = {"DepthMultiplier": 1} if depthwise else {}
+        build.op(kind, [f"t{number}", f"w{number}"], [f"t{number + 1}"], {**options, **extra, "Padding": "SAME"})
+        depth = channels
+    x = rng.integers(-128, 128, (1, 9, 7, 8)).astype(np.int8)
+    check([(build.build(["t0"], [f"t{len(chain)}"]), x)])
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
+    """Draws a pool and its input."""
+    window = (draw(st.integers(1, 4)), draw(st.integers(1, 4)))
+    strides, padding = (draw(st.integers(1, 3)), draw(st.integers(1, 3))), draw(st.sampled_from(["SAME", "VALID"]))
+    size = tuple(draw(st.integers(taps, taps + 5)) for taps in window)
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 3, 8, 9, 16, 20, 33]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(ACTIVATIONS))
+    build = ModelBuilder().tensor("x", (batch, *size, depth), np.int8, scale=0.03, zero_point=4)
+    build.tensor("y", (batch, *out, depth), np.int8, scale=0.03, zero_point=4)
+    build.op(draw(st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"])), ["x"], ["y"], options)
+    x = np.random.default_rng(draw(st.integers(0, 99))).integers(-128, 128, (batch, *size, depth)).astype(np.int8)
+    return build.build(["x"], ["y"]), x
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
+    """Draws the sum or difference of both halves of an input."""
+    depth, rng = draw(st.sampled_from([1, 4, 7, 16])), np.random.default_rng(draw(st.integers(0, 99)))
+    scales = rng.uniform(0.01, 0.1, 3).astype(np.float32)
+    half = (1, 3, 5, depth)
+    build = ModelBuilder().tensor("x", (1, 3, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
+    build.tensor("y", half, np.int8, scale=float(scales[2]), zero_point=draw(st.sampled_from([-128, 0, 7])))
+    build.tensor("axis", (), np.int32, data=[3])
+    for name in "ab":
+        build.tensor(name, half, np.int8, scale=0.05, zero_point=-3)
+    build.op("SPLIT", ["axis", "x"], ["a", "b"], {"NumSplits": 2})
+    options = {"FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
+    build.op(draw(st.sampled_from(["ADD", "SUB"])), ["a", "b"], ["y"], options)
+    return build.build(["x"], ["y"]), rng.integers(-128, 128, (1, 3, 5, 2 * depth)).astype(np.int8)
+
+
+@settings(
+    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(st.one_of(pools(), sums()), min_size=BATCH, max_size=BATCH))
+def test_pools_and_sums(drawn: list[tuple[bytes, np.ndarray]]) -> None:
+    check(drawn)
+
+
+def test_clang_takes_the_assembler_too() -> None:
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+    depthwise = {**options, "DepthMultiplier": 1}
+    drawn = [
+        Layer("CONV_2D", (1, 4, 5, 16), (6, 3, 3, 16), (1, 4, 5, 6), 0, options),
+        Layer("CONV_2D", (1, 4, 5, 3), (6, 3, 3, 3), (1, 4, 5, 6), 0, options, zero_point_out=-128),
+        Layer("DEPTHWISE_CONV_2D", (1, 4, 5, 20), (1, 3, 3, 20), (1, 4, 5, 20), 3, depthwise),
+        Layer("FULLY_CONNECTED", (1, 40), (13, 40), (1, 13), 0, {}),
+    ]
+    check([(layer.model(), layer.input()) for layer in drawn], toolchain="zig")
 
 
 @pytest.mark.parametrize(
