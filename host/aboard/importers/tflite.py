@@ -80,13 +80,11 @@ class _Import:
     def _report(self) -> None:
         if not self._problems:
             return
-        known = f"Supported operators: {', '.join(ops.tflite_kinds())}" if self._unknown_operators else ""
+        known = [f"Supported operators: {', '.join(ops.tflite_kinds())}"] if self._unknown_operators else []
         if len(self._problems) == 1:
-            raise ModelError(". ".join(filter(None, [f"{self._where}: {self._problems[0]}", known])))
-        lines = "\n  ".join(self._problems)
-        raise ModelError(
-            f"{self._where}: {len(self._problems)} problems, all of which have to be solved:\n  {lines}\n{known}".rstrip()
-        )
+            raise ModelError(". ".join([f"{self._where}: {self._problems[0]}", *known]))
+        head = f"{self._where}: {len(self._problems)} problems, all of which have to be solved:"
+        raise ModelError("\n".join([head, *(f"  {problem}" for problem in self._problems), *known]))
 
     def _corrupt(self, what: str) -> ModelError:
         return ModelError(f"{self._where}: {what}. The file is corrupt; export or download the model again")
