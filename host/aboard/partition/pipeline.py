@@ -9,10 +9,13 @@ from typing import Literal
 from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.partition.partitioner import Partition, apply, partition
-from aboard.passes import HOST, NEUTRAL, Pass, run_passes
+from aboard.passes import NEUTRAL, Pass, host, run_passes
 from aboard.target import Target, columns
 
 OnStep = Callable[[str], object] | None
+
+#: Channels that the kernels of these keys compute at once. Those in portable C take any number about as well.
+_CHANNEL_BLOCKS = {"arm_dsp": 4, "arm_mve": 4}
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,12 @@ def run(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
         apply(graph, decided)
         if on_step is not None:
             on_step("partition")
-    run_passes(graph, (*HOST, *_passes(target, "after_partition")), on_step)
+    run_passes(graph, (*host(_channel_block(target)), *_passes(target, "after_partition")), on_step)
     return decided
+
+
+def _channel_block(target: Target) -> int:
+    return max((_CHANNEL_BLOCKS.get(key, 1) for key in target.keys), default=1)
 
 
 def _passes(target: Target, place: str) -> tuple[Pass, ...]:

@@ -26,12 +26,22 @@ NEUTRAL: Sequence[Pass] = (
     RemoveDeadCode(),
 )
 
-HOST: Sequence[Pass] = (
-    FusePadding(),
-    FuseActivations(),
-    RemoveDeadCode(),
-    RemoveChannels(),
-)
+
+def host(channel_block: int = 1) -> Sequence[Pass]:
+    """Returns the passes for what is left to the CPU.
+
+    Args:
+        channel_block: Channels that its kernels compute at once.
+    """
+    return (
+        FusePadding(),
+        FuseActivations(),
+        RemoveDeadCode(),
+        RemoveChannels(channel_block),
+    )
+
+
+HOST: Sequence[Pass] = host()
 
 
 def run_pipeline(graph: Graph, on_step: Callable[[str], object] | None = None) -> None:
@@ -49,4 +59,4 @@ def run_pipeline(graph: Graph, on_step: Callable[[str], object] | None = None) -
     run_passes(graph, (*NEUTRAL, *HOST), on_step)
 
 
-__all__ = ["HOST", "NEUTRAL", "Pass", "run_passes", "run_pipeline"]
+__all__ = ["HOST", "NEUTRAL", "Pass", "host", "run_passes", "run_pipeline"]

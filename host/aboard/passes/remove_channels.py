@@ -24,10 +24,17 @@ class RemoveChannels(Pass):
     First to a fixpoint: weights of results that are constant for every input of the model go to 0, constant inputs of a
     node into its bias, weights of an input to those of an equal one. Then every channel goes that no kept one needs.
     What stays has the values it had; `Tensor.channel_map` tells which channels those are.
+
+    Attributes:
+        block: Channels that kernels compute at once. What is left of a tensor is filled up to a multiple of it with
+            channels that could go: a full block costs less than the end of one.
     """
 
     name: ClassVar[str] = "remove_channels"
     requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
+
+    def __init__(self, block: int = 1) -> None:
+        self.block = block
 
     def run(self, graph: Graph) -> None:
         """See `Pass.run`."""
@@ -36,7 +43,7 @@ class RemoveChannels(Pass):
             found = list(_simpler(graph))
             for node, known, constants in found:
                 _rewrite(graph, node, known, constants)
-            keep = {} if found else unneeded(graph)
+            keep = {} if found else unneeded(graph, self.block)
             if keep:
                 shrink(graph, keep)
             elif not found:
@@ -45,7 +52,7 @@ class RemoveChannels(Pass):
     def pending(self, graph: Graph) -> str | None:
         """See `Pass.pending`."""
         simpler = describe(node for node, _, _ in _simpler(graph))
-        return simpler or next((f"tensor {tensor.name}" for tensor in unneeded(graph)), None)
+        return simpler or next((f"tensor {tensor.name}" for tensor in unneeded(graph, self.block)), None)
 
 
 def _simpler(graph: Graph) -> Iterator[tuple[Node, Weighted, Constants]]:

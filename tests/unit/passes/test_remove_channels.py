@@ -38,11 +38,11 @@ def check(before, after, seeds=3):
         check_survivors(after, run_all(after, feed), run_all(before, feed))
 
 
-def reduced(model):
+def reduced(model, block=1):
     """Returns the graph after the pass, checked."""
     before = prepared(model)
     after = copy.deepcopy(before)
-    run_passes(after, [RemoveChannels()])
+    run_passes(after, [RemoveChannels(block)])
     check(before, after)
     return after
 
@@ -55,10 +55,11 @@ def weights_bytes(graph):
     return sum(t.type.bytes for t in graph.tensors() if t.is_constant and t.dtype.value == "int8")
 
 
-@given(st.integers(0, 2**32 - 1))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4]))
 @settings(max_examples=60, deadline=None)
-def test_random_graphs_keep_their_values(seed):
-    reduced(random_model(seed))
+def test_random_graphs_keep_their_values(seed, block):
+    for tensor in reduced(random_model(seed), block).tensors():
+        assert tensor.channel_map is None or tensor.shape[-1] % block == 0
 
 
 def test_random_graphs_do_lose_channels():
@@ -223,6 +224,13 @@ def test_vww_loses_half_of_its_work(name):
     before = prepared(models.read(name))
     assert (macs(before), weights_bytes(before)) == (7489664, 208112)
     assert (macs(graph), weights_bytes(graph)) == (3727313, 29066)
+
+
+@pytest.mark.parametrize("name", models.available(["vww"]))
+def test_full_blocks_of_vww_cost_one_per_cent(name):
+    graph = prepared(models.read(name))
+    run_passes(graph, [RemoveChannels(4)])
+    assert macs(graph) == 3766476
 
 
 @pytest.mark.parametrize("name", models.available(["vww"]))
