@@ -319,7 +319,7 @@ class Session(AbstractContextManager["Session"]):
 
     def close(self) -> None:
         """Ends the session, and the emulator if there is one. A second call does nothing."""
-        self._failure = self._failure or TransportError("session: is closed. Open a new one")
+        self._failure = self._failure or TransportError("It was closed. Open a new one")
         try:
             self._transport.close()
         finally:

@@ -298,6 +298,13 @@ def test_stats_and_reset_and_logs() -> None:
     assert fake.c.fake_resets() == 1
 
 
+def test_a_closed_session_says_so() -> None:
+    with attach(FakeDevice()) as device:
+        pass
+    with pytest.raises(TransportError, match=r"^session: is over\. It was closed\. Open a new one$"):
+        device.stats()
+
+
 def test_a_line_that_is_gone_ends_the_session() -> None:
     fake = FakeDevice()
     alive = [True]
