@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import shutil
 import subprocess
@@ -58,6 +59,7 @@ def compile_c(output: Path, sources: list[Path], *flags: str, compiler: str = "g
 @functools.cache
 def _library() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="aboard-rpc-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     sources = [SOURCES / "fake_device.c", SOURCES / "toy_models.c"]
     return compile_c(folder / "fake.so", sources, "-O1", "-fPIC", "-shared")
 
