@@ -240,4 +240,8 @@ def _with_hardware(head: object, given: dict[str, object], where: str) -> tuple[
         return kind(str(head)), given
     found = hardware.resolve(str(given.pop("hardware")), where)
     chosen = kind(str(head) if is_kind else found.kind)
-    return chosen, {**found.implied, **given}
+    implied = dict(found.implied)
+    if "mcpu" in given:
+        # The runtime follows the core: that of the board's own core need not fit another.
+        implied.pop("runtime", None)
+    return chosen, {**implied, **given}

@@ -12,9 +12,10 @@ import pytest
 import aboard
 from aboard.compiler import Module
 from aboard.errors import TargetError
+from aboard.ir import DType
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
 from aboard.kernels.device import DeviceCode, Region
-from aboard.partition.pattern import DevicePattern, op
+from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Runtime, Target
 from support import fake_device, oracle, sanitized
 from support.device import device
@@ -228,9 +229,26 @@ def test_a_device_without_a_code_generator_is_not_compiled_for() -> None:
         compiled(network(), "dumb")
 
 
+def renamed(text: str) -> str:
+    return text.replace("fake_", "other_").replace("FAKE_", "OTHER_")
+
+
+def other_runtime(target: Target) -> Runtime:
+    original = fake_device.runtime(target)
+    files = {renamed(path): renamed(text) for path, text in original.files.items()}
+    return Runtime(files, original.include_folders, tuple(map(renamed, original.definitions)))
+
+
+def other_codegen(target: Target, region: Region) -> DeviceCode:
+    code = fake_device.codegen(target, region)
+    return DeviceCode(renamed(code.source), code.arguments, code.results)
+
+
 def test_two_devices_and_the_host_share_one_model() -> None:
     model = network()
-    with device(fake_device.patterns(), name="other", codegen=fake_device.codegen, runtime=fake_device.runtime):
-        module = aboard.compile(model, target=f"{HOST} + other -model=v2 + cmsis-nn", name="net")
-        assert [node.device for node in module.manifest.nodes] == [None, "other", "other", "other"]
+    operands = (any_tensor(), constant(DType.INT8), constant())
+    only_fc = [DevicePattern("fc", op("fully_connected", *operands, name="layer"))]
+    with device(only_fc, name="other", codegen=other_codegen, runtime=other_runtime):
+        module = aboard.compile(model, target=f"{HOST} + other + fake", name="net")
+        assert [node.device for node in module.manifest.nodes] == [None, "fake", "fake", "other"]
         check_exact(model, module)

@@ -108,6 +108,12 @@ def test_host_runtime_takes_the_core_of_this_machine() -> None:
     assert Target("c -mcpu=native") == target
 
 
+def test_a_core_that_is_not_the_boards_own_brings_its_runtime() -> None:
+    target = Target("rasp4b -mcpu=cortex-m0")
+    assert (target.runtime, Target("rasp4b").runtime) == ("standalone", "host")
+    assert Target(target.key).key == target.key
+
+
 def test_json_states_kind_and_attributes() -> None:
     value = json.loads(Target(M4).to_json())
     assert value == {
