@@ -254,3 +254,10 @@ def test_models_without_such_channels_are_left_alone(name):
     run_passes(after, [RemoveChannels()])
     assert all(t.channel_map is None for t in after.tensors())
     assert (macs(after), weights_bytes(after)) == (macs(before), weights_bytes(before))
+
+
+@pytest.mark.parametrize(("bias", "constant"), [(1 << 20, True), ((1 << 31) - 100, False)])
+def test_sums_that_may_overflow_are_no_constants(bias, constant):
+    chain = Chain([[1, 1], [1, 1]], [0, bias]).tensor("y", 1)
+    after = chain.conv("a", "y", np.ones((1, 1, 1, 2))).reduced()
+    assert (tensor(after, "a").channel_map is not None) is constant

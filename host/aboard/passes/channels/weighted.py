@@ -168,7 +168,7 @@ class Weighted(Rule):
         """Returns what sums become; requantisation grows with them as long as nothing overflows 32 bits."""
         _, shift = weighted.multipliers(node, self.axis)
         left = np.maximum(shift, 0)
-        sound = ((low << left) >= INT32_MIN) & ((high << left) <= INT32_MAX)
+        sound = (low >= INT32_MIN >> left) & (high <= INT32_MAX >> left)
         ends = weighted.finish(node, np.stack([low, high]).astype(np.float64), None, self.activation(node), self.axis)
         limits = self.activation(node).range(node.output.quant)
         bounds = (np.where(sound, end, limit) for end, limit in zip(ends.astype(np.int64), limits, strict=True))
