@@ -14,7 +14,7 @@ from aboard.importers import load
 from aboard.kernels.contract import View
 from aboard.ops import get
 from support import kernel_call
-from support.dsp_layers import TARGET, implementation, layers, refusal
+from support.dsp_layers import DSP, TAPS, TARGET, implementation, layers, refusal
 from support.kernel_call import Placed
 from support.weighted_models import Layer
 
@@ -94,8 +94,10 @@ def test_what_is_left_to_other_kernels() -> None:
     assert refusal(changed(conv, form="float32")) == "is for int8"
     assert refusal(changed(matrix, per_channel=True)) == "has a scale for each channel"
     wide = changed(depthwise, shape_weights=(1, 5, 5, 4))
-    assert refusal(wide) == "is for windows of 3x3 without dilation"
+    assert refusal(wide, DSP) == "is for windows of 3x3 without dilation"
     odd = changed(depthwise, options={**depthwise.options, "StrideW": 2}, shape_out=(1, 5, 2, 4))
-    assert refusal(odd) == "is for strides of 1 and 2, the same in both directions"
+    assert refusal(odd, DSP) == "is for strides of 1 and 2, the same in both directions"
     narrow = changed(depthwise, shape_in=(1, 5, 4, 3), shape_weights=(1, 3, 3, 3), shape_out=(1, 5, 4, 3))
-    assert refusal(narrow) == "is for a multiple of four channels, each with one result"
+    for name in (DSP, TAPS):
+        assert refusal(narrow, name) == "is for a multiple of four channels, each with one result"
+    assert refusal(wide, TAPS) is None

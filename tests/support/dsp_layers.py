@@ -11,19 +11,22 @@ from aboard.kernels.contract import Implementation
 from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
-DSP = "dsp_s8"
+DSP, TAPS = "dsp_s8", "dsp_taps_s8"
+NAMES = (DSP, TAPS)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
 def implementation(node: Node) -> Implementation:
-    """Returns the implementation with the DSP extension of a node's op."""
-    return next(i for i in of(node.op) if i.name == DSP)
+    """Returns the implementation with the DSP extension that is taken for a node; the first where none is."""
+    found = [i for i in of(node.op) if i.name in NAMES]
+    return next((i for i in found if i.refuses(node, TARGET) is None), found[0])
 
 
-def refusal(layer: Layer) -> str | None:
-    """Returns why a layer is not for the DSP extension, or None when it is."""
+def refusal(layer: Layer, name: str | None = None) -> str | None:
+    """Returns why a layer is not for the DSP extension, or for one implementation; None when it is."""
     (node,) = load(layer.model(), name="model").nodes
-    return implementation(node).refuses(node, TARGET)
+    chosen = next((i for i in of(node.op) if i.name == name), None) or implementation(node)
+    return chosen.refuses(node, TARGET)
 
 
 @st.composite
@@ -54,6 +57,15 @@ def _depthwise(draw: st.DrawFn) -> Layer:
 
 
 @st.composite
+def _depthwise_of_any_window(draw: st.DrawFn) -> Layer:
+    layer = draw(_convolution())
+    batch, height, width, _ = layer.shape_in
+    depth, (_, *window, _) = draw(st.sampled_from([4, 8, 12])), layer.shape_weights
+    shapes = (batch, height, width, depth), (1, *window, depth), (*layer.shape_out[:3], depth)
+    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, {**layer.options, "DepthMultiplier": 1})
+
+
+@st.composite
 def _fully_connected(draw: st.DrawFn) -> Layer:
     samples, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 21))
     inputs = draw(st.one_of(st.integers(1, 80), st.sampled_from([128, 256, 260, 400])))
@@ -62,8 +74,9 @@ def _fully_connected(draw: st.DrawFn) -> Layer:
 
 @st.composite
 def _layers(draw: st.DrawFn, kind: str) -> Layer:
-    make = {"CONV_2D": _convolution, "DEPTHWISE_CONV_2D": _depthwise, "FULLY_CONNECTED": _fully_connected}[kind]
-    layer = draw(make())
+    depthwise = _depthwise() | _depthwise_of_any_window()
+    made = {"CONV_2D": _convolution(), "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
+    layer = draw(made[kind])
     layer.per_channel = kind != "FULLY_CONNECTED" and draw(st.booleans())
     layer.bias = draw(st.booleans())
     layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 100.0]))

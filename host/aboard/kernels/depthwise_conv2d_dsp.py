@@ -22,6 +22,8 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
+from aboard.kernels.conv2d import sliding_window
+from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
@@ -34,8 +36,8 @@ PLANES, LINE_SHIFT = 4, 2
 #: Most results of a block by stride: as many sums as registers hold beside the pixels.
 _MOST_RESULTS = {1: 6, 2: 4}
 
-#: Bytes that planes may take, by what is preferred: rows at the border of two strips are staged twice.
-_PLANE_BYTES = {"size": 1024, "balanced": 1920, "speed": 8192}
+#: Bytes that planes may take; rows at the border of two strips are staged twice.
+_PLANE_BYTES = 1920
 
 #: Rows that a strip has at least where the result has as many, by stride.
 _LEAST_STRIP = {1: 2, 2: 1}
@@ -60,13 +62,23 @@ class DspS8(Implementation):
         layer = _layer(node)
         return layer if isinstance(layer, str) else None
 
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: four channels of a strip are staged, then written.
+
+        The last channels of a strip's first row are read when the first channels of its last row have been written.
+        """
+        x, y = packing.view(inputs), outputs[0]
+        below = distance(sliding_window(node), x, y, Reads.ROW)
+        return None if below is None else below + (_strip(node) - 1) * y.row_stride
+
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
+        del target
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
-        stride, strip, pitch = attributes(node).strides[0], _strip(node, _PLANE_BYTES[target.opt]), _pitch(node)
+        stride, strip, pitch = attributes(node).strides[0], _strip(node), _pitch(node)
         params = _params(node, x, y, layer, strip)
         return KernelCall(
             header="arm_dsp/depthwise_conv2d.h",
@@ -141,11 +153,11 @@ def _pitch(node: Node) -> int:
     return (_span(cols, stride) + 1) // 2 * 4
 
 
-def _strip(node: Node, size: int) -> int:
-    """Returns for how many rows of the result to stage at once: strips as equal as `size` bytes allow."""
+def _strip(node: Node) -> int:
+    """Returns for how many rows of the result to stage at once: strips as equal as the bytes allow."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
     row = PLANES * _pitch(node)
-    most = max((size // row - 3) // stride + 1, _LEAST_STRIP[stride])
+    most = max((_PLANE_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
     return -(-height // strips)
 

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file depthwise_taps.h
+ * int8 depthwise convolution of any window with the DSP extension: four channels of a pixel at once, tap after tap.
+ *
+ * SXTB16 makes halfwords of the even and of the odd channels, of inputs and weights alike; SMLABB and SMLATT multiply
+ * the halves.
+ */
+#ifndef ABOARD_KERNELS_ARM_DSP_DEPTHWISE_TAPS_H
+#define ABOARD_KERNELS_ARM_DSP_DEPTHWISE_TAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../depthwise_conv2d.h"
+#include "../staging.h"
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "dot.h"
+#include "planes.h"
+
+/** Parameters of aboard_depthwise_conv2d_taps: a multiple of four channels, each with one result. */
+typedef struct {
+    aboard_depthwise_conv2d_shape_t shape;
+    int32_t padded;     /**< 1: windows may see pixels outside the input. */
+    int32_t zero_point; /**< Of the input: what padding holds. */
+    int32_t line;       /**< 1: results by lines; 0: by two roundings. */
+    int32_t clamped;    /**< 1: results are kept between low and high. */
+    int32_t low;
+    int32_t high;
+} aboard_depthwise_conv2d_taps_t;
+
+/** Words of four channels behind their word of weights for each tap: biases, factors, constants, shifts. */
+#define ABOARD_DSP_TAPS_WORDS 13
+
+/** acc plus the product of the lower halfwords. */
+ABOARD_INLINE int32_t aboard_dsp_mac_bottom(uint32_t x, uint32_t w, int32_t acc) {
+#if ABOARD_DSP_ASM
+    __asm__("smlabb %0, %1, %2, %0" : "+r"(acc) : "r"(x), "r"(w));
+    return acc;
+#else
+    return (int32_t)((uint32_t)acc + (uint32_t)((int16_t)x * (int16_t)w));
+#endif
+}
+
+/** acc plus the product of the upper halfwords. */
+ABOARD_INLINE int32_t aboard_dsp_mac_top(uint32_t x, uint32_t w, int32_t acc) {
+#if ABOARD_DSP_ASM
+    __asm__("smlatt %0, %1, %2, %0" : "+r"(acc) : "r"(x), "r"(w));
+    return acc;
+#else
+    return (int32_t)((uint32_t)acc + (uint32_t)((int16_t)(x >> 16) * (int16_t)(w >> 16)));
+#endif
+}
+
+/** Bytes 1 and 3 as halfwords with sign. */
+ABOARD_INLINE uint32_t aboard_dsp_odd(uint32_t word) {
+#if ABOARD_DSP_ASM
+    uint32_t wide;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(wide) : "r"(word));
+    return wide;
+#else
+    return aboard_dsp_even(word >> 8);
+#endif
+}
+
+/** One result: by the line of its channel, or by two roundings. */
+ABOARD_INLINE int8_t aboard_dsp_result(int32_t acc, int32_t factor, int32_t constant, uint32_t shift, bool line) {
+#if ABOARD_DSP_ASM
+    const int32_t addend = line ? constant : acc + (acc >> 31);
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(acc), "r"(factor), "r"(addend));
+    const int32_t y = line ? high >> ABOARD_DSP_PLANE_SHIFT : (high + constant) >> shift;
+    return (int8_t)__builtin_arm_ssat(y, 8);
+#else
+    return line ? aboard_dsp_line((uint32_t)acc, factor, constant, ABOARD_DSP_PLANE_SHIFT)
+                : aboard_dsp_any((uint32_t)acc, factor, constant, shift);
+#endif
+}
+
+/** Adds the products of one tap of four channels. */
+ABOARD_INLINE void aboard_dsp_tap(int32_t *sums, uint32_t x, uint32_t w) {
+    sums[0] = aboard_dsp_mac_bottom(aboard_dsp_even(x), aboard_dsp_even(w), sums[0]);
+    sums[2] = aboard_dsp_mac_top(aboard_dsp_even(x), aboard_dsp_even(w), sums[2]);
+    sums[1] = aboard_dsp_mac_bottom(aboard_dsp_odd(x), aboard_dsp_odd(w), sums[1]);
+    sums[3] = aboard_dsp_mac_top(aboard_dsp_odd(x), aboard_dsp_odd(w), sums[3]);
+}
+
+/** Adds the products of two taps of four channels; pixels and weights are then those of the next. */
+ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const int8_t *const **tap, const uint32_t **words,
+                                       int32_t channel) {
+#if ABOARD_DSP_ASM
+    uint32_t a;
+    uint32_t b;
+    uint32_t w;
+    uint32_t even;
+    uint32_t weights;
+    __asm__ volatile(
+        "ldrd %[a], %[b], [%[tap]], #8\n"
+        "ldr %[w], [%[words]], #4\n ldr %[a], [%[a], %[channel]]\n"
+        "sxtb16 %[even], %[a]\n sxtb16 %[weights], %[w]\n"
+        "sxtb16 %[a], %[a], ror #8\n sxtb16 %[w], %[w], ror #8\n"
+        "smlabb %[s0], %[even], %[weights], %[s0]\n smlatt %[s2], %[even], %[weights], %[s2]\n"
+        "smlabb %[s1], %[a], %[w], %[s1]\n smlatt %[s3], %[a], %[w], %[s3]\n"
+        "ldr %[w], [%[words]], #4\n ldr %[b], [%[b], %[channel]]\n"
+        "sxtb16 %[even], %[b]\n sxtb16 %[weights], %[w]\n"
+        "sxtb16 %[b], %[b], ror #8\n sxtb16 %[w], %[w], ror #8\n"
+        "smlabb %[s0], %[even], %[weights], %[s0]\n smlatt %[s2], %[even], %[weights], %[s2]\n"
+        "smlabb %[s1], %[b], %[w], %[s1]\n smlatt %[s3], %[b], %[w], %[s3]\n"
+        : [s0] "+r"(sums[0]), [s1] "+r"(sums[1]), [s2] "+r"(sums[2]), [s3] "+r"(sums[3]), [tap] "+r"(*tap),
+          [words] "+r"(*words), [a] "=&r"(a), [b] "=&r"(b), [w] "=&r"(w), [even] "=&r"(even), [weights] "=&r"(weights)
+        : [channel] "r"(channel)
+        : "memory");
+#else
+    aboard_dsp_tap(sums, aboard_dsp_load((*tap)[0] + channel), (*words)[0]);
+    aboard_dsp_tap(sums, aboard_dsp_load((*tap)[1] + channel), (*words)[1]);
+    *tap += 2;
+    *words += 2;
+#endif
+}
+
+/**
+ * All channels of one pixel.
+ *
+ * @param seen     Pixel that each tap sees.
+ * @param taps     At least 1.
+ * @param words    For each four channels a word of weights for each tap, then ABOARD_DSP_TAPS_WORDS.
+ * @param y        Results.
+ * @param channels A multiple of 4.
+ * @param line     True: results by lines.
+ */
+ABOARD_INLINE void aboard_dsp_taps_any(const int8_t *const *seen, int32_t taps, const uint32_t *words, int8_t *y,
+                                       int32_t channels, bool line) {
+    const int8_t *const *const end = seen + taps;
+    for (int32_t channel = 0; channel < channels; channel += 4) {
+        const int32_t *const bias = (const int32_t *)(const void *)(words + taps);
+        int32_t sums[4] = {bias[0], bias[1], bias[2], bias[3]};
+        const int8_t *const *tap = seen;
+        if (taps % 2 != 0) {
+            aboard_dsp_tap(sums, aboard_dsp_load(*tap++ + channel), *words++);
+        }
+        while (tap != end) {
+            aboard_dsp_two_taps(sums, &tap, &words, channel);
+        }
+        ABOARD_UNROLL(4)
+        for (int32_t i = 0; i < 4; ++i) {
+            y[channel + i] = aboard_dsp_result(sums[i], bias[4 + i], bias[8 + i], words[12] >> (8 * i) & 0xffu, line);
+        }
+        words += ABOARD_DSP_TAPS_WORDS;
+    }
+}
+
+/** See aboard_dsp_taps_any. */
+ABOARD_SHARED ABOARD_HOT void aboard_dsp_taps_line(const int8_t *const *seen, int32_t taps, const uint32_t *words,
+                                                   int8_t *y, int32_t channels) {
+    aboard_dsp_taps_any(seen, taps, words, y, channels, true);
+}
+
+/** See aboard_dsp_taps_any. */
+ABOARD_SHARED ABOARD_HOT void aboard_dsp_taps_roundings(const int8_t *const *seen, int32_t taps, const uint32_t *words,
+                                                        int8_t *y, int32_t channels) {
+    aboard_dsp_taps_any(seen, taps, words, y, channels, false);
+}
+
+/** Finds what each tap of the window of result pixel (row, col) sees; `padding` is a pixel of zero points. */
+ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv2d_taps_t *p, const int8_t *in,
+                                                     int32_t row, int32_t col, const int8_t *padding,
+                                                     const int8_t **seen) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t image = s->out.rows == s->out_height ? 0 : row / s->out_height;
+    const int32_t top = (row - image * s->out_height) * s->stride_h - s->pad_top;
+    const int32_t left = col * s->stride_w - s->pad_left;
+    for (int32_t ky = 0; ky < s->window_height; ++ky) {
+        const int32_t y = top + ky * s->dilation_h;
+        const bool outside = p->padded && (y < 0 || y >= s->in_height);
+        const int8_t *const line = outside ? NULL : aboard_row_s8(&s->in, in, image * s->in_height + y);
+        for (int32_t kx = 0; kx < s->window_width; ++kx) {
+            const int32_t x = left + kx * s->dilation_w;
+            *seen++ = outside || (p->padded && (x < 0 || x >= s->in.cols)) ? padding : line + x * s->in.pixel_stride;
+        }
+    }
+}
+
+/**
+ * int8 depthwise convolution, results equal to TFLite's reference kernel.
+ *
+ * @param p           Parameters.
+ * @param in, out     Different memory. Any views, rings of rows included.
+ * @param words       Packed, see aboard_dsp_taps_any.
+ * @param seen        Scratch of a pointer for each tap.
+ * @param padding     Scratch of a pixel; not used where `padded` is 0.
+ * @param first, last Rows [first, last) of the result are computed.
+ */
+ABOARD_INLINE void aboard_depthwise_conv2d_taps(const aboard_depthwise_conv2d_taps_t *p, const int8_t *in, int8_t *out,
+                                                const uint32_t *words, const int8_t **seen, int8_t *padding,
+                                                int32_t first, int32_t last) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t taps = s->window_height * s->window_width;
+    if (p->padded) {
+        aboard_stage_fill_shared(padding, p->zero_point, s->in.channels);
+    }
+    for (int32_t row = first; row < last; ++row) {
+        int8_t *y = aboard_row_out_s8(&s->out, out, row);
+        for (int32_t col = 0; col < s->out.cols; ++col) {
+            aboard_depthwise_conv2d_taps_find(p, in, row, col, padding, seen);
+            if (p->line) {
+                aboard_dsp_taps_line(seen, taps, words, y, s->out.channels);
+            } else {
+                aboard_dsp_taps_roundings(seen, taps, words, y, s->out.channels);
+            }
+            if (p->clamped) {
+                aboard_dsp_clamp(y, s->out.channels, p->low, p->high);
+            }
+            y += s->out.pixel_stride;
+        }
+    }
+}
+
+#endif
