@@ -23,10 +23,10 @@ def specs(draw: st.DrawFn) -> dict[str, str]:
     spec = {"kind": "c"}
     if draw(st.booleans()):
         spec["hardware"] = draw(st.sampled_from(boards.names()))
-    if "hardware" not in spec or draw(st.booleans()):
-        # A core of another class contradicts what a machine of host class implies (-runtime=host).
-        is_host = boards.load(spec["hardware"]).is_host if "hardware" in spec else None
-        base = cpu.find(draw(st.sampled_from([n for n in CORES if is_host in (None, cpu.find(n).is_host_class)])))
+    # A machine of host class implies -runtime=host, which these cores contradict.
+    machine = boards.load(spec["hardware"]).is_host if "hardware" in spec else False
+    if "hardware" not in spec or (not machine and draw(st.booleans())):
+        base = cpu.find(draw(st.sampled_from(CORES)))
         modifiers = draw(st.lists(st.sampled_from(base.optional), unique=True)) if base.optional else []
         spec["mcpu"] = "+".join((base.name, *modifiers))
         spec["runtime"] = "standalone"
