@@ -144,6 +144,15 @@ def test_options_reach_the_sources(bundle, tmp_path):
     assert "node_ticks" not in main
 
 
+def test_the_readme_has_the_whole_command_for_qemu_in_lines_that_fit(bundle, tmp_path):
+    text = (create(bundle, M4, path=tmp_path / "p").path / "README.md").read_text()
+    (command,) = re.findall(r"^    (qemu-system-arm (?:.*\\\n)*.*)$", text, re.MULTILINE)
+    words = command.replace("\\\n", " ").split()
+    assert words[:3] == ["qemu-system-arm", "-machine", "mps2-an386"]
+    assert words[-2:] == ["-kernel", "build/firmware.elf"]
+    assert max(map(len, text.splitlines())) <= 120
+
+
 @pytest.mark.parametrize("file", ["src/main.c", "src/sensor.c"])
 def test_a_project_that_was_worked_on_is_not_replaced(bundle, tmp_path, file):
     mine = create(bundle, M4, path=tmp_path / "p").path / file
