@@ -30,7 +30,8 @@ typedef struct {
     int32_t high;
 } aboard_depthwise_conv2d_taps_t;
 
-/** Words of four channels behind their word of weights for each tap: biases, factors, constants, shifts. */
+/** Words of four channels behind their word of weights for each tap: biases, factor and constant of each,
+ * shifts. */
 #define ABOARD_DSP_TAPS_WORDS 13
 
 /** acc plus the product of the lower halfwords. */
@@ -144,22 +145,11 @@ ABOARD_INLINE void aboard_dsp_taps_any(const int8_t *const *seen, int32_t taps, 
         }
         ABOARD_UNROLL(4)
         for (int32_t i = 0; i < 4; ++i) {
-            y[channel + i] = aboard_dsp_result(sums[i], bias[4 + i], bias[8 + i], words[12] >> (8 * i) & 0xffu, line);
+            y[channel + i] =
+                aboard_dsp_result(sums[i], bias[4 + 2 * i], bias[5 + 2 * i], words[12] >> (8 * i) & 0xffu, line);
         }
         words += ABOARD_DSP_TAPS_WORDS;
     }
-}
-
-/** See aboard_dsp_taps_any. */
-ABOARD_SHARED ABOARD_HOT void aboard_dsp_taps_line(const int8_t *const *seen, int32_t taps, const uint32_t *words,
-                                                   int8_t *y, int32_t channels) {
-    aboard_dsp_taps_any(seen, taps, words, y, channels, true);
-}
-
-/** See aboard_dsp_taps_any. */
-ABOARD_SHARED ABOARD_HOT void aboard_dsp_taps_roundings(const int8_t *const *seen, int32_t taps, const uint32_t *words,
-                                                        int8_t *y, int32_t channels) {
-    aboard_dsp_taps_any(seen, taps, words, y, channels, false);
 }
 
 /** Finds what each tap of the window of result pixel (row, col) sees; `padding` is a pixel of zero points. */
@@ -203,11 +193,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps(const aboard_depthwise_conv2d_ta
         int8_t *y = aboard_row_out_s8(&s->out, out, row);
         for (int32_t col = 0; col < s->out.cols; ++col) {
             aboard_depthwise_conv2d_taps_find(p, in, row, col, padding, seen);
-            if (p->line) {
-                aboard_dsp_taps_line(seen, taps, words, y, s->out.channels);
-            } else {
-                aboard_dsp_taps_roundings(seen, taps, words, y, s->out.channels);
-            }
+            aboard_dsp_taps_any(seen, taps, words, y, s->out.channels, p->line != 0);
             if (p->clamped) {
                 aboard_dsp_clamp(y, s->out.channels, p->low, p->high);
             }

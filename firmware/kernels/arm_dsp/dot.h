@@ -106,7 +106,7 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
 /* clang-format off */
 /** Frame of both functions: y0, y1, end, x, end of x, first entry, second entry. A step is two quads, 23 instructions of
  * 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the turn in its middle. */
-#define ABOARD_DSP_STEPS "8"
+#define ABOARD_DSP_STEPS "16"
 
 /** Products of a quad: composites in w0 and w1, inputs in r0 to r3. */
 #define ABOARD_DSP_PRODUCTS(w0, w1)                                    \

@@ -93,8 +93,9 @@ def pack(layer: composites.Requantized) -> Array:
     blocks = len(layer.bias) // CHANNELS
     taps = layer.weights.astype(np.int8).reshape(blocks, CHANNELS, -1).swapaxes(1, 2)
     weights = np.ascontiguousarray(taps).reshape(blocks, -1).view("<u4")
-    rows = np.stack([layer.bias, layer.factor, layer.constant]).reshape(3, blocks, CHANNELS)
-    constants = wrap32(rows.swapaxes(0, 1).reshape(blocks, -1)).astype(np.int32).view(np.uint32)
+    pairs = np.stack([layer.factor, layer.constant], 1).reshape(blocks, -1)
+    both = np.concatenate([layer.bias.reshape(blocks, CHANNELS), pairs], 1)
+    constants = wrap32(both).astype(np.int32).view(np.uint32)
     shifts = np.ascontiguousarray(layer.shift.astype(np.uint8).reshape(blocks, CHANNELS)).view("<u4")
     return np.ascontiguousarray(np.concatenate([weights, constants, shifts], 1))
 
