@@ -15,7 +15,7 @@ from aboard.memory.problem import Overlap, Plan, Request, lower_bound, round_up
 from aboard.memory.validate import validate
 
 #: Placements the exact search may try before it gives up.
-EXACT_BUDGET = 200_000
+EXACT_BUDGET = 50_000
 #: Orders the local search may try.
 LOCAL_BUDGET = 2_000
 
@@ -41,6 +41,12 @@ def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
     result = Plan(tuple(solver.offsets), solver.peak, solver.bound)
     validate(requests, result, overlaps)
     return result
+
+
+def _away_from(pivot: Request, request: Request, direction: int) -> tuple[int, ...]:
+    """Returns a key that sorts requests by how long before or after a pivot they live, the pivot itself first."""
+    gap = max(pivot.first - request.last, request.first - pivot.last, 0)
+    return (request is not pivot, gap, direction * request.first, -request.bytes)
 
 
 class _Solver:
@@ -92,7 +98,8 @@ class _Solver:
         self.order, self.peak = list(order), peak
 
     def greedy(self) -> None:
-        """Tries the orders that are good in practice."""
+        """Tries the orders that are good in practice: by size and life, then outwards in time from each request."""
+        count = range(len(self.requests))
         keys: list[Callable[[Request], tuple[int, ...]]] = [
             lambda r: (-r.bytes, r.first),
             lambda r: (-r.bytes * (r.last - r.first + 1), r.first),
@@ -101,10 +108,15 @@ class _Solver:
             lambda r: (-r.last, -r.bytes),
         ]
         for key in keys:
-            ranked = sorted((key(request), index) for index, request in enumerate(self.requests))
-            self.place([index for _, index in ranked])
+            self.place([index for _, index in sorted((key(self.requests[i]), i) for i in count)])
             if self.peak == self.bound:
                 return
+        for pivot in self.requests:
+            for backwards in (0, 1, -1):
+                ranked = sorted((_away_from(pivot, self.requests[i], backwards), i) for i in count)
+                self.place([index for _, index in ranked])
+                if self.peak == self.bound:
+                    return
 
     def exact(self) -> None:
         """Branches over which request is placed next, always at its lowest offset, never below the last placement.
