@@ -246,6 +246,11 @@ class Implementation(ABC):
         del node, target
         return None
 
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Returns the pairs (result, operand) of a node that may be the same memory; `in_place` unless it depends."""
+        del node
+        return self.in_place
+
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand 0 and result 0 may share memory, where the operand is not needed afterwards.
 

@@ -62,6 +62,11 @@ class DspS8(Implementation):
         layer = _layer(node)
         return layer if isinstance(layer, str) else None
 
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Allows it where a strip is an image: all of four channels is staged before any of it is written."""
+        same = node.input(INPUT).shape == node.output.shape
+        return ((0, 0),) if same and _strip(node) >= node.output.shape[1] else ()
+
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: four channels of a strip are staged, then written.
 

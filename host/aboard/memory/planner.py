@@ -9,13 +9,16 @@ read: the same model gives the same plan on every machine.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from aboard.memory.problem import Overlap, Plan, Request, lower_bound, round_up
 from aboard.memory.validate import validate
 
 #: Placements the exact search may try before it gives up.
 EXACT_BUDGET = 50_000
+#: For which requests a proof is tried: those of at least a fourth (and so on) of the arena, and those alive around so
+#: many of the fullest steps, over so many neighbouring steps.
+PROOF_SIZES, PROOF_STEPS, PROOF_WIDTHS = (4, 8, 16), 3, (1, 2, 3)
 #: Orders the local search may try.
 LOCAL_BUDGET = 2_000
 
@@ -35,9 +38,13 @@ def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
     solver = _Solver(requests, overlaps)
     solver.greedy()
     if solver.peak > solver.bound:
+        solver.raise_bound()
+    if solver.peak > solver.bound:
         solver.exact()
     if solver.peak > solver.bound:
         solver.local()
+    if solver.peak > solver.bound:
+        solver.raise_bound()
     result = Plan(tuple(solver.offsets), solver.peak, solver.bound)
     validate(requests, result, overlaps)
     return result
@@ -52,6 +59,7 @@ def _away_from(pivot: Request, request: Request, direction: int) -> tuple[int, .
 class _Solver:
     def __init__(self, requests: Sequence[Request], overlaps: Sequence[Overlap]) -> None:
         self.requests = list(requests)
+        self.overlaps = list(overlaps)
         self.bound = lower_bound(requests, overlaps)
         # For a pair (placed, new) that may overlap: where the new one may not begin, relative to the placed one.
         self.forbidden: dict[tuple[int, int], tuple[int, int]] = {}
@@ -162,3 +170,37 @@ class _Solver:
             self.place(order)
             if self.peak == self.bound:
                 return
+
+    def raise_bound(self) -> None:
+        """Shows, where it can, that no plan is better than the one found: not even for some of the requests.
+
+        What some need, all need. Tried are the largest requests, and those alive around the fullest steps.
+        """
+        if any(self._proves(members) for members in self._subsets()):
+            self.bound = self.peak
+
+    def _subsets(self) -> Iterator[list[int]]:
+        everyone = list(enumerate(self.requests))
+        for part in PROOF_SIZES:
+            yield [i for i, r in everyone if r.bytes * part >= self.peak]
+        steps = sorted({r.first for r in self.requests}, key=lambda step: -self._load(step))
+        for width in PROOF_WIDTHS:
+            for step in steps[:PROOF_STEPS]:
+                first, last = step - width // 2, step + (width + 1) // 2
+                yield [i for i, r in everyone if r.first <= last and first <= r.last]
+
+    def _load(self, step: int) -> int:
+        return sum(r.bytes for r in self.requests if r.first <= step <= r.last)
+
+    def _proves(self, members: Sequence[int]) -> bool:
+        """True when some of the requests need as much as the plan for all."""
+        number = {request: index for index, request in enumerate(members)}
+        inside = [o for o in self.overlaps if o.operand in number and o.result in number]
+        part = _Solver(
+            [self.requests[i] for i in members],
+            [Overlap(number[o.operand], number[o.result], o.distance) for o in inside],
+        )
+        part.peak = self.peak
+        budget = [EXACT_BUDGET]
+        part._branch([None] * len(members), list(range(len(members))), 0, 0, budget)
+        return budget[0] > 0 and part.peak == self.peak

@@ -4,7 +4,7 @@ Every computed tensor starts in a buffer of its own. Two things bring tensors to
 buffer lives as long as any tensor in it:
 
 * nodes that only move data share memory where views can express it (`Op.shares`) and then need no code;
-* elementwise nodes write over an operand that nobody reads again (`Implementation.in_place`).
+* nodes that can write over an operand that nobody reads again do so (`Implementation.runs_in_place`).
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class _Assigner:
 
     def run_in_place(self, node: Node) -> None:
         """Lets the first result that can be written over an operand take that operand's buffer."""
-        for result_index, operand_index in self.implementations[node].in_place:
+        for result_index, operand_index in self.implementations[node].runs_in_place(node):
             operand = node.optional_input(operand_index)
             result = node.outputs[result_index]
             if operand is None or operand not in self.places or self.places[result].buffer.tensors != [result]:
