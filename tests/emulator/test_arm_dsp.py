@@ -70,7 +70,7 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
 def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
     # One quad, odd and even numbers of them, one turn and more.
     drawn = [pointwise(4 * quads, 2, zero_point) for quads in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
-    drawn += [dense(4 * quads, 4, zero_point) for quads in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33)]
+    drawn += [dense(4 * quads, 4, zero_point) for quads in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
     check([(layer.model(), layer.input()) for layer in drawn])
 
 

@@ -9,7 +9,9 @@
 #ifndef ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
 #include "dot.h"
@@ -19,6 +21,7 @@ typedef struct {
     int32_t inputs;       /**< Values of a sample. */
     int32_t outputs;      /**< Results of a sample. */
     int32_t samples;      /**< Samples for each row of the result. */
+    int32_t direct;       /**< 1: inputs, whole quads, are widened in every block; 0: once, into scratch. */
     int32_t line;         /**< 1: results by a line; 0: by two roundings. */
     int32_t constants[3]; /**< Factor, constant, and: line: the constant of 256 times a sum; otherwise: the shift. */
     int32_t clamped;      /**< 1: results are kept between low and high. */
@@ -47,13 +50,13 @@ typedef struct {
 
 /** Arguments: r0 weights, r1 x, r2 result, r3 channels, on the stack quads and constants. Frame: constants, end, result,
  * x, end of x, first entry, second entry. Sums: r8 and r10 of channels 0 and 2, r9 and r11 raw. */
-#define ABOARD_DSP_WIDE_HEAD                                           \
+#define ABOARD_DSP_WIDE_HEAD(lsl, bytes, one, two)                     \
     "push {r4-r11, lr}\n"                                              \
     "ldrd r12, r4, [sp, #36]\n"                                        \
     "ldm r4, {r4-r6}\n"                                                \
     "add r7, r2, r3\n"                                                 \
     "sub sp, #40\n"                                                    \
-    "add r8, r1, r12, lsl #3\n"                                        \
+    "add r8, r1, r12, lsl #" lsl "\n"                                   \
     "lsr r9, r12, #1\n"                                                \
     "adr.w r10, 2f\n"                                                  \
     "adr.w r11, 3f\n"                                                  \
@@ -63,7 +66,7 @@ typedef struct {
     "ite ne\n"                                                         \
     "andne r9, r9, #" ABOARD_DSP_WIDE_STEPS "-1\n"                     \
     "moveq r9, #" ABOARD_DSP_WIDE_STEPS "\n"                           \
-    "movs r3, #108\n"                                                  \
+    "movs r3, #" bytes "\n"                                             \
     "mla r9, r9, r3, r10\n"                                            \
     "tst r12, #1\n"                                                    \
     "it eq\n"                                                          \
@@ -79,14 +82,14 @@ typedef struct {
     "ldr pc, [sp, #28]\n"                                              \
     ".balign 4\n"                                                      \
     "3:\n"                                                             \
-    "ldrd r0, r1, [r12], #8\n ldmia lr!, {r4-r7}\n"                    \
+    one "ldmia lr!, {r4-r7}\n"                                          \
     ABOARD_DSP_WIDE_PRODUCTS("r0", "r4", "r5")                         \
     ABOARD_DSP_WIDE_PRODUCTS("r1", "r6", "r7")                         \
     "ldr pc, [sp, #32]\n"                                              \
     ".balign 4\n"                                                      \
     "2:\n"                                                             \
     ".rept " ABOARD_DSP_WIDE_STEPS "\n"                                \
-    "ldmia r12!, {r0-r3}\n ldmia lr!, {r4-r7}\n"                       \
+    two "ldmia lr!, {r4-r7}\n"                                          \
     ABOARD_DSP_WIDE_PRODUCTS("r0", "r4", "r5")                         \
     ABOARD_DSP_WIDE_PRODUCTS("r1", "r6", "r7")                         \
     "ldmia lr!, {r4-r7}\n"                                             \
@@ -97,6 +100,17 @@ typedef struct {
     "cmp r12, r0\n"                                                    \
     "bne.w 2b\n"                                                       \
     "sub r9, r9, r8\n sub r11, r11, r10\n"
+
+/** Inputs that were widened into scratch, of one quad and of two. */
+#define ABOARD_DSP_WIDE_STAGED                                         \
+    ABOARD_DSP_WIDE_HEAD("3", "108", "ldrd r0, r1, [r12], #8\n", "ldmia r12!, {r0-r3}\n")
+
+/** Inputs where they lie: five instructions more for two quads. */
+#define ABOARD_DSP_WIDE_ONE(even, odd)                                 \
+    "ldr " odd ", [r12], #4\n sxtb16 " even ", " odd "\n sxtb16 " odd ", " odd ", ror #8\n"
+#define ABOARD_DSP_WIDE_DIRECT                                         \
+    ABOARD_DSP_WIDE_HEAD("2", "128", ABOARD_DSP_WIDE_ONE("r0", "r1"),   \
+                         ABOARD_DSP_WIDE_ONE("r0", "r1") ABOARD_DSP_WIDE_ONE("r2", "r3"))
 
 /** Results in r8 to r11 are stored; end in r3, result in r4, x in r12; the next block follows. */
 #define ABOARD_DSP_WIDE_TAIL                                           \
@@ -109,57 +123,59 @@ typedef struct {
     "pop {r4-r11, pc}\n"
 
 /**
- * Channels of one sample, requantised by one line.
+ * Channels of one sample: requantised by one line or by two roundings, inputs widened before or where they lie.
  *
  * @param weights   For each four channels: bias, raw bias, bias, raw bias, four words of composites for each quad.
- * @param x         Two words for each quad.
+ * @param x         Staged: two words for each quad. Direct: int8 at any address.
  * @param y         Results.
  * @param channels  A multiple of 4, at least 4.
  * @param quads     At least 1.
  * @param constants As in aboard_fully_connected_dsp_t.
  */
-ABOARD_DSP_NAKED void aboard_dsp_wide_line(const uint32_t *weights ABOARD_DSP_UNUSED,
-                                           const uint32_t *x ABOARD_DSP_UNUSED, int8_t *y ABOARD_DSP_UNUSED,
-                                           int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED,
-                                           const int32_t *constants ABOARD_DSP_UNUSED) {
-    __asm__ volatile(
-        ABOARD_DSP_WIDE_HEAD
-        "ldm sp, {r0-r4, r12}\n"
-        "smmlar r8, r8, r0, r1\n smmla r9, r9, r0, r2\n"
-        "smmlar r10, r10, r0, r1\n smmla r11, r11, r0, r2\n"
-        "ssat r8, #8, r8, asr #2\n ssat r9, #8, r9, asr #10\n"
-        "ssat r10, #8, r10, asr #2\n ssat r11, #8, r11, asr #10\n"
-        ABOARD_DSP_WIDE_TAIL);
-}
+#define ABOARD_DSP_WIDE_FUNCTION(name, head, requantize)               \
+    ABOARD_DSP_NAKED void name(const uint32_t *weights ABOARD_DSP_UNUSED, const void *x ABOARD_DSP_UNUSED, \
+                               int8_t *y ABOARD_DSP_UNUSED, int32_t channels ABOARD_DSP_UNUSED, \
+                               int32_t quads ABOARD_DSP_UNUSED, const int32_t *constants ABOARD_DSP_UNUSED) { \
+        __asm__ volatile(head requantize ABOARD_DSP_WIDE_TAIL);        \
+    }
 
-/** As aboard_dsp_wide_line, requantised by two roundings. */
-ABOARD_DSP_NAKED void aboard_dsp_wide_any(const uint32_t *weights ABOARD_DSP_UNUSED,
-                                          const uint32_t *x ABOARD_DSP_UNUSED, int8_t *y ABOARD_DSP_UNUSED,
-                                          int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED,
-                                          const int32_t *constants ABOARD_DSP_UNUSED) {
-    __asm__ volatile(
-        ABOARD_DSP_WIDE_HEAD
-        "asr r9, #8\n asr r11, #8\n"
-        "ldm sp, {r0-r4, r12}\n"
-        ABOARD_DSP_ANY("r8", "r0", "r1", "r2")
-        ABOARD_DSP_ANY("r9", "r0", "r1", "r2")
-        ABOARD_DSP_ANY("r10", "r0", "r1", "r2")
-        ABOARD_DSP_ANY("r11", "r0", "r1", "r2")
-        ABOARD_DSP_WIDE_TAIL);
-}
+#define ABOARD_DSP_WIDE_LINE                                           \
+    "ldm sp, {r0-r4, r12}\n"                                           \
+    "smmlar r8, r8, r0, r1\n smmla r9, r9, r0, r2\n"                   \
+    "smmlar r10, r10, r0, r1\n smmla r11, r11, r0, r2\n"               \
+    "ssat r8, #8, r8, asr #2\n ssat r9, #8, r9, asr #10\n"             \
+    "ssat r10, #8, r10, asr #2\n ssat r11, #8, r11, asr #10\n"
+#define ABOARD_DSP_WIDE_ANY                                            \
+    "asr r9, #8\n asr r11, #8\n"                                       \
+    "ldm sp, {r0-r4, r12}\n"                                           \
+    ABOARD_DSP_ANY("r8", "r0", "r1", "r2")                             \
+    ABOARD_DSP_ANY("r9", "r0", "r1", "r2")                             \
+    ABOARD_DSP_ANY("r10", "r0", "r1", "r2")                            \
+    ABOARD_DSP_ANY("r11", "r0", "r1", "r2")
+
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_LINE)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_ANY)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_LINE)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_ANY)
 /* clang-format on */
 
 #else
 
 /** Sums of four channels: r8 to r11 of the assembly. */
-ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const uint32_t *x, int32_t quads,
+ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const void *x, int32_t quads, bool direct,
                                                    uint32_t *sums) {
     memcpy(sums, w, 4 * sizeof(*sums));
     w += 4;
     for (int32_t word = 0; word < 2 * quads; ++word) {
+        uint32_t pair;
+        if (direct) {
+            pair = aboard_dsp_even(aboard_dsp_load((const int8_t *)x + word / 2 * 4) >> (word % 2 * 8));
+        } else {
+            pair = ((const uint32_t *)x)[word];
+        }
         for (int32_t half = 0; half < 4; half += 2) {
-            sums[half] = aboard_dsp_mac(x[word], aboard_dsp_even(*w), sums[half]);
-            sums[half + 1] = aboard_dsp_mac(x[word], *w++, sums[half + 1]);
+            sums[half] = aboard_dsp_mac(pair, aboard_dsp_even(*w), sums[half]);
+            sums[half + 1] = aboard_dsp_mac(pair, *w++, sums[half + 1]);
         }
     }
     sums[1] -= sums[0];
@@ -168,37 +184,39 @@ ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const uint
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_wide_line(const uint32_t *weights, const uint32_t *x, int8_t *y, int32_t channels,
-                                        int32_t quads, const int32_t *constants) {
+ABOARD_INLINE void aboard_dsp_wide(const uint32_t *weights, const void *x, int8_t *y, int32_t channels, int32_t quads,
+                                   const int32_t *c, bool line, bool direct) {
     for (int32_t n = 0; n < channels; n += ABOARD_DSP_WIDE) {
         uint32_t sums[ABOARD_DSP_WIDE];
-        weights = aboard_dsp_wide_sums(weights, x, quads, sums);
-        for (int32_t half = 0; half < ABOARD_DSP_WIDE; half += 2) {
-            y[n + half] = aboard_dsp_line(sums[half], constants[0], constants[1], ABOARD_DSP_WIDE_SHIFT);
-            y[n + half + 1] = aboard_dsp_line_256(sums[half + 1], constants[0], constants[2], ABOARD_DSP_WIDE_SHIFT);
+        weights = aboard_dsp_wide_sums(weights, x, quads, direct, sums);
+        for (int32_t i = 0; i < ABOARD_DSP_WIDE; ++i) {
+            const uint32_t sum = i % 2 == 0 ? sums[i] : (uint32_t)((int32_t)sums[i] >> 8);
+            if (!line) {
+                y[n + i] = aboard_dsp_any(sum, c[0], c[1], (uint32_t)c[2]);
+            } else if (i % 2 == 0) {
+                y[n + i] = aboard_dsp_line(sums[i], c[0], c[1], ABOARD_DSP_WIDE_SHIFT);
+            } else {
+                y[n + i] = aboard_dsp_line_256(sums[i], c[0], c[2], ABOARD_DSP_WIDE_SHIFT);
+            }
         }
     }
 }
 
-/** See above. */
-ABOARD_SHARED void aboard_dsp_wide_any(const uint32_t *weights, const uint32_t *x, int8_t *y, int32_t channels,
-                                       int32_t quads, const int32_t *constants) {
-    for (int32_t n = 0; n < channels; n += ABOARD_DSP_WIDE) {
-        uint32_t sums[ABOARD_DSP_WIDE];
-        weights = aboard_dsp_wide_sums(weights, x, quads, sums);
-        for (int32_t i = 0; i < ABOARD_DSP_WIDE; ++i) {
-            const uint32_t sum = i % 2 == 0 ? sums[i] : (uint32_t)((int32_t)sums[i] >> 8);
-            y[n + i] = aboard_dsp_any(sum, constants[0], constants[1], (uint32_t)constants[2]);
-        }
-    }
-}
+#define aboard_dsp_wide_line(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, false)
+#define aboard_dsp_wide_any(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, false)
+#define aboard_dsp_wide_line_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, true)
+#define aboard_dsp_wide_any_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, true)
 
 #endif
 
 /** Results of `channels` channels of a sample. */
 ABOARD_INLINE void aboard_fully_connected_dsp_block(const aboard_fully_connected_dsp_t *p, const uint32_t *weights,
-                                                    const uint32_t *x, int8_t *y, int32_t channels, int32_t quads) {
-    if (p->line) {
+                                                    const void *x, int8_t *y, int32_t channels, int32_t quads) {
+    if (p->line && p->direct) {
+        aboard_dsp_wide_line_direct(weights, x, y, channels, quads, p->constants);
+    } else if (p->direct) {
+        aboard_dsp_wide_any_direct(weights, x, y, channels, quads, p->constants);
+    } else if (p->line) {
         aboard_dsp_wide_line(weights, x, y, channels, quads, p->constants);
     } else {
         aboard_dsp_wide_any(weights, x, y, channels, quads, p->constants);
@@ -233,7 +251,7 @@ ABOARD_INLINE void aboard_fully_connected_dsp_stage(const int8_t *from, uint32_t
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
  * @param weights     Packed, see aboard_dsp_wide_line; the last block filled up with zeros.
- * @param words       Scratch of two words for each quad of inputs.
+ * @param words       Scratch of two words for each quad of inputs; not used where `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
@@ -243,14 +261,18 @@ ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t
     const int32_t block = ABOARD_DSP_WIDE * (1 + quads);
     for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
         int8_t *const y = out + sample * p->outputs;
-        aboard_fully_connected_dsp_stage(in + sample * p->inputs, words, p->inputs);
+        const void *x = in + sample * p->inputs;
+        if (!p->direct) {
+            aboard_fully_connected_dsp_stage(in + sample * p->inputs, words, p->inputs);
+            x = words;
+        }
         if (whole > 0) {
-            aboard_fully_connected_dsp_block(p, weights, words, y, whole, quads);
+            aboard_fully_connected_dsp_block(p, weights, x, y, whole, quads);
         }
         if (whole < p->outputs) {
             int8_t some[ABOARD_DSP_WIDE];
             const uint32_t *const behind = weights + whole / ABOARD_DSP_WIDE * block;
-            aboard_fully_connected_dsp_block(p, behind, words, some, ABOARD_DSP_WIDE, quads);
+            aboard_fully_connected_dsp_block(p, behind, x, some, ABOARD_DSP_WIDE, quads);
             for (int32_t n = whole; n < p->outputs; ++n) {
                 y[n] = some[n - whole];
             }

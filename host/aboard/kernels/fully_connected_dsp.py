@@ -30,6 +30,9 @@ from aboard.target import Target
 #: ABOARD_DSP_WIDE and ABOARD_DSP_WIDE_SHIFT of `arm_dsp/fully_connected.h`.
 WIDE, LINE_SHIFT = 4, 2
 
+#: Inputs that are widened into scratch, two bytes each; more are widened in every block of channels.
+MOST_STAGED = 256
+
 
 @implements
 class DspS8(Implementation):
@@ -61,17 +64,24 @@ class DspS8(Implementation):
             raise ValueError(f"{node.name}: {layer}")
         factor, constant, shift = (int(v[0]) for v in (layer.factor, layer.constant, layer.shift))
         third = 256 * constant + 128 if layer.line else shift
+        width = layer.weights.shape[1]
+        direct = width > MOST_STAGED and width % composites.QUAD == 0
         quads = -(-layer.weights.shape[1] // composites.QUAD)
         return KernelCall(
             header="arm_dsp/fully_connected.h",
             function="aboard_fully_connected_dsp",
             params_type="aboard_fully_connected_dsp_t",
-            params={**shape_params(node, outputs[0]), **layer.params, "constants": [factor, constant, third]},
+            params={
+                **shape_params(node, outputs[0]),
+                "direct": int(direct),
+                **layer.params,
+                "constants": [factor, constant, third],
+            },
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
                 ConstantArg(Constant("weights", pack(layer))),
-                ScratchArg(Scratch(8 * quads), "uint32_t *"),
+                ScratchArg(Scratch(0 if direct else 8 * quads), "uint32_t *"),
             ),
             rows=outputs[0].rows,
         )
