@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -32,11 +33,15 @@ from aboard.target import Target
 
 HEADER = "depthwise_conv2d.h"
 
-#: Most pixels of a row that the int8 kernel computes at once: as many sums as registers hold beside the rest.
-BLOCK = 6
+#: Most pixels of a row that the int8 kernel computes at once: of a row of one block, and of a longer one, where further
+#: registers are needed to go from block to block.
+BLOCK, BLOCK_OF_MORE = 6, 4
 
 #: Instructions of a block beside those of its taps, and of a pixel's finish (Cortex-M3, counted in the listing).
 _BLOCK_COST, _FINISH_COST = 12, 9
+
+#: Bytes of code for each pixel of a block, and the instructions that a byte has to save.
+_PIXEL_BYTES, _WORTH = 38, 80
 
 
 def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
@@ -45,16 +50,17 @@ def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
 
 
 def block(node: Node) -> int:
-    """Returns how many pixels of a row to compute at once, so that the fewest instructions are needed."""
+    """Returns how many pixels of a row to compute at once: few instructions, but code only where it pays."""
     height, width = window(node)
     stride = attributes(node).strides[1]
     cols = node.output.shape[2]
 
     def cost(pixels: int) -> int:
         loads = min((pixels - 1) * stride + width, pixels * width) + width
-        return -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _FINISH_COST + _BLOCK_COST)
+        row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _FINISH_COST + _BLOCK_COST)
+        return row * math.prod(node.output.shape) // cols + pixels * _PIXEL_BYTES * _WORTH
 
-    return min(range(1, min(cols, BLOCK) + 1), key=cost)
+    return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
 
 
 class _Portable(Implementation):
