@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,9 +37,9 @@ class _Conversion(Op):
             raise source.unsupported(wrong)
         return node
 
+    @abstractmethod
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types or quantisation, or None."""
-        raise NotImplementedError
 
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's shape with the result's type."""
