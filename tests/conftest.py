@@ -1,6 +1,17 @@
-"""Tests that run on a list of models are deselected where none of these is there (`support.models`)."""
+"""What all tests share.
+
+Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases that
+hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new each time.
+"""
+
+import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", derandomize=True, print_blob=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
