@@ -1,7 +1,7 @@
 """What all tests share.
 
-Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases that
-hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new each time.
+Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases
+that hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new.
 """
 
 import os
