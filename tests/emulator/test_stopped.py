@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 DEADLINE_S = 60
-COMMAND = [sys.executable, "-c", "from aboard.cli import main; main()"]
+#: A shell that runs the tests in the background has told its processes to ignore SIGINT, as a terminal has not.
+HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+COMMAND = [sys.executable, "-c", f"{HEARS}; from aboard.cli import main; main()"]
 ENDLESS = ["verify", "digits", "--board", "arm/mps2_an386", "--samples", "20000"]
 
 
