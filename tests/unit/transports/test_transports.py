@@ -283,9 +283,13 @@ def test_a_listener_that_comes_late(tmp_path: Path) -> None:
 
     timer = threading.Timer(0.1, listen)
     timer.start()
-    SocketTransport.unix(path, timeout_s=5).close()
+    transport = SocketTransport.unix(path, timeout_s=5)
     timer.join()
-    server.close()
+    connection, _ = server.accept()
+    with server, connection:
+        transport.write(b"here")
+        assert connection.recv(4) == b"here"
+        transport.close()
 
 
 def test_loopback_hands_over_what_was_written() -> None:
