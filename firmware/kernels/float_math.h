@@ -6,6 +6,10 @@
  * Relative errors, measured over all arguments (tests/firmware/test_float_math.py): below 1e-7 for aboard_expf, below
  * 2e-7 for aboard_tanhf and aboard_logisticf. Results below FLT_MIN (1.2e-38) are denormal and right to 1.5e-45 where
  * the core keeps denormals. NaN gives NaN; infinities give the limits.
+ *
+ * Kernels call ABOARD_EXP_F32, ABOARD_TANH_F32 and ABOARD_LOGISTIC_F32. These are the functions of this file, unless
+ * they are defined before it is included: generated code does so where the target has expressions of its own for them.
+ * What is said of errors above then is theirs to keep. The argument has no side effects.
  */
 #ifndef ABOARD_KERNELS_FLOAT_MATH_H
 #define ABOARD_KERNELS_FLOAT_MATH_H
@@ -46,6 +50,11 @@ ABOARD_INLINE float aboard_expf(float x) {
     return sum * aboard_power_of_two(half) * aboard_power_of_two(n - half);
 }
 
+/** e^x, as kernels call it. */
+#ifndef ABOARD_EXP_F32
+#define ABOARD_EXP_F32(x) aboard_expf(x)
+#endif
+
 /** Hyperbolic tangent. */
 ABOARD_INLINE float aboard_tanhf(float x) {
     const float magnitude = x < 0.0f ? -x : x;
@@ -61,7 +70,7 @@ ABOARD_INLINE float aboard_tanhf(float x) {
         return x;
     }
     /* From 10 on the quotient is below half a unit of the last place of 1. */
-    const float result = magnitude > 10.0f ? 1.0f : 1.0f - 2.0f / (aboard_expf(2.0f * magnitude) + 1.0f);
+    const float result = magnitude > 10.0f ? 1.0f : 1.0f - 2.0f / (ABOARD_EXP_F32(2.0f * magnitude) + 1.0f);
     return x < 0.0f ? -result : result;
 }
 
@@ -71,8 +80,16 @@ ABOARD_INLINE float aboard_logisticf(float x) {
         return 1.0f;
     }
     const int32_t small = x < -9.0f;
-    const float power = aboard_expf(small ? x : -x);
+    const float power = ABOARD_EXP_F32(small ? x : -x);
     return small ? power : 1.0f / (1.0f + power);
 }
+
+/** Hyperbolic tangent and logistic, as kernels call them. */
+#ifndef ABOARD_TANH_F32
+#define ABOARD_TANH_F32(x) aboard_tanhf(x)
+#endif
+#ifndef ABOARD_LOGISTIC_F32
+#define ABOARD_LOGISTIC_F32(x) aboard_logisticf(x)
+#endif
 
 #endif

@@ -124,6 +124,37 @@ ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const i
     }
 }
 
+/**
+ * Average over an image that comes row by row: results as those of aboard_average_pool2d_s8 with a window that covers
+ * it.
+ *
+ * @param p            Parameters; the result is one pixel.
+ * @param in           Operand. Any view, a ring included.
+ * @param out          Result, written when the last row is taken in.
+ * @param sums         Scratch of a word for each channel, kept from call to call.
+ * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.
+ */
+ABOARD_INLINE void aboard_average_pool2d_rows_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
+                                                 int32_t *sums, int32_t first, int32_t last) {
+    const aboard_pool2d_t *pool = &p->pool;
+    const int32_t count = pool->in.rows * pool->in.cols;
+    for (int32_t r = first; r < last; ++r) {
+        const int8_t *const row = aboard_row_s8(&pool->in, in, r);
+        for (int32_t c = 0; c < pool->in.channels; ++c) {
+            int32_t sum = r == 0 ? 0 : sums[c];
+            ABOARD_UNROLL(8)
+            for (int32_t x = 0; x < pool->in.cols; ++x) {
+                sum += row[x * pool->in.pixel_stride + c];
+            }
+            sums[c] = sum;
+        }
+    }
+    for (int32_t c = 0; last == pool->in.rows && c < pool->out.channels; ++c) {
+        const int32_t average = (sums[c] > 0 ? sums[c] + count / 2 : sums[c] - count / 2) / count;
+        out[c] = (int8_t)aboard_clamp(average, p->low, p->high);
+    }
+}
+
 /** Maximum over each window; parameters as aboard_average_pool2d_s8. */
 ABOARD_INLINE void aboard_max_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                         int32_t last) {

@@ -104,7 +104,7 @@ ABOARD_INLINE void aboard_softmax_pixel_f32(const aboard_softmax_f32_t *p, const
     }
     float sum = 0.0f;
     for (int32_t c = 0; c < channels; ++c) {
-        const float power = aboard_expf((x[c] - largest) * p->beta);
+        const float power = ABOARD_EXP_F32((x[c] - largest) * p->beta);
         y[c] = power;
         sum += power;
     }

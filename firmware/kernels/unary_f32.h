@@ -42,9 +42,9 @@ ABOARD_INLINE float aboard_unary_element_f32(const aboard_unary_f32_t *p, aboard
         return x * (gate < 0.0f ? 0.0f : gate > 6.0f ? 6.0f : gate) / 6.0f;
     }
     case ABOARD_UNARY_LOGISTIC:
-        return aboard_logisticf(x);
+        return ABOARD_LOGISTIC_F32(x);
     case ABOARD_UNARY_TANH:
-        return aboard_tanhf(x);
+        return ABOARD_TANH_F32(x);
     default:
         return x;
     }

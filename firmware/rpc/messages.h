@@ -11,13 +11,14 @@
 
 /** Version of the protocol. Another major version is refused; a minor one only appends to replies. */
 #define ABOARD_RPC_MAJOR 1
-#define ABOARD_RPC_MINOR 0
+#define ABOARD_RPC_MINOR 1
 
 /**
  * Header of every message, 8 bytes:
  *   0 u8  type      request 0x01..0x3f, event 0x40..0x7f, reply 0x80 | type of its request
  *   1 u8  code      request: 0; reply: an aboard_status_t; event: number of the event, modulo 256
  *   2 u16 id        request and reply: number of the request; event: of the request being worked on, else 0
+ *                   (CREDIT: of the last one)
  *   4 u32 session   the host's nonce, not 0
  */
 #define ABOARD_RPC_HEADER_BYTES 8
@@ -54,7 +55,7 @@ enum {
     ABOARD_RPC_LOG = 0x43,      /**< text, UTF-8, no terminator */
     ABOARD_RPC_TAP = 0x44,      /**< 0 u32 sequence, 4 u16 node, 6 u16 output, 8 u32 row, 12 u32 offset, 16 u32 row
                                      bytes, 20 data */
-    ABOARD_RPC_CREDIT = 0x45    /**< 0 u32 bytes taken since READY; reserved: version 1.0 sends none */
+    ABOARD_RPC_CREDIT = 0x45    /**< 0 u32 bytes taken since the request `id`, the last one worked on */
 };
 
 /** Which tensors a WRITE or READ means. */
@@ -75,7 +76,7 @@ enum {
     ABOARD_FEATURE_TAPS = 2,       /**< RUN with ABOARD_RPC_RUN_TAPS. */
     ABOARD_FEATURE_RUN_OP = 4,     /**< OP_WRITE, OP_RUN, OP_READ. */
     ABOARD_FEATURE_INPUT_COPY = 8, /**< Inputs survive a run that consumes them. */
-    ABOARD_FEATURE_CREDIT = 16     /**< Sends CREDIT events; reserved. */
+    ABOARD_FEATURE_CREDIT = 16     /**< Sends CREDIT events: `burst` is the room for bytes that it has not taken. */
 };
 
 /*

@@ -16,6 +16,17 @@ const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t n
     return number < server->config->model_count ? server->config->models[number] : NULL;
 }
 
+const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const aboard_model_t *model) {
+    const aboard_server_config_t *config = server->config;
+    const aboard_memory_t *const *own = config->memory;
+    for (uint8_t i = 0; own != NULL && i < config->model_count; ++i) {
+        if (config->models[i] == model && own[i] != NULL) {
+            return own[i];
+        }
+    }
+    return model->arena_count == 0 ? &server->shared : NULL;
+}
+
 bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model) {
     size_t bytes = 0;
     for (uint8_t i = 0; i < model->input_count; ++i) {
@@ -30,8 +41,13 @@ typedef struct {
     size_t bytes;
 } region_t;
 
+static region_t tensor_region(const aboard_server_t *server, const aboard_model_t *model, const aboard_tensor_t *t) {
+    const region_t region = {aboard_memory_of(server, model)[t->arena].data + t->offset, t->bytes};
+    return region;
+}
+
 static region_t input_region(const aboard_server_t *server, const aboard_model_t *model, uint8_t index) {
-    region_t region = {server->config->arena + model->inputs[index].offset, model->inputs[index].bytes};
+    region_t region = tensor_region(server, model, &model->inputs[index]);
     if (aboard_uses_copy(server, model)) {
         region.data = server->config->input_copy;
         for (uint8_t i = 0; i < index; ++i) {
@@ -46,10 +62,21 @@ static bool inside(const region_t *region, uint32_t offset, size_t count) {
     return offset <= region->bytes && count <= region->bytes - offset;
 }
 
-static bool workspace_is_in_arena(const aboard_server_config_t *config) {
-    const uintptr_t arena = (uintptr_t)config->arena;
+static bool workspace_is_in_arena(const aboard_server_t *server) {
+    const aboard_server_config_t *config = server->config;
     const uintptr_t workspace = (uintptr_t)config->workspace;
-    return workspace < arena + config->arena_bytes && arena < workspace + config->workspace_bytes;
+    for (uint8_t m = 0; m < config->model_count; ++m) {
+        const aboard_model_t *model = config->models[m];
+        const aboard_memory_t *memory = aboard_memory_of(server, model);
+        const aboard_memory_t *const end = memory + ABOARD_MAX(model->arena_count, 1);
+        for (; memory != end; ++memory) {
+            const uintptr_t arena = (uintptr_t)memory->data;
+            if (workspace < arena + memory->bytes && arena < workspace + config->workspace_bytes) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static aboard_status_t hello(aboard_server_t *server) {
@@ -60,6 +87,7 @@ static aboard_status_t hello(aboard_server_t *server) {
     features &= config->node_ticks != NULL ? ~0u : ~(uint32_t)ABOARD_FEATURE_PROFILE;
     features |= config->workspace != NULL ? ABOARD_FEATURE_RUN_OP : 0u;
     features |= config->input_copy != NULL ? ABOARD_FEATURE_INPUT_COPY : 0u;
+    features |= config->burst != 0 ? ABOARD_FEATURE_CREDIT : 0u;
     aboard_reply_put(server, ABOARD_RPC_MAJOR, 1);
     aboard_reply_put(server, ABOARD_RPC_MINOR, 1);
     aboard_reply_put(server, config->model_count, 2);
@@ -143,8 +171,7 @@ static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *paylo
     if (payload[1] == ABOARD_RPC_INPUT) {
         region = input_region(server, model, index);
     } else if (server->output_model == payload[0] + 1) {
-        region.data = server->config->arena + model->outputs[index].offset;
-        region.bytes = model->outputs[index].bytes;
+        region = tensor_region(server, model, &model->outputs[index]);
     } else {
         return ABOARD_ERROR_STATE;
     }
@@ -172,7 +199,7 @@ static aboard_status_t reach_workspace(aboard_server_t *server, uint8_t type, co
     if (type == ABOARD_RPC_OP_READ) {
         return reply_region(server, &region, payload);
     }
-    if (workspace_is_in_arena(server->config)) {
+    if (workspace_is_in_arena(server)) {
         server->output_model = 0;
         server->inputs = 0;
     }

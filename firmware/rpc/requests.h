@@ -13,6 +13,9 @@
 uint32_t aboard_get_u16(const uint8_t *data);
 uint32_t aboard_get_u32(const uint8_t *data);
 
+/** Writes a little-endian number. */
+void aboard_put_u32(uint8_t *data, uint32_t value);
+
 /** Appends `bytes` bytes (at most 8) of a number to the reply, lowest first. */
 void aboard_reply_put(aboard_server_t *server, uint64_t value, uint8_t bytes);
 
@@ -34,6 +37,9 @@ aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint
 
 /** Finds a model by its number; NULL when there is none. */
 const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t number);
+
+/** Finds the memory of a model's arenas; NULL where it has several and none was given. */
+const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const aboard_model_t *model);
 
 /** True when the inputs of a model are kept in the copy and restored from it. */
 bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model);

@@ -21,9 +21,18 @@ typedef struct {
     uint16_t node;
 } job_t;
 
+static aboard_status_t yield_node(void *user, uint16_t node) {
+    const aboard_server_t *server = user;
+    (void)node;
+    if (server->config->yield != NULL) {
+        server->config->yield();
+    }
+    return ABOARD_OK;
+}
+
 static aboard_status_t begin_node(void *user, uint16_t node) {
     aboard_server_t *server = user;
-    (void)node;
+    (void)yield_node(user, node);
     server->node_started = aboard_port_ticks();
     return ABOARD_OK;
 }
@@ -35,13 +44,6 @@ static aboard_status_t end_node(void *user, uint16_t node) {
         server->config->node_ticks[node] += now - server->node_started;
     }
     return ABOARD_OK;
-}
-
-static void put_u32(uint8_t *data, uint32_t value) {
-    data[0] = (uint8_t)value;
-    data[1] = (uint8_t)(value >> 8);
-    data[2] = (uint8_t)(value >> 16);
-    data[3] = (uint8_t)(value >> 24);
 }
 
 /* Copies `count` bytes of a row, as if it had no gaps between its pixels, from byte `offset` on. */
@@ -66,11 +68,11 @@ static void send_row(aboard_server_t *server, const aboard_tap_t *tap, uint32_t 
     for (uint32_t offset = 0; offset < row_bytes; offset += room) {
         const uint32_t count = ABOARD_MIN(room, row_bytes - offset);
         uint8_t head[ABOARD_RPC_TAP_BYTES];
-        put_u32(head, server->tap_sequence++);
-        put_u32(head + 4, (uint32_t)tap->node | (uint32_t)tap->output << 16);
-        put_u32(head + 8, tap->first + r);
-        put_u32(head + 12, offset);
-        put_u32(head + 16, row_bytes);
+        aboard_put_u32(head, server->tap_sequence++);
+        aboard_put_u32(head + 4, (uint32_t)tap->node | (uint32_t)tap->output << 16);
+        aboard_put_u32(head + 8, tap->first + r);
+        aboard_put_u32(head + 12, offset);
+        aboard_put_u32(head + 16, row_bytes);
         gather(server->config->frame, tap, row, offset, count);
         aboard_event(server, ABOARD_RPC_TAP, head, sizeof head, server->config->frame, count);
     }
@@ -88,11 +90,21 @@ static aboard_status_t tap_rows(void *user, const aboard_tap_t *tap) {
 }
 
 static void restore_inputs(const aboard_server_t *server, const aboard_model_t *model) {
+    const aboard_memory_t *memory = aboard_memory_of(server, model);
     const uint8_t *from = server->config->input_copy;
     for (uint8_t i = 0; i < model->input_count; ++i) {
-        memcpy(server->config->arena + model->inputs[i].offset, from, model->inputs[i].bytes);
+        const aboard_tensor_t *input = &model->inputs[i];
+        memcpy(memory[input->arena].data + input->offset, from, input->bytes);
         from += model->inputs[i].bytes;
     }
+}
+
+static aboard_status_t run_job(const aboard_server_config_t *config, const job_t *job, const aboard_memory_t *memory) {
+    if (job->one_node) {
+        return job->model->run_op(job->node, config->workspace, config->workspace_bytes);
+    }
+    return job->model->run_in != NULL ? job->model->run_in(memory, job->hooks)
+                                      : job->model->run(memory->data, memory->bytes, job->hooks);
 }
 
 /*
@@ -101,15 +113,13 @@ static void restore_inputs(const aboard_server_t *server, const aboard_model_t *
  */
 static ABOARD_NOINLINE aboard_status_t run_once(const aboard_server_t *server, const job_t *job, uint64_t *ticks,
                                                 uint32_t *stack) {
-    const aboard_server_config_t *config = server->config;
+    const aboard_memory_t *memory = aboard_memory_of(server, job->model);
     if (stack != NULL) {
         aboard_port_stack_mark();
     }
     aboard_port_ticks_align();
     const uint64_t start = aboard_port_ticks();
-    const aboard_status_t status = job->one_node
-                                       ? job->model->run_op(job->node, config->workspace, config->workspace_bytes)
-                                       : job->model->run(config->arena, config->arena_bytes, job->hooks);
+    const aboard_status_t status = run_job(server->config, job, memory);
     *ticks = aboard_port_ticks() - start;
     if (stack != NULL) {
         *stack = aboard_port_stack_used();
@@ -133,7 +143,7 @@ static aboard_status_t run_series(aboard_server_t *server, const job_t *job, uin
         series->total += ticks;
         if (aboard_port_ticks() - told >= aboard_port_tick_hz()) {
             uint8_t done[4];
-            put_u32(done, i + 1);
+            aboard_put_u32(done, i + 1);
             aboard_event(server, ABOARD_RPC_PROGRESS, done, sizeof done, NULL, 0);
             told = aboard_port_ticks();
         }
@@ -200,14 +210,15 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     if (!inputs_written(server, model, payload[0])) {
         return ABOARD_ERROR_STATE;
     }
-    aboard_hooks_t hooks = {server, NULL, NULL, NULL};
+    const bool yields = server->config->yield != NULL;
+    aboard_hooks_t hooks = {server, yields ? yield_node : NULL, NULL, NULL};
     aboard_status_t status = prepare_hooks(server, flags, &hooks);
     if (status != ABOARD_OK) {
         return status;
     }
     server->tap_first = (uint16_t)aboard_get_u16(payload + 6);
     server->tap_last = (uint16_t)aboard_get_u16(payload + 8);
-    const job_t job = {model, flags != 0 ? &hooks : NULL, false, 0};
+    const job_t job = {model, flags != 0 || yields ? &hooks : NULL, false, 0};
     server->output_model = 0;
     server->inputs = survive ? server->inputs : 0;
     status = run_and_reply(server, &job, count);

@@ -11,6 +11,8 @@
 /* A request whose number is this far or farther ahead of the last one is behind it: numbers wrap. */
 #define HALF_OF_IDS 0x8000u
 #define MAX_TEXT 40
+/* A host that does not know the device yet sends so many bytes without a pause. */
+#define MIN_BURST 16
 /* "abrd" */
 #define MAGIC 0x64726261u
 
@@ -18,9 +20,27 @@ static bool aligned(const void *memory) {
     return ((uintptr_t)memory & (ABOARD_ARENA_ALIGN - 1u)) == 0;
 }
 
+static aboard_status_t check_arenas(const aboard_server_t *server, const aboard_model_t *model) {
+    const aboard_memory_t *memory = aboard_memory_of(server, model);
+    const aboard_arena_t whole = {NULL, model->arena_bytes};
+    const aboard_arena_t *need = model->arena_count != 0 ? model->arenas : &whole;
+    for (uint8_t i = 0; i < ABOARD_MAX(model->arena_count, 1); ++i) {
+        if (memory == NULL || memory[i].data == NULL) {
+            return ABOARD_ERROR_NULL;
+        }
+        if (!aligned(memory[i].data)) {
+            return ABOARD_ERROR_ARENA_MISALIGNED;
+        }
+        if (memory[i].bytes < need[i].bytes) {
+            return ABOARD_ERROR_ARENA_TOO_SMALL;
+        }
+    }
+    return ABOARD_OK;
+}
+
 static aboard_status_t check(const aboard_server_config_t *config) {
-    if (config == NULL || config->models == NULL || config->arena == NULL || config->frame == NULL ||
-        config->board == NULL || config->build == NULL) {
+    if (config == NULL || config->models == NULL || config->frame == NULL || config->board == NULL ||
+        config->build == NULL) {
         return ABOARD_ERROR_NULL;
     }
     if (config->model_count == 0 || config->frame_bytes < ABOARD_RPC_MIN_FRAME ||
@@ -28,27 +48,30 @@ static aboard_status_t check(const aboard_server_config_t *config) {
         aboard_text_length(config->build, MAX_TEXT + 1) > MAX_TEXT) {
         return ABOARD_ERROR_RANGE;
     }
-    if (!aligned(config->arena) || !aligned(config->workspace)) {
-        return ABOARD_ERROR_ARENA_MISALIGNED;
+    if (config->burst != 0 && config->burst < MIN_BURST) {
+        return ABOARD_ERROR_RANGE;
     }
-    for (uint8_t i = 0; i < config->model_count; ++i) {
-        if (config->models[i]->arena_bytes > config->arena_bytes) {
-            return ABOARD_ERROR_ARENA_TOO_SMALL;
-        }
-    }
-    return ABOARD_OK;
+    return aligned(config->workspace) ? ABOARD_OK : ABOARD_ERROR_ARENA_MISALIGNED;
 }
 
 aboard_status_t aboard_server_init(aboard_server_t *server, const aboard_server_config_t *config) {
     if (server == NULL) {
         return ABOARD_ERROR_NULL;
     }
-    const aboard_status_t status = check(config);
+    aboard_status_t status = check(config);
     if (status != ABOARD_OK) {
         return status;
     }
     memset(server, 0, sizeof *server);
     server->config = config;
+    server->shared.data = config->arena;
+    server->shared.bytes = config->arena_bytes;
+    for (uint8_t i = 0; i < config->model_count; ++i) {
+        status = check_arenas(server, config->models[i]);
+        if (status != ABOARD_OK) {
+            return status;
+        }
+    }
     server->host_max = ABOARD_RPC_MIN_FRAME;
     aboard_frame_reader_init(&server->reader, config->frame, config->frame_bytes);
     return ABOARD_OK;
@@ -68,6 +91,13 @@ uint32_t aboard_get_u16(const uint8_t *data) {
 
 uint32_t aboard_get_u32(const uint8_t *data) {
     return aboard_get_u16(data) | aboard_get_u16(data + 2) << 16;
+}
+
+void aboard_put_u32(uint8_t *data, uint32_t value) {
+    data[0] = (uint8_t)value;
+    data[1] = (uint8_t)(value >> 8);
+    data[2] = (uint8_t)(value >> 16);
+    data[3] = (uint8_t)(value >> 24);
 }
 
 void aboard_reply_put(aboard_server_t *server, uint64_t value, uint8_t bytes) {
@@ -226,6 +256,8 @@ static void handle(aboard_server_t *server, const uint8_t *message, size_t count
         return;
     }
     server->id = id;
+    server->taken = 0;
+    server->told = 0;
     work(server, type, code, payload, count);
 }
 
@@ -240,6 +272,20 @@ static void count_frame(aboard_server_t *server, aboard_frame_result_t result) {
     }
 }
 
+/* Tells the host of the room that has become free, whenever that is half of all there is: often enough that a host
+ * which has used the other half meanwhile need not stop, and seldom enough to leave the line to others. */
+static void count_taken(aboard_server_t *server) {
+    const uint32_t room = server->config->burst;
+    server->taken++;
+    if (room != 0 && server->session != 0 && server->taken - server->told >= room / 2) {
+        uint8_t taken[4];
+        server->told = server->taken;
+        aboard_put_u32(taken, server->taken);
+        aboard_span_t spans[2] = {{NULL, 0}, {taken, sizeof taken}};
+        send(ABOARD_RPC_CREDIT, server->event++, server->id, server->session, spans, 2);
+    }
+}
+
 bool aboard_server_poll(aboard_server_t *server) {
     if (!server->started) {
         static const uint8_t version[2] = {ABOARD_RPC_MAJOR, ABOARD_RPC_MINOR};
@@ -249,6 +295,7 @@ bool aboard_server_poll(aboard_server_t *server) {
     uint8_t bytes[CHUNK_BYTES];
     const size_t count = aboard_port_read(bytes, sizeof bytes);
     for (size_t i = 0; i < count; ++i) {
+        count_taken(server);
         count_frame(server, aboard_frame_reader_take(&server->reader, bytes[i]));
     }
     return count != 0;

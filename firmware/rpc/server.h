@@ -44,22 +44,28 @@ extern "C" {
  * configuration itself too (it may lie in flash). Buffers must not overlap, but the workspace may be the arena.
  */
 typedef struct {
-    const aboard_model_t *const *models; /**< The models, by the number the host uses. */
-    uint8_t model_count;                 /**< 1 or more. */
-    uint8_t *arena;                      /**< Shared by the models; aligned to ABOARD_ARENA_ALIGN. */
-    size_t arena_bytes;                  /**< At least the largest `arena_bytes` of the models. */
-    uint8_t *input_copy;                 /**< Keeps the inputs of models that consume them; NULL: none. */
-    size_t input_copy_bytes;             /**< Sum of the inputs of the model with the largest inputs. */
-    uint8_t *workspace;                  /**< For single nodes, aligned as the arena; NULL: none. */
-    size_t workspace_bytes;              /**< At least the largest `op_bytes`. */
-    uint64_t *node_ticks;                /**< The profile; NULL: none. */
-    uint16_t node_ticks_count;           /**< At least the largest `nodes`. */
-    uint8_t *frame;                      /**< Receives messages; also gathers strided rows of taps. */
-    uint16_t frame_bytes;                /**< From ABOARD_RPC_MIN_FRAME to ABOARD_RPC_MAX_FRAME; 512 suits most. */
-    uint16_t burst;                      /**< Bytes the host may send without a pause of its own; 0: any number. */
-    uint32_t features;                   /**< ABOARD_FEATURE_PROFILE and _TAPS, if the models were compiled for it. */
-    const char *board;                   /**< Id of the board, such as "arm/mps2_an386"; at most 40 characters. */
-    const char *build;                   /**< Id of the build; at most 40 characters. */
+    const aboard_model_t *const *models;  /**< The models, by the number the host uses. */
+    uint8_t model_count;                  /**< 1 or more. */
+    uint8_t *arena;                       /**< Shared by the models that have no memory of their own; aligned to
+                                               ABOARD_ARENA_ALIGN. */
+    size_t arena_bytes;                   /**< At least the largest `arena_bytes` of these models. */
+    const aboard_memory_t *const *memory; /**< For each model NULL, or the memory of its arenas, in their order: needed
+                                               by models with several. Arenas of different models may be the same
+                                               memory. NULL: no model has any. */
+    uint8_t *input_copy;                  /**< Keeps the inputs of models that consume them; NULL: none. */
+    size_t input_copy_bytes;              /**< Sum of the inputs of the model with the largest inputs. */
+    uint8_t *workspace;                   /**< For single nodes, aligned as the arena; NULL: none. */
+    size_t workspace_bytes;               /**< At least the largest `op_bytes`. */
+    uint64_t *node_ticks;                 /**< The profile; NULL: none. */
+    uint16_t node_ticks_count;            /**< At least the largest `nodes`. */
+    uint8_t *frame;                       /**< Receives messages; also gathers strided rows of taps. */
+    uint16_t frame_bytes;                 /**< From ABOARD_RPC_MIN_FRAME to ABOARD_RPC_MAX_FRAME; 512 suits most. */
+    uint16_t burst;                       /**< Room for bytes that have arrived and are not taken yet, 16 or more; the
+                                               host never has more on their way. 0: the line holds the host back. */
+    void (*yield)(void);                  /**< Called before every step of models with hooks; NULL: not. */
+    uint32_t features;                    /**< ABOARD_FEATURE_PROFILE and _TAPS, if the models were compiled for it. */
+    const char *board;                    /**< Id of the board, such as "arm/mps2_an386"; at most 40 characters. */
+    const char *build;                    /**< Id of the build; at most 40 characters. */
 } aboard_server_config_t;
 
 /** Counters since aboard_server_init, in the order of the reply to STATS. */
@@ -76,11 +82,14 @@ typedef struct {
 typedef struct {
     const aboard_server_config_t *config;
     aboard_frame_reader_t reader;
+    aboard_memory_t shared; /* the arena */
     aboard_server_stats_t stats;
     uint32_t session;  /* 0: no host has said hello */
     uint32_t inputs;   /* bit i: input i of input_model has been written since it was last consumed */
     uint16_t id;       /* number of the request that is or was last worked on */
     uint16_t host_max; /* longest message the host takes */
+    uint32_t taken;    /* bytes from the line since the last request */
+    uint32_t told;     /* of these, as many as the last CREDIT said */
     uint8_t input_model;
     uint8_t output_model; /* whose outputs lie in the arena, counted from 1; 0: nobody's */
     uint8_t event;
@@ -106,8 +115,8 @@ typedef struct {
  * @param server  The caller's; need not be cleared.
  * @param config  Kept by address.
  * @return ABOARD_OK; ABOARD_ERROR_NULL (a pointer that is needed is NULL), ABOARD_ERROR_RANGE (frame_bytes, no model or
- *         a text too long), ABOARD_ERROR_ARENA_TOO_SMALL (for one of the models), ABOARD_ERROR_ARENA_MISALIGNED (arena
- *         or workspace). The server must not be polled unless it is ABOARD_OK.
+ *         a text too long), ABOARD_ERROR_ARENA_TOO_SMALL (for one of the models), ABOARD_ERROR_ARENA_MISALIGNED (an
+ *         arena or the workspace). The server must not be polled unless it is ABOARD_OK.
  */
 aboard_status_t aboard_server_init(aboard_server_t *server, const aboard_server_config_t *config);
 

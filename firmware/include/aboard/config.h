@@ -42,6 +42,14 @@
 /** Alignment of a variable, in bytes. */
 #define ABOARD_ALIGNED(n) __attribute__((aligned(n)))
 
+/** Section of a variable, by which a linker script gives it a memory region: `.aboard.<region>` for arenas,
+ * `.aboard.weights.<region>` for weights. Of no effect where objects are not ELF. */
+#if defined(__ELF__)
+#define ABOARD_SECTION(name) __attribute__((section(name)))
+#else
+#define ABOARD_SECTION(name)
+#endif
+
 /** Larger and smaller of two values; arguments are evaluated twice. */
 #define ABOARD_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define ABOARD_MIN(a, b) ((a) < (b) ? (a) : (b))

@@ -5,7 +5,8 @@
  *
  * An application that knows its model includes only the model's own header. All functions are reentrant: a model has no
  * state but its arena, which the caller provides, aligned to ABOARD_ARENA_ALIGN. Two models may share one arena when
- * they do not run at the same time; running one destroys the inputs and outputs of the other.
+ * they do not run at the same time; running one destroys the inputs and outputs of the other. A model that was compiled
+ * for several memory regions (-arena=) has an arena in each of them.
  */
 #ifndef ABOARD_MODEL_H
 #define ABOARD_MODEL_H
@@ -39,7 +40,20 @@ typedef struct {
     uint32_t offset; /**< Where it lies in the arena, in bytes. */
     uint32_t bytes;  /**< Its size; elements are stored without gaps, last dimension fastest. */
     uint8_t type;    /**< An aboard_type_t. */
+    uint8_t arena;   /**< Number of the arena it lies in; 0 for a model with one. */
 } aboard_tensor_t;
+
+/** An arena of a model with several: what it must be. */
+typedef struct {
+    const char *region; /**< Name of the memory region it is meant for. */
+    uint32_t bytes;     /**< Bytes it must have. */
+} aboard_arena_t;
+
+/** Memory that a caller provides for an arena. */
+typedef struct {
+    uint8_t *data; /**< Aligned to ABOARD_ARENA_ALIGN. */
+    size_t bytes;  /**< Its size. */
+} aboard_memory_t;
 
 /**
  * Rows that a node has just produced.
@@ -75,7 +89,7 @@ typedef struct {
 typedef struct {
     const char *name;
     uint8_t hash[32];     /**< SHA-256 of the model file. */
-    uint32_t arena_bytes; /**< Bytes the arena must have. */
+    uint32_t arena_bytes; /**< Bytes the arena must have; of a model with several, all of them together. */
     uint16_t nodes;       /**< Number of nodes. */
     uint8_t input_count;
     uint8_t output_count;
@@ -84,7 +98,10 @@ typedef struct {
     const aboard_tensor_t *outputs;
     uint32_t op_bytes; /**< Largest workspace that run_op needs; 0 without ABOARD_RUN_OP. */
 
-    /** Runs the model. `hooks` may be NULL, and is ignored by a model compiled without ABOARD_HOOKS. */
+    /**
+     * Runs the model. `hooks` may be NULL, and is ignored by a model compiled without ABOARD_HOOKS. NULL for a model
+     * with several arenas.
+     */
     aboard_status_t (*run)(void *arena, size_t arena_bytes, const aboard_hooks_t *hooks);
 
     /**
@@ -92,6 +109,12 @@ typedef struct {
      * manifest gives (`nodes[i].op`). NULL without ABOARD_RUN_OP.
      */
     aboard_status_t (*run_op)(uint16_t node, void *workspace, size_t workspace_bytes);
+
+    uint8_t arena_count;          /**< Number of entries of `arenas`; 0 for a model with one arena. */
+    const aboard_arena_t *arenas; /**< The arenas of a model with several, fastest first. */
+
+    /** Runs a model with several arenas, as `run` does others. `memory` has an entry for each of `arenas`. */
+    aboard_status_t (*run_in)(const aboard_memory_t *memory, const aboard_hooks_t *hooks);
 } aboard_model_t;
 
 #ifdef __cplusplus

@@ -16,13 +16,19 @@ extern "C" {
 /** Bytes of the fault record's register dump. */
 #define ABOARD_FAULT_REGISTERS 16
 
+/** From this bit on, the kind of a fault tells the core that took it: 0 is the one that the port runs on. */
+#define ABOARD_FAULT_CORE_SHIFT 16
+
 /** What is known of the last crash; lies in RAM that a reset does not clear. */
 typedef struct {
     uint32_t kind; /**< 0: none. Else Arm: exception number (IPSR). RISC-V: mcause + 1. Process: signal. */
-    uint32_t
-        registers[ABOARD_FAULT_REGISTERS]; /**< Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. Rest 0. */
-    uint32_t status;                       /**< Arm: CFSR (0 where the core has none). RISC-V: mcause. */
-    uint32_t address;                      /**< Arm: BFAR or MMFAR. RISC-V: mtval. */
+    /**
+     * Arm: r0-r3, r12, lr, pc, xpsr, sp. RISC-V: ra, sp, a0-a5, pc. Then return addresses from the stack, innermost
+     * first. Process: two words each, the lower one first, of pc as linked, pc, sp, address. What is not known is 0.
+     */
+    uint32_t registers[ABOARD_FAULT_REGISTERS];
+    uint32_t status;  /**< Arm: CFSR (0 where the core has none). RISC-V: mcause. Process: si_code. */
+    uint32_t address; /**< Arm: BFAR or MMFAR. RISC-V: mtval. Process: the lower word of it. */
 } aboard_fault_t;
 
 /** Prepares clock, UART and counter. Called once, first. */

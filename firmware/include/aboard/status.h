@@ -21,9 +21,11 @@ typedef enum {
     ABOARD_ERROR_RANGE = 5,            /**< Offset and length reach outside a tensor. */
     ABOARD_ERROR_UNSUPPORTED = 6,      /**< The image was built without what was asked for. */
     ABOARD_ERROR_MESSAGE = 7,          /**< A request of unknown type or wrong length. */
-    ABOARD_ERROR_STATE = 8,   /**< The request does not fit what came before (inputs not written, nothing run). */
-    ABOARD_ERROR_ABORTED = 9, /**< A hook asked for the run to stop. */
-    ABOARD_ERROR_SESSION = 10 /**< No such RPC session: the device restarted, or serves another host. */
+    ABOARD_ERROR_STATE = 8,    /**< The request does not fit what came before (inputs not written, nothing run). */
+    ABOARD_ERROR_ABORTED = 9,  /**< A hook asked for the run to stop. */
+    ABOARD_ERROR_SESSION = 10, /**< No such RPC session: the device restarted, or serves another host. */
+    ABOARD_ERROR_TIMEOUT = 11, /**< An accelerator or another core did not answer in time. */
+    ABOARD_ERROR_DEVICE = 12   /**< An accelerator or another core reported a fault. */
 } aboard_status_t;
 
 #ifdef __cplusplus

@@ -26,11 +26,17 @@ typedef struct {
     int32_t row_stride;   /**< From a row to the next; negative where rows are stored backwards. */
     int32_t pixel_stride; /**< From a pixel to the next. */
     int32_t depth;        /**< Rows of memory behind the view; `rows` for a whole tensor, fewer for a ring. */
+    int32_t phase;        /**< Row of a ring in which row 0 lies, so that rows of one call lie together. */
 } aboard_view_t;
 
 /** Byte offset of row `r` from the base of a view. */
 ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
-    return (view->depth >= view->rows ? r : r % view->depth) * view->row_stride;
+    return (view->depth >= view->rows ? r : (r + view->phase) % view->depth) * view->row_stride;
+}
+
+/** Rows from `r` on that lie one after another in memory, at most `count`. */
+ABOARD_INLINE int32_t aboard_rows_together(const aboard_view_t *view, int32_t r, int32_t count) {
+    return view->depth >= view->rows ? count : ABOARD_MIN(count, view->depth - (r + view->phase) % view->depth);
 }
 
 /** Address of row `r` of a readable view of int8. */

@@ -17,10 +17,12 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
+#include "dot_wide.h"
 
 /** Parameters of aboard_conv2d_dsp. */
 typedef struct {
     aboard_conv2d_shape_t shape;
+    int32_t wide;       /**< 1: weights of 16 bits and lines, see aboard_dsp_pair_wide; 0: composites. */
     int32_t line;       /**< 1: results by lines; 0: by two roundings. */
     int32_t clamped;    /**< 1: results are kept between low and high. */
     int32_t zero_point; /**< Of the input: what padding holds. */
@@ -47,7 +49,7 @@ ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_shape_t *s) {
 
 /** Words of a block of two channels. */
 ABOARD_INLINE int32_t aboard_conv2d_dsp_block(const aboard_conv2d_dsp_t *p) {
-    const int32_t words = aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD * 2;
+    const int32_t words = aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD * (p->wide ? 4 : 2);
     return words + (p->line ? ABOARD_DSP_LINE_WORDS : ABOARD_DSP_ANY_WORDS);
 }
 
@@ -115,6 +117,20 @@ ABOARD_INLINE void aboard_conv2d_dsp_stage(const aboard_conv2d_dsp_t *p, const i
     }
 }
 
+/** A row of a window of one word of which `before` or `after` pixels lie outside the input, which holds at least as
+ * much in a row; `from` is the row's first pixel within the window. */
+ABOARD_INLINE uint32_t aboard_conv2d_dsp_word(const aboard_conv2d_dsp_t *p, const int8_t *from, int32_t before,
+                                              int32_t after) {
+    const int32_t depth = p->shape.in.channels / p->shape.groups;
+    const uint32_t padding = 0x01010101u * (uint8_t)p->zero_point;
+    if (before > 0) {
+        const uint32_t bits = 8 * (uint32_t)(before * depth);
+        return aboard_dsp_load(from) << bits | padding >> (32 - bits);
+    }
+    const uint32_t bits = 8 * (uint32_t)(after * depth);
+    return aboard_dsp_load(from - after * depth) >> bits | padding << (32 - bits);
+}
+
 /** Copies a row of a window of which `before` and `after` pixels lie outside the input; `from` is that of the first. */
 ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p, const int8_t *from, int32_t before,
                                                    int32_t after, int8_t *patch) {
@@ -125,6 +141,11 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p,
         /* In line where the size is a literal. */
         memcpy(patch, from, (size_t)(s->window_width * depth));
         return patch + s->window_width * depth;
+    }
+    if (s->window_width * depth == ABOARD_DSP_QUAD && s->in.cols >= s->window_width && inside > 0) {
+        const uint32_t word = aboard_conv2d_dsp_word(p, from + before * depth, before, after);
+        memcpy(patch, &word, sizeof(word));
+        return patch + sizeof(word);
     }
     patch = aboard_stage_fill_shared(patch, p->zero_point, before * depth);
     patch = aboard_stage_copy_shared(patch, from + before * depth, inside * depth);
@@ -156,27 +177,128 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
     }
 }
 
+/** Rows of a window, one after another at equal distances. */
+typedef struct {
+    const int8_t *from;
+    int32_t stride;
+} aboard_conv2d_dsp_lines_t;
+
+/** Where the rows of a window lie: in the input, or, where part of it does not, in `patch`. */
+ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
+                                                                const aboard_conv2d_dsp_window_t *w, int8_t *patch) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = s->in.channels / s->groups;
+    const int32_t seen = (s->window_height - 1) * s->dilation_h + 1;
+    const bool dense = s->dilation_w == 1 && s->in.pixel_stride == depth;
+    if (dense && aboard_conv2d_dsp_inside(s, w->left) && w->top >= 0 && w->top + seen <= s->in_height &&
+        aboard_rows_together(&s->in, w->base + w->top, seen) == seen) {
+        const int8_t *const from = aboard_row_s8(&s->in, x, w->base + w->top) + w->left * depth;
+        const aboard_conv2d_dsp_lines_t there = {from, s->in.row_stride * s->dilation_h};
+        return there;
+    }
+    aboard_conv2d_dsp_gather(p, x, w, patch);
+    const aboard_conv2d_dsp_lines_t copied = {patch, s->window_width * depth};
+    return copied;
+}
+
+/** Puts a quad of two pixels side by side as halfwords; returns behind them. */
+ABOARD_INLINE uint32_t *aboard_conv2d_dsp_quad(uint32_t *pairs, uint32_t a, uint32_t b) {
+    pairs[0] = aboard_dsp_even(a);
+    pairs[1] = aboard_dsp_even(b);
+    pairs[2] = aboard_dsp_odd(a);
+    pairs[3] = aboard_dsp_odd(b);
+    return pairs + ABOARD_DSP_PAIR_WORDS;
+}
+
+/** Puts a quad of two pixels side by side and steps on; to where the next one goes. */
+ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_quad(uint32_t *pairs, const int8_t **a, const int8_t **b) {
+#if ABOARD_DSP_ASM
+    __asm__ volatile("ldr r6, [%[a]], #4\n ldr r8, [%[b]], #4\n"
+                     "sxtb16 r4, r6\n sxtb16 r5, r8\n sxtb16 r6, r6, ror #8\n sxtb16 r8, r8, ror #8\n"
+                     "stmia %[pairs]!, {r4-r6, r8}\n"
+                     : [pairs] "+r"(pairs), [a] "+r"(*a), [b] "+r"(*b)
+                     :
+                     : "r4", "r5", "r6", "r8", "memory");
+    return pairs;
+#else
+    pairs = aboard_conv2d_dsp_quad(pairs, aboard_dsp_load(*a), aboard_dsp_load(*b));
+    *a += ABOARD_DSP_QUAD;
+    *b += ABOARD_DSP_QUAD;
+    return pairs;
+#endif
+}
+
+/** Quad of bytes behind the whole quads of a window's rows, from byte `at` of all of them; 0 behind the last. */
+ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, const aboard_conv2d_dsp_lines_t *lines,
+                                              int32_t at) {
+    const int32_t row = s->window_width * (s->in.channels / s->groups);
+    const int32_t whole = row / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+    const int32_t rest = ABOARD_MAX(row - whole, 1);
+    uint32_t word = 0;
+    ABOARD_UNROLL(4)
+    for (int32_t i = 0; i < ABOARD_DSP_QUAD; ++i) {
+        const int32_t ky = (at + i) / rest;
+        if (ky < s->window_height) {
+            word |= (uint32_t)(uint8_t)lines->from[ky * lines->stride + whole + (at + i) % rest] << (8 * i);
+        }
+    }
+    return word;
+}
+
+/** Stages the windows of two pixels of any number of channels: quads of each row, then what is left of all rows. */
+ABOARD_INLINE void aboard_conv2d_dsp_stage_lines(const aboard_conv2d_shape_t *s, const aboard_conv2d_dsp_lines_t *lines,
+                                                 uint32_t *pairs) {
+    const int32_t row = s->window_width * (s->in.channels / s->groups);
+    const int32_t whole = row / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+    const int8_t *a = lines[0].from;
+    const int8_t *b = lines[1].from;
+    ABOARD_UNROLL(4)
+    for (int32_t ky = 0; ky < s->window_height; ++ky) {
+        ABOARD_UNROLL(4)
+        for (int32_t k = 0; k < whole; k += ABOARD_DSP_QUAD) {
+            pairs = aboard_conv2d_dsp_next_quad(pairs, &a, &b);
+        }
+        a += lines[0].stride - whole;
+        b += lines[1].stride - whole;
+    }
+    const int32_t left = (row - whole) * s->window_height;
+    ABOARD_UNROLL(4)
+    for (int32_t at = 0; at < left; at += ABOARD_DSP_QUAD) {
+        pairs = aboard_conv2d_dsp_quad(pairs, aboard_conv2d_dsp_ends(s, &lines[0], at),
+                                       aboard_conv2d_dsp_ends(s, &lines[1], at));
+    }
+}
+
+/** Results of the channels of a job for two pixels. */
+ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job) {
+    if (p->wide) {
+        aboard_dsp_pair_wide(job, aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD);
+    } else if (p->line) {
+        aboard_dsp_pair_line(job);
+    } else {
+        aboard_dsp_pair_any(job);
+    }
+}
+
 /** Results of all channels of a group for two pixels, from their staged windows. */
-ABOARD_INLINE void aboard_conv2d_dsp_finish(const aboard_conv2d_dsp_t *p, const uint32_t *weights,
-                                            const uint32_t *pairs, int8_t *const *y) {
+ABOARD_INLINE void aboard_conv2d_dsp_finish(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
     const int32_t channels = p->shape.out.channels / p->shape.groups;
     const int32_t even = channels / 2 * 2;
-    const int32_t quads = aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD;
-    if (even > 0 && p->line) {
-        aboard_dsp_pair_line(weights, pairs, y, even, quads);
-    } else if (even > 0) {
-        aboard_dsp_pair_any(weights, pairs, y, even, quads);
+    if (even > 0) {
+        job->y0 = y[0];
+        job->y1 = y[1];
+        job->end = y[0] + even;
+        aboard_conv2d_dsp_pair(p, job);
     }
     if (even < channels) {
         /* Of the last block the second channel is none. */
         int8_t last[2][2];
-        int8_t *const to[2] = {last[0], last[1]};
-        weights += even / 2 * aboard_conv2d_dsp_block(p);
-        if (p->line) {
-            aboard_dsp_pair_line(weights, pairs, to, 2, quads);
-        } else {
-            aboard_dsp_pair_any(weights, pairs, to, 2, quads);
-        }
+        aboard_dsp_pair_t one = *job;
+        one.y0 = last[0];
+        one.y1 = last[1];
+        one.end = last[0] + 2;
+        one.weights += even / 2 * aboard_conv2d_dsp_block(p);
+        aboard_conv2d_dsp_pair(p, &one);
         y[1][even] = last[1][0];
         y[0][even] = last[0][0];
     }
@@ -186,31 +308,78 @@ ABOARD_INLINE void aboard_conv2d_dsp_finish(const aboard_conv2d_dsp_t *p, const 
     }
 }
 
+/** Finds two pixels from (row, col) on, which becomes the one behind them; a last single one is both. */
+ABOARD_INLINE void aboard_conv2d_dsp_two(const aboard_conv2d_shape_t *s, int8_t *out, int32_t *row, int32_t *col,
+                                         int32_t last, aboard_conv2d_dsp_window_t *windows, int8_t **y) {
+    windows[0] = windows[1] = aboard_conv2d_dsp_window(s, *row, *col);
+    y[0] = y[1] = aboard_conv2d_dsp_next(s, out, row, col);
+    if (*col != 0) {
+        windows[1].left += s->stride_w;
+        y[1] += s->out.pixel_stride;
+        if (++*col == s->out.cols) {
+            *col = 0;
+            ++*row;
+        }
+    } else if (*row < last) {
+        windows[1] = aboard_conv2d_dsp_window(s, *row, *col);
+        y[1] = aboard_conv2d_dsp_next(s, out, row, col);
+    }
+}
+
 /** Rows [first, last) of one group of channels; a last single pixel is computed twice. */
 ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
                                            const uint32_t *weights, uint32_t *pairs, int8_t *bytes, int32_t first,
                                            int32_t last) {
     const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t taps = aboard_conv2d_dsp_taps(s);
+    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_QUAD};
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
         aboard_conv2d_dsp_window_t windows[2];
         int8_t *y[2];
-        windows[0] = windows[1] = aboard_conv2d_dsp_window(s, row, col);
-        y[0] = y[1] = aboard_conv2d_dsp_next(s, out, &row, &col);
-        if (row < last) {
-            windows[1] = aboard_conv2d_dsp_window(s, row, col);
-            y[1] = aboard_conv2d_dsp_next(s, out, &row, &col);
-        }
+        aboard_conv2d_dsp_two(s, out, &row, &col, last, windows, y);
         if (aboard_conv2d_dsp_whole(s)) {
             aboard_conv2d_dsp_stage(p, x, windows, pairs, bytes);
         } else {
-            const int32_t taps = aboard_conv2d_dsp_taps(s);
-            aboard_conv2d_dsp_gather(p, x, &windows[0], bytes);
-            aboard_conv2d_dsp_gather(p, x, &windows[1], bytes + taps);
-            aboard_dsp_stage_pair(pairs, bytes, bytes + taps, taps);
+            const aboard_conv2d_dsp_lines_t lines[2] = {
+                aboard_conv2d_dsp_lines(p, x, &windows[0], bytes),
+                aboard_conv2d_dsp_lines(p, x, &windows[1], bytes + taps),
+            };
+            aboard_conv2d_dsp_stage_lines(s, lines, pairs);
         }
-        aboard_conv2d_dsp_finish(p, weights, pairs, y);
+        aboard_conv2d_dsp_finish(p, &job, y);
+    }
+}
+
+/** True where windows are single pixels, each result pixel's own. */
+ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_shape_t *s) {
+    return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
+           s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows && aboard_conv2d_dsp_whole(s);
+}
+
+/** As aboard_conv2d_dsp_group, where aboard_conv2d_dsp_flat holds: rows without gaps are one long row. */
+ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
+                                            const uint32_t *weights, uint32_t *pairs, int32_t first, int32_t last) {
+    const aboard_view_t *in = &p->shape.in;
+    const aboard_view_t *to = &p->shape.out;
+    const int32_t taps = in->channels / p->shape.groups;
+    const bool dense = in->row_stride == in->cols * in->pixel_stride && to->row_stride == to->cols * to->pixel_stride;
+    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_QUAD};
+    int32_t row = first;
+    while (row < last) {
+        const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));
+        const int8_t *a = aboard_row_s8(in, x, row);
+        int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
+        for (int32_t left = rows * in->cols; left > 0; left -= 2) {
+            /* A last single pixel is computed twice. */
+            aboard_dsp_stage_pair(pairs, a, left > 1 ? a + in->pixel_stride : a, taps);
+            y[1] = left > 1 ? y[0] + to->pixel_stride : y[0];
+            aboard_conv2d_dsp_finish(p, &job, y);
+            a += 2 * in->pixel_stride;
+            y[0] += 2 * to->pixel_stride;
+        }
+        row += rows;
     }
 }
 
@@ -219,7 +388,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
  *
  * @param p           Parameters.
  * @param in, out     Different memory. Any views, rings of rows included.
- * @param weights     Packed, see aboard_dsp_pair_line and aboard_dsp_pair_any; groups after one another.
+ * @param weights     Packed, see aboard_dsp_pair_t and aboard_dsp_pair_wide; groups after one another.
  * @param pairs       Scratch of ABOARD_DSP_PAIR_WORDS words for each quad of taps.
  * @param bytes       Scratch: a pixel of padding where pixels hold whole quads, otherwise the windows of two pixels.
  * @param first, last Rows [first, last) of the result are computed.
@@ -235,7 +404,11 @@ ABOARD_INLINE void aboard_conv2d_dsp(const aboard_conv2d_dsp_t *p, const int8_t 
         aboard_stage_fill_shared(bytes, p->zero_point, depth);
     }
     for (int32_t group = 0; group < s->groups; ++group) {
-        aboard_conv2d_dsp_group(p, in + group * depth, out + group * channels, weights, pairs, bytes, first, last);
+        if (aboard_conv2d_dsp_flat(s)) {
+            aboard_conv2d_dsp_pixels(p, in + group * depth, out + group * channels, weights, pairs, first, last);
+        } else {
+            aboard_conv2d_dsp_group(p, in + group * depth, out + group * channels, weights, pairs, bytes, first, last);
+        }
         weights += (channels + 1) / 2 * aboard_conv2d_dsp_block(p);
     }
 }

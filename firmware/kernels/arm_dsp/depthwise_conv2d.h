@@ -12,6 +12,7 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "planes.h"
+#include "planes_narrow.h"
 
 /** Parameters of aboard_depthwise_conv2d_dsp: windows of 3x3 without dilation, one result channel for each channel. */
 typedef struct {
@@ -27,6 +28,7 @@ typedef struct {
     int32_t count;      /**< Results of a block, see aboard_dsp_rows. */
     int32_t blocks;     /**< Blocks of a row. */
     int32_t rest;       /**< Results of a last, smaller block; 0: there is none. */
+    int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; planes hold no padding on the sides. */
     int32_t zero_point; /**< Of the input. */
     int32_t line;       /**< 1: results by lines; 0: by two roundings. */
     int32_t clamped;    /**< 1: results are kept between low and high. */
@@ -39,80 +41,114 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_span(const aboard_depthwise_co
     return (rows - 1) * p->stride + 3;
 }
 
-/** Rows from `r` on that lie one after another in a view, at most `count`. */
-ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_run(const aboard_view_t *view, int32_t r, int32_t count) {
-    return view->depth >= view->rows ? count : ABOARD_MIN(count, view->depth - r % view->depth);
+/** What a strip sees of its image lies in this many pieces at most: a ring holds it all, and begins anew once. */
+#define ABOARD_DEPTHWISE_CONV2D_DSP_PIECES 2
+
+/** How to stage a piece; `from` is the first channel's. */
+ABOARD_INLINE aboard_dsp_stage_t aboard_depthwise_conv2d_dsp_piece(const aboard_depthwise_conv2d_dsp_t *p,
+                                                                   const int8_t *from, int32_t rows, uint32_t *planes,
+                                                                   int32_t plane) {
+    const int32_t lead = p->narrow ? 0 : p->pad_left;
+    const int32_t pixels = ABOARD_MIN(p->in.cols, p->pitch / 2 - lead) - lead;
+    const int32_t words = lead + pixels / 2 + pixels % 2;
+    const aboard_dsp_stage_t stage = {
+        from, p->in.row_stride, rows,       p->in.pixel_stride,   planes, plane, 0x10001u * (uint16_t)-p->zero_point,
+        lead, pixels / 2 * 4,   pixels % 2, p->pitch - 4 * words,
+    };
+    return stage;
 }
 
 /**
- * Stages what a strip sees of four channels.
+ * Finds how to stage what a strip sees; rows outside the image, which are the same for all channels, are cleared.
  *
  * @param p      Parameters.
- * @param in     First of the four channels.
+ * @param in     First channel.
  * @param image  First row of the image in the input's view.
  * @param top    First row seen, within the image; it may lie outside.
  * @param count  Rows seen.
- * @param planes Four planes.
+ * @param planes Four planes of `count` rows.
+ * @param pieces Receives what to stage.
+ * @return Pieces.
  */
-ABOARD_INLINE void aboard_depthwise_conv2d_dsp_stage(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
-                                                     int32_t image, int32_t top, int32_t count, uint32_t *planes) {
-    const int32_t plane = aboard_depthwise_conv2d_dsp_span(p, p->strip) * p->pitch;
-    const int32_t pixels = ABOARD_MIN(p->in.cols, p->pitch / 2 - p->pad_left) - p->pad_left;
-    const int32_t words = p->pad_left + pixels / 2 + pixels % 2;
-    aboard_dsp_stage_t stage = {
-        NULL,
-        p->in.row_stride,
-        0,
-        p->in.pixel_stride,
-        planes,
-        plane,
-        0x10001u * (uint16_t)-p->zero_point,
-        p->pad_left,
-        pixels / 2 * 4,
-        pixels % 2,
-        p->pitch - 4 * words,
-    };
-    const int32_t words_of_row = p->pitch / 4;
-    int32_t row = 0;
-    while (row < count) {
-        const int32_t y = top + row;
-        if (y < 0 || y >= p->in_height) {
-            for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
-                memset(planes + channel * (plane / 4) + row * words_of_row, 0, (size_t)p->pitch);
-            }
-            ++row;
-            continue;
+ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_find(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
+                                                       int32_t image, int32_t top, int32_t count, uint32_t *planes,
+                                                       aboard_dsp_stage_t *pieces) {
+    const int32_t words = p->pitch / 4;
+    const int32_t begin = ABOARD_MIN(ABOARD_MAX(-top, 0), count);
+    const int32_t end = ABOARD_MAX(ABOARD_MIN(p->in_height - top, count), begin);
+    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
+        uint32_t *const plane = planes + channel * count * words;
+        if (begin > 0) {
+            memset(plane, 0, (size_t)(begin * p->pitch));
         }
-        stage.from = aboard_row_s8(&p->in, in, image + y);
-        stage.rows = aboard_depthwise_conv2d_dsp_run(&p->in, image + y, ABOARD_MIN(count - row, p->in_height - y));
-        stage.to = planes + row * words_of_row;
-        aboard_dsp_stage_planes(&stage);
-        row += stage.rows;
+        if (end < count) {
+            memset(plane + end * words, 0, (size_t)((count - end) * p->pitch));
+        }
+    }
+    int32_t found = 0;
+    for (int32_t row = begin; row < end; ++found) {
+        const int32_t rows = aboard_rows_together(&p->in, image + top + row, end - row);
+        pieces[found] = aboard_depthwise_conv2d_dsp_piece(p, aboard_row_s8(&p->in, in, image + top + row), rows,
+                                                          planes + row * words, count * p->pitch);
+        row += rows;
+    }
+    return found;
+}
+
+/** Computes the rows of `job` of four channels, whose planes are staged. */
+ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_conv2d_dsp_t *p,
+                                                        const aboard_dsp_rows_t *job) {
+    if (p->narrow) {
+        aboard_dsp_narrow(job, p->count, p->line);
+        return;
+    }
+    if (p->blocks > 0) {
+        aboard_dsp_rows(job, p->count, p->stride, p->line);
+    }
+    if (p->rest > 0) {
+        aboard_dsp_rows_t last = *job;
+        const int32_t done = p->blocks * p->count;
+        last.x += done * p->stride / 2;
+        last.y += done * p->out.pixel_stride;
+        last.blocks = 1;
+        aboard_dsp_rows(&last, p->rest, p->stride, p->line);
     }
 }
 
-/** Computes rows [r, r + rows) of the result of four channels, which lie one after another and belong to one image. */
-ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_conv2d_dsp_t *p, const uint32_t *weights,
-                                                        const uint32_t *planes, int8_t *y, int32_t rows) {
-    const int32_t plane = aboard_depthwise_conv2d_dsp_span(p, p->strip) * p->pitch / 4;
+/**
+ * Computes rows of the result that lie one after another and belong to one image.
+ *
+ * @param p       Parameters.
+ * @param in      Input.
+ * @param image   First row of the image in the input's view.
+ * @param top     First row seen, within the image; it may lie outside.
+ * @param y       First row of the result.
+ * @param rows    Rows of the result, at most a strip.
+ * @param weights Those of all channels.
+ * @param planes  Scratch.
+ */
+ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
+                                                     int32_t image, int32_t top, int8_t *y, int32_t rows,
+                                                     const uint32_t *weights, uint32_t *planes) {
+    const int32_t span = aboard_depthwise_conv2d_dsp_span(p, rows);
+    aboard_dsp_stage_t pieces[ABOARD_DEPTHWISE_CONV2D_DSP_PIECES];
+    const int32_t found = aboard_depthwise_conv2d_dsp_find(p, in, image, top, span, planes, pieces);
     aboard_dsp_rows_t job = {
-        weights, planes, y, p->out.pixel_stride, p->out.row_stride, p->pitch, rows * p->stride * p->pitch, p->blocks,
+        weights,   planes,          y, p->out.pixel_stride, p->out.row_stride, p->pitch, rows * p->stride * p->pitch,
+        p->blocks, span * p->pitch,
     };
-    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
-        if (p->blocks > 0) {
-            aboard_dsp_rows(&job, p->count, p->stride, p->line);
+    for (int32_t channel = 0; channel < p->out.channels; channel += ABOARD_DSP_PLANES) {
+        for (int32_t i = 0; i < found; ++i) {
+            if (p->narrow) {
+                aboard_dsp_stage_narrow(&pieces[i], p->count);
+            } else {
+                aboard_dsp_stage_planes(&pieces[i]);
+            }
+            pieces[i].from += ABOARD_DSP_PLANES;
         }
-        if (p->rest > 0) {
-            aboard_dsp_rows_t last = job;
-            const int32_t done = p->blocks * p->count;
-            last.x += done * p->stride / 2;
-            last.y += done * p->out.pixel_stride;
-            last.blocks = 1;
-            aboard_dsp_rows(&last, p->rest, p->stride, p->line);
-        }
-        job.weights += ABOARD_DSP_PLANE_WORDS;
-        job.x += plane;
-        ++job.y;
+        aboard_depthwise_conv2d_dsp_channels(p, &job);
+        job.weights += ABOARD_DSP_PLANES * ABOARD_DSP_PLANE_WORDS(p->line);
+        job.y += ABOARD_DSP_PLANES;
     }
 }
 
@@ -139,14 +175,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp(const aboard_depthwise_conv2d_dsp
         const int32_t image = p->out.rows == p->out_height ? 0 : r / p->out_height;
         const int32_t y = r - image * p->out_height;
         const int32_t left = ABOARD_MIN(ABOARD_MIN(last - r, p->strip), p->out_height - y);
-        const int32_t rows = aboard_depthwise_conv2d_dsp_run(&p->out, r, left);
+        const int32_t rows = aboard_rows_together(&p->out, r, left);
         int8_t *const to = aboard_row_out_s8(&p->out, out, r);
-        for (int32_t channel = 0; channel < p->out.channels; channel += ABOARD_DSP_PLANES) {
-            aboard_depthwise_conv2d_dsp_stage(p, in + channel, image * p->in_height, y * p->stride - p->pad_top,
-                                              aboard_depthwise_conv2d_dsp_span(p, rows), planes);
-            aboard_depthwise_conv2d_dsp_channels(p, weights + channel * ABOARD_DSP_PLANE_WORDS, planes, to + channel,
-                                                 rows);
-        }
+        aboard_depthwise_conv2d_dsp_strip(p, in, image * p->in_height, y * p->stride - p->pad_top, to, rows, weights,
+                                          planes);
         for (int32_t row = 0; p->clamped && row < rows; ++row) {
             aboard_depthwise_conv2d_dsp_clamp(p, to + row * p->out.row_stride);
         }

@@ -54,17 +54,6 @@ ABOARD_INLINE int32_t aboard_dsp_mac_top(uint32_t x, uint32_t w, int32_t acc) {
 #endif
 }
 
-/** Bytes 1 and 3 as halfwords with sign. */
-ABOARD_INLINE uint32_t aboard_dsp_odd(uint32_t word) {
-#if ABOARD_DSP_ASM
-    uint32_t wide;
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(wide) : "r"(word));
-    return wide;
-#else
-    return aboard_dsp_even(word >> 8);
-#endif
-}
-
 /** One result: by the line of its channel, or by two roundings. */
 ABOARD_INLINE int8_t aboard_dsp_result(int32_t acc, int32_t factor, int32_t constant, uint32_t shift, bool line) {
 #if ABOARD_DSP_ASM

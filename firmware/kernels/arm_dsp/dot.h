@@ -64,6 +64,17 @@ ABOARD_INLINE uint32_t aboard_dsp_even(uint32_t word) {
     return ((uint32_t)(int32_t)(int8_t)word & 0xffffu) | ((uint32_t)(int32_t)(int8_t)(word >> 16) << 16);
 }
 
+/** Bytes 1 and 3 as halfwords with sign. */
+ABOARD_INLINE uint32_t aboard_dsp_odd(uint32_t word) {
+#if ABOARD_DSP_ASM
+    uint32_t wide;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(wide) : "r"(word));
+    return wide;
+#else
+    return aboard_dsp_even(word >> 8);
+#endif
+}
+
 /** acc plus the products of both halfwords; wraps. */
 ABOARD_INLINE uint32_t aboard_dsp_mac(uint32_t x, uint32_t w, uint32_t acc) {
     const int32_t low = (int16_t)x * (int16_t)w;
@@ -101,11 +112,29 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
     return aboard_dsp_saturate(((int32_t)((product + INT64_C(0x80000000)) >> 32) + constant) >> shift);
 }
 
+/**
+ * All channels of two pixels; the assembly knows the order.
+ *
+ * The results of y1 are written first, and it may equal y0.
+ */
+typedef struct {
+    int8_t *y0;
+    int8_t *y1;
+    int8_t *end;             /**< Behind the results of y0, an even number, at least 2. */
+    const uint32_t *x;       /**< ABOARD_DSP_PAIR_WORDS for each quad. */
+    const uint32_t *x_end;   /**< Behind them. */
+    uint32_t entries[3];     /**< 0 before the first call; the kernel's own. */
+    const uint32_t *weights; /**< For each two channels: bias of the first, raw bias, two words of composites for each
+                              * quad, factors, constants. By lines the second constant is for 256 times the sum; by two
+                              * roundings one word with the shifts follows, the second's in bits 8 to 15. */
+    int32_t quads;           /**< At least 1; the same for all calls with these entries. */
+} aboard_dsp_pair_t;
+
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Frame of both functions: y0, y1, end, x, end of x, first entry, second entry. A step is two quads, 23 instructions of
- * 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the turn in its middle. */
+/** A step is two quads, 23 instructions of 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the
+ * turn in its middle. */
 #define ABOARD_DSP_STEPS "16"
 
 /** Products of a quad: composites in w0 and w1, inputs in r0 to r3. */
@@ -117,35 +146,17 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
     "smlad r8, r0, " w0 ", r8\n smlad r9, r1, " w0 ", r9\n"             \
     "smlad r8, r2, " w1 ", r8\n smlad r9, r3, " w1 ", r9\n"
 
-/** Arguments: r0 weights, r1 x, r2 results, r3 channels, on the stack quads. Sums: r8, r9 of channel 0 for both pixels,
- * r10, r11 raw; r12 x, lr weights. */
+/** Frame: the job's fields but the last two. Sums: r8, r9 of channel 0 for both pixels, r10, r11 raw; r12 x, lr weights.
+ * A job's first call finds where turns are entered and left: one turn ends without asking whether there is another. */
 #define ABOARD_DSP_PAIR_HEAD                                           \
     "push {r4-r11, lr}\n"                                              \
-    "ldr r12, [sp, #36]\n"                                             \
-    "ldrd r4, r5, [r2]\n"                                              \
-    "add r6, r4, r3\n"                                                 \
-    "sub sp, #32\n"                                                    \
-    "add r8, r1, r12, lsl #4\n"                                        \
-    "lsr r9, r12, #1\n"                                                \
-    "adr.w r10, 2f\n"                                                  \
-    "adr.w r11, 3f\n"                                                  \
-    "orr r10, r10, #1\n"                                               \
-    "orr r11, r11, #1\n"                                               \
-    "rsbs r9, r9, #0\n"                                                \
-    "ite ne\n"                                                         \
-    "andne r9, r9, #" ABOARD_DSP_STEPS "-1\n"                          \
-    "moveq r9, #" ABOARD_DSP_STEPS "\n"                                \
-    "movs r7, #92\n"                                                   \
-    "mla r9, r9, r7, r10\n"                                            \
-    "tst r12, #1\n"                                                    \
-    "it eq\n"                                                          \
-    "moveq r11, r9\n"                                                  \
-    "stm sp, {r4-r6}\n"                                                \
-    "str r1, [sp, #12]\n"                                              \
-    "strd r8, r11, [sp, #16]\n"                                        \
-    "str r9, [sp, #24]\n"                                              \
-    "mov lr, r0\n"                                                     \
-    "mov r12, r1\n"                                                    \
+    "ldm r0, {r4-r12}\n"                                               \
+    "cmp r9, #0\n"                                                     \
+    "beq.w 5f\n"                                                       \
+    "4:\n"                                                             \
+    "push {r4-r11}\n"                                                  \
+    "mov lr, r12\n"                                                    \
+    "mov r12, r7\n"                                                    \
     "1:\n"                                                             \
     "ldmia lr!, {r8, r10}\n"                                           \
     "mov r9, r8\n"                                                     \
@@ -164,9 +175,14 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
     "ldmia r12!, {r0-r3}\n"                                            \
     ABOARD_DSP_PRODUCTS("r6", "r7")                                    \
     ".endr\n"                                                          \
+    "ldr pc, [sp, #28]\n"                                              \
+    ".balign 4\n"                                                      \
+    "6:\n"                                                             \
     "ldr r0, [sp, #16]\n"                                              \
     "cmp r12, r0\n"                                                    \
     "bne.w 2b\n"                                                       \
+    ".balign 4\n"                                                      \
+    "7:\n"                                                             \
     "sub r10, r10, r8\n sub r11, r11, r9\n"
 
 /** Results in r8 to r11 are stored, those of the second pixel first; the next block follows. */
@@ -180,6 +196,29 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
     "add sp, #32\n"                                                    \
     "pop {r4-r11, pc}\n"
 
+/** Where a job's first call finds its entries. */
+#define ABOARD_DSP_PAIR_ENTRIES                                        \
+    "5:\n"                                                             \
+    "ldr r1, [r0, #36]\n"                                              \
+    "adr.w r10, 2b\n adr.w r9, 3b\n"                                   \
+    "lsr r2, r1, #1\n"                                                 \
+    "cmp r2, #" ABOARD_DSP_STEPS "\n"                                  \
+    "ite hi\n"                                                         \
+    "adrhi.w r11, 6b\n"                                                \
+    "adrls.w r11, 7b\n"                                                \
+    "rsbs r2, r2, #0\n"                                                \
+    "ite ne\n"                                                         \
+    "andne r2, r2, #" ABOARD_DSP_STEPS "-1\n"                          \
+    "moveq r2, #" ABOARD_DSP_STEPS "\n"                                \
+    "movs r3, #92\n"                                                   \
+    "mla r10, r2, r3, r10\n"                                           \
+    "tst r1, #1\n"                                                     \
+    "it eq\n"                                                          \
+    "moveq r9, r10\n"                                                  \
+    "orr r9, r9, #1\n orr r10, r10, #1\n orr r11, r11, #1\n"           \
+    "str r9, [r0, #20]\n str r10, [r0, #24]\n str r11, [r0, #28]\n"    \
+    "b.w 4b\n"
+
 /** aboard_dsp_any of r: factor, constant, shift. */
 #define ABOARD_DSP_ANY(r, factor, constant, shift)                     \
     "add r5, " r ", " r ", asr #31\n"                                  \
@@ -188,19 +227,8 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
     "asr " r ", " shift "\n"                                           \
     "ssat " r ", #8, " r "\n"
 
-/**
- * All channels of two pixels, requantised by lines.
- *
- * @param weights  For each two channels: bias of the first, raw bias, two words of composites for each quad, factors,
- *                 constants (that of the second channel for 256 times its sum).
- * @param x        ABOARD_DSP_PAIR_WORDS for each quad.
- * @param y        Results of both pixels; those of y[1] are written first, and it may equal y[0].
- * @param channels An even number, at least 2.
- * @param quads    At least 1.
- */
-ABOARD_DSP_NAKED void aboard_dsp_pair_line(const uint32_t *weights ABOARD_DSP_UNUSED,
-                                           const uint32_t *x ABOARD_DSP_UNUSED, int8_t *const *y ABOARD_DSP_UNUSED,
-                                           int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED) {
+/** All channels of two pixels, requantised by lines. */
+ABOARD_DSP_NAKED void aboard_dsp_pair_line(aboard_dsp_pair_t *p ABOARD_DSP_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_PAIR_HEAD
         "ldmia lr!, {r0-r3}\n"
@@ -208,14 +236,11 @@ ABOARD_DSP_NAKED void aboard_dsp_pair_line(const uint32_t *weights ABOARD_DSP_UN
         "smmla r10, r10, r1, r3\n smmla r11, r11, r1, r3\n"
         "ssat r8, #8, r8, asr #4\n ssat r9, #8, r9, asr #4\n"
         "ssat r10, #8, r10, asr #12\n ssat r11, #8, r11, asr #12\n"
-        ABOARD_DSP_PAIR_TAIL);
+        ABOARD_DSP_PAIR_TAIL ABOARD_DSP_PAIR_ENTRIES);
 }
 
-/** As aboard_dsp_pair_line, requantised by two roundings: behind the composites of a block factors, constants and one
- * word with the shifts, that of the second channel in bits 8 to 15. */
-ABOARD_DSP_NAKED void aboard_dsp_pair_any(const uint32_t *weights ABOARD_DSP_UNUSED,
-                                          const uint32_t *x ABOARD_DSP_UNUSED, int8_t *const *y ABOARD_DSP_UNUSED,
-                                          int32_t channels ABOARD_DSP_UNUSED, int32_t quads ABOARD_DSP_UNUSED) {
+/** All channels of two pixels, requantised by two roundings. */
+ABOARD_DSP_NAKED void aboard_dsp_pair_any(aboard_dsp_pair_t *p ABOARD_DSP_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_PAIR_HEAD
         "asr r10, #8\n asr r11, #8\n"
@@ -225,7 +250,7 @@ ABOARD_DSP_NAKED void aboard_dsp_pair_any(const uint32_t *weights ABOARD_DSP_UNU
         "lsr r4, #8\n"
         ABOARD_DSP_ANY("r10", "r1", "r3", "r4")
         ABOARD_DSP_ANY("r11", "r1", "r3", "r4")
-        ABOARD_DSP_PAIR_TAIL);
+        ABOARD_DSP_PAIR_TAIL ABOARD_DSP_PAIR_ENTRIES);
 }
 
 /**
@@ -284,11 +309,12 @@ ABOARD_INLINE const uint32_t *aboard_dsp_pair_sums(const uint32_t *w, const uint
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_pair_line(const uint32_t *weights, const uint32_t *x, int8_t *const *y, int32_t channels,
-                                        int32_t quads) {
-    for (int32_t n = 0; n < channels; n += 2) {
+ABOARD_SHARED void aboard_dsp_pair_line(const aboard_dsp_pair_t *p) {
+    int8_t *const y[2] = {p->y0, p->y1};
+    const uint32_t *weights = p->weights;
+    for (int32_t n = 0; y[0] + n != p->end; n += 2) {
         uint32_t sums[4];
-        const uint32_t *c = aboard_dsp_pair_sums(weights, x, quads, sums);
+        const uint32_t *c = aboard_dsp_pair_sums(weights, p->x, p->quads, sums);
         for (int32_t i = 1; i >= 0; --i) {
             y[i][n] = aboard_dsp_line(sums[i], (int32_t)c[0], (int32_t)c[2], ABOARD_DSP_LINE_SHIFT);
             y[i][n + 1] = aboard_dsp_line_256(sums[2 + i], (int32_t)c[1], (int32_t)c[3], ABOARD_DSP_LINE_SHIFT);
@@ -298,11 +324,12 @@ ABOARD_SHARED void aboard_dsp_pair_line(const uint32_t *weights, const uint32_t 
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_pair_any(const uint32_t *weights, const uint32_t *x, int8_t *const *y, int32_t channels,
-                                       int32_t quads) {
-    for (int32_t n = 0; n < channels; n += 2) {
+ABOARD_SHARED void aboard_dsp_pair_any(const aboard_dsp_pair_t *p) {
+    int8_t *const y[2] = {p->y0, p->y1};
+    const uint32_t *weights = p->weights;
+    for (int32_t n = 0; y[0] + n != p->end; n += 2) {
         uint32_t sums[4];
-        const uint32_t *c = aboard_dsp_pair_sums(weights, x, quads, sums);
+        const uint32_t *c = aboard_dsp_pair_sums(weights, p->x, p->quads, sums);
         for (int32_t i = 1; i >= 0; --i) {
             y[i][n] = aboard_dsp_any(sums[i], (int32_t)c[0], (int32_t)c[2], c[4] & 0xffu);
             const uint32_t second = (uint32_t)((int32_t)sums[2 + i] >> 8);

@@ -19,9 +19,9 @@
 /** Channels staged at once. */
 #define ABOARD_DSP_PLANES 4
 
-/** Words of a channel: three rows of int8 weights of which the fourth byte is not a weight (in the first it is the
- * right shift of two roundings), bias, factor, constant. */
-#define ABOARD_DSP_PLANE_WORDS 6
+/** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), of which two SXTB16 make both pairs; bias, factor,
+ * constant; behind them the right shift where results are rounded twice. */
+#define ABOARD_DSP_PLANE_WORDS(line) ((line) ? 6 : 7)
 
 /** Right shift of the line of depthwise layers. */
 #define ABOARD_DSP_PLANE_SHIFT 2
@@ -42,21 +42,32 @@ typedef struct {
     int32_t zeros;   /**< Bytes of the words of 0. */
 } aboard_dsp_stage_t;
 
-/** What to compute of a channel; the assembly knows the order. */
+/** What to compute of four channels; the assembly knows the order. */
 typedef struct {
-    const uint32_t *weights; /**< ABOARD_DSP_PLANE_WORDS. */
+    const uint32_t *weights; /**< ABOARD_DSP_PLANE_WORDS of each channel. */
     const uint32_t *x;       /**< First word of the first window. */
     int8_t *y;               /**< First result. */
     int32_t pixel_stride;    /**< Of the results. */
     int32_t row_stride;      /**< Of the results. */
     int32_t pitch;           /**< Bytes of a row of the plane. */
     int32_t reach;           /**< Bytes in the plane from the first row's windows to behind the last row's. */
-    int32_t blocks;          /**< Blocks of a row. */
+    int32_t blocks;          /**< Blocks of a row; not of narrow rows. */
+    int32_t plane;           /**< Bytes from a plane to the next; not of narrow rows. */
 } aboard_dsp_rows_t;
 
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
+/** Two pixels of four channels less the zero point, then their words. */
+#define ABOARD_DSP_TWO_PIXELS                                          \
+    "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
+    "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"               \
+    "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
+#define ABOARD_DSP_TWO_WORDS                                           \
+    "pkhbt r12, r10, r11, lsl #16\n pkhbt lr, r8, r9, lsl #16\n"       \
+    "pkhtb r10, r11, r10, asr #16\n pkhtb r8, r9, r8, asr #16\n"       \
+    "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
+
 /** Four planes of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset, r7 end of the pairs. */
 ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_DSP_UNUSED) {
     __asm__ volatile(
@@ -76,38 +87,44 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
         "beq 2f\n"
         "ldr r9, [r0]\n add r0, r1\n add r7, #4\n"
         "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
+        "sub r10, r7, r2\n"
+        "tst r10, #4\n"
         "mov r10, #0\n mov r8, #0\n"
+        "beq 3f\n"
         "b 4f\n"
-        "2:\n"
+        "2:\n" /* An odd number of words begins in the middle of a turn. */
         "cmp r2, r7\n"
         "beq 5f\n"
-        "3:\n" /* Two pixels. */
-        "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"
-        "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"
-        "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
+        "sub r8, r7, r2\n"
+        "tst r8, #4\n"
+        "bne 7f\n"
+        "6:\n" /* Two words. */
+        ABOARD_DSP_TWO_PIXELS
+        "3:\n"
+        ABOARD_DSP_TWO_WORDS
+        "7:\n"
+        ABOARD_DSP_TWO_PIXELS
         "4:\n"
-        "pkhbt r12, r10, r11, lsl #16\n pkhbt lr, r8, r9, lsl #16\n"
-        "pkhtb r10, r11, r10, asr #16\n pkhtb r8, r9, r8, asr #16\n"
-        "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
+        ABOARD_DSP_TWO_WORDS
         "cmp r2, r7\n"
-        "bne 3b\n"
+        "bne 6b\n"
         "5:\n"
         "ldr r12, [sp]\n"
         "ldrd r8, r9, [r12, #36]\n"
         "cmp r8, #0\n"
-        "beq 6f\n"
+        "beq 9f\n"
         "ldr r8, [r0]\n"
         "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"
         "uxth r12, r10\n uxth lr, r8\n lsr r10, #16\n lsr r8, #16\n"
         "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
-        "6:\n"
+        "9:\n"
         "mov r8, #0\n"
         "cmp r9, #0\n"
         "beq 8f\n"
-        "7:\n"
+        "10:\n"
         "str r8, [r2], #4\n str r8, [r3], #4\n str r8, [r4], #4\n str r8, [r5], #4\n"
         "subs r9, #4\n"
-        "bne 7b\n"
+        "bne 10b\n"
         "8:\n"
         "ldr r8, [sp, #8]\n"
         "subs r8, #1\n"
@@ -200,28 +217,40 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
     "add lr, " a ", " a ", asr #31\n smmlar " a ", " a ", r6, lr\n"     \
     "add " a ", r7\n asr " a ", r11\n ssat " a ", #8, " a "\n"
 
-/** Weights of a row: r6 (w0, w2), r7 (w1, the fourth byte). */
-#define ABOARD_DSP_WIDEN(word, row)                                    \
-    "sxtb16 r6, " word "\n sxtb16 r7, " word ", ror #8\n"               \
-    "pkhbt r8, r6, r7, lsl #16\n pkhbt r9, r7, r6\n strd r8, r9, [sp, #" row "*8]\n"
+/** Words of a channel, and what to do with the shift, in both forms of results. */
+#define ABOARD_DSP_WORDS_LINE "{r1-r6}\n"
+#define ABOARD_DSP_WORDS_ANY "{r1-r7}\n str r7, [sp, #72]\n"
 
 /** Frame: weights (6), bias, factor, constant, result, pixel stride, three times that, row stride, end of x, x and
- * result of the block, blocks left, pitch, shift. Then r12 is x and lr the pitch. */
-#define ABOARD_DSP_ROWS_HEAD                                           \
+ * result of the block, blocks left, pitch, shift; words of the next channel, of the one behind the last, x and result of
+ * the next, distance of planes, reach, blocks. Then r12 is x and lr the pitch. */
+#define ABOARD_DSP_ROWS_HEAD(words, bytes)                             \
     "push {r4-r11, lr}\n"                                              \
-    "sub sp, #76\n"                                                    \
-    "ldm r0, {r0-r7}\n"                                                \
-    "add r8, r3, r3, lsl #1\n"                                         \
-    "strd r2, r3, [sp, #36]\n strd r8, r4, [sp, #44]\n"                \
-    "add r8, r1, r6\n"                                                 \
-    "strd r8, r1, [sp, #52]\n strd r2, r7, [sp, #60]\n"                \
-    "mov lr, r5\n mov r12, r1\n"                                       \
-    "ldm r0, {r0-r5}\n"                                                \
-    "lsr r6, r0, #24\n"                                                \
-    "strd lr, r6, [sp, #68]\n strd r3, r4, [sp, #24]\n str r5, [sp, #32]\n" \
-    ABOARD_DSP_WIDEN("r0", "0") ABOARD_DSP_WIDEN("r1", "1") ABOARD_DSP_WIDEN("r2", "2")
+    "sub sp, #104\n"                                                   \
+    "ldm r0, {r0-r8}\n"                                                \
+    "add r9, r3, r3, lsl #1\n"                                         \
+    "str r3, [sp, #40]\n strd r9, r4, [sp, #44]\n str r5, [sp, #68]\n" \
+    "add r9, r0, #" bytes "\n"                                         \
+    "str r9, [sp, #80]\n strd r1, r2, [sp, #84]\n"                     \
+    "strd r8, r6, [sp, #92]\n str r7, [sp, #100]\n"                    \
+    "2:\n"                                                             \
+    "ldm r0!, " words                                                  \
+    "str r0, [sp, #76]\n"                                              \
+    "strd r4, r5, [sp, #24]\n str r6, [sp, #32]\n"                     \
+    "sxtb16 r4, r1\n sxtb16 r5, r1, ror #8\n"                          \
+    "sxtb16 r6, r2\n sxtb16 r7, r2, ror #8\n"                          \
+    "sxtb16 r8, r3\n sxtb16 r9, r3, ror #8\n"                          \
+    "stm sp, {r4-r9}\n"                                                \
+    "add r4, sp, #84\n"                                                \
+    "ldm r4, {r4-r8}\n"                                                \
+    "add r9, r4, r7\n"                                                 \
+    "strd r9, r4, [sp, #52]\n strd r5, r8, [sp, #60]\n str r5, [sp, #36]\n" \
+    "mov r12, r4\n"                                                    \
+    "add r4, r6\n add r5, #1\n"                                        \
+    "strd r4, r5, [sp, #84]\n"                                         \
+    "ldr lr, [sp, #68]\n"
 
-/** The next row of a block, then the next block; `on` bytes of x and `right` of the result further. */
+/** The next row of a block, then the next block, then the next channel; `on` bytes of x and `right` of the result further. */
 #define ABOARD_DSP_ROWS_TAIL(on, right)                                \
     "add r8, r11\n"                                                    \
     "str r8, [sp, #36]\n"                                              \
@@ -236,14 +265,17 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
     "strd r6, r0, [sp, #52]\n strd r1, r2, [sp, #60]\n str r1, [sp, #36]\n" \
     "mov r12, r0\n"                                                    \
     "bne 1b\n"                                                         \
-    "add sp, #76\n"                                                    \
+    "ldrd r0, r1, [sp, #76]\n"                                         \
+    "cmp r0, r1\n"                                                     \
+    "bne 2b\n"                                                         \
+    "add sp, #104\n"                                                   \
     "pop {r4-r11, pc}\n"
 
 /** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
 #define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
     ABOARD_DSP_NAKED void aboard_dsp_rows_##name##_line(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
         __asm__ volatile(                                              \
-            ABOARD_DSP_ROWS_HEAD                                       \
+            ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_LINE, "96")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
             ABOARD_DSP_ROWS_##name back                                \
             "add r6, sp, #28\n ldm r6, {r6-r11}\n"                     \
@@ -253,7 +285,7 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
     }                                                                  \
     ABOARD_DSP_NAKED void aboard_dsp_rows_##name##_any(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
         __asm__ volatile(                                              \
-            ABOARD_DSP_ROWS_HEAD                                       \
+            ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_ANY, "112")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
             ABOARD_DSP_ROWS_##name back                                \
             "add r6, sp, #28\n ldm r6, {r6-r10}\n ldr r11, [sp, #72]\n" \
@@ -278,11 +310,11 @@ ABOARD_DSP_ROWS(12, 1, "r0", "", "4", "add r1, r9\n")
 /** Calls one of the functions above; `count` and `stride` are literals where the call is expanded. */
 #define ABOARD_DSP_ROWS_CASE(number, name)                                                                             \
     case number:                                                                                                       \
-        line ? aboard_dsp_rows_##name##_line(p) : aboard_dsp_rows_##name##_any(p);                                     \
+        line ? aboard_dsp_##name##_line(p) : aboard_dsp_##name##_any(p);                                               \
         break;
 
 /**
- * Results of one channel: blocks of `count` results, row after row.
+ * Results of four channels: blocks of `count` results, row after row.
  *
  * @param p      What to compute.
  * @param count  1 to 6 with a stride of 1, where only an even number may have several blocks; 1 to 4 with 2.
@@ -291,16 +323,16 @@ ABOARD_DSP_ROWS(12, 1, "r0", "", "4", "add r1, r9\n")
  */
 ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
     switch (10 * stride + count) {
-        ABOARD_DSP_ROWS_CASE(16, 6)
-        ABOARD_DSP_ROWS_CASE(15, 5)
-        ABOARD_DSP_ROWS_CASE(14, 4)
-        ABOARD_DSP_ROWS_CASE(13, 3)
-        ABOARD_DSP_ROWS_CASE(12, 2)
-        ABOARD_DSP_ROWS_CASE(11, 1)
-        ABOARD_DSP_ROWS_CASE(24, 42)
-        ABOARD_DSP_ROWS_CASE(23, 32)
-        ABOARD_DSP_ROWS_CASE(22, 22)
-        ABOARD_DSP_ROWS_CASE(21, 12)
+        ABOARD_DSP_ROWS_CASE(16, rows_6)
+        ABOARD_DSP_ROWS_CASE(15, rows_5)
+        ABOARD_DSP_ROWS_CASE(14, rows_4)
+        ABOARD_DSP_ROWS_CASE(13, rows_3)
+        ABOARD_DSP_ROWS_CASE(12, rows_2)
+        ABOARD_DSP_ROWS_CASE(11, rows_1)
+        ABOARD_DSP_ROWS_CASE(24, rows_42)
+        ABOARD_DSP_ROWS_CASE(23, rows_32)
+        ABOARD_DSP_ROWS_CASE(22, rows_22)
+        ABOARD_DSP_ROWS_CASE(21, rows_12)
     default:
         break;
     }
@@ -326,22 +358,42 @@ ABOARD_SHARED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p) {
     }
 }
 
-/** See above. */
-ABOARD_SHARED void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
-    const int8_t *const weights = (const int8_t *)p->weights;
+/** A result from its sum. */
+ABOARD_INLINE int8_t aboard_dsp_plane_result(const uint32_t *words, uint32_t sum, int32_t line) {
+    const int32_t factor = (int32_t)words[4];
+    const int32_t constant = (int32_t)words[5];
+    return line ? aboard_dsp_line(sum, factor, constant, ABOARD_DSP_PLANE_SHIFT)
+                : aboard_dsp_any(sum, factor, constant, words[6]);
+}
+
+/** Weight of a tap of a channel. */
+ABOARD_INLINE int8_t aboard_dsp_plane_weight(const uint32_t *words, int32_t ky, int32_t kx) {
+    return ((const int8_t *)words)[4 * ky + kx + kx / 2];
+}
+
+/** Results of one channel. */
+ABOARD_SHARED void aboard_dsp_rows_of_channel(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
     for (int32_t at = 0; at < p->reach; at += stride * p->pitch) {
         int8_t *const y = p->y + at / (stride * p->pitch) * p->row_stride;
         for (int32_t i = 0; i < count * p->blocks; ++i) {
             uint32_t sum = p->weights[3];
             for (int32_t tap = 0; tap < 9; ++tap) {
                 const int16_t *const x = (const int16_t *)(const void *)p->x + (at + tap / 3 * p->pitch) / 2;
-                sum += (uint32_t)(x[i * stride + tap % 3] * weights[tap / 3 * 4 + tap % 3]);
+                sum += (uint32_t)(x[i * stride + tap % 3] * aboard_dsp_plane_weight(p->weights, tap / 3, tap % 3));
             }
-            const int32_t factor = (int32_t)p->weights[4];
-            const int32_t constant = (int32_t)p->weights[5];
-            y[i * p->pixel_stride] = line ? aboard_dsp_line(sum, factor, constant, ABOARD_DSP_PLANE_SHIFT)
-                                          : aboard_dsp_any(sum, factor, constant, p->weights[0] >> 24);
+            y[i * p->pixel_stride] = aboard_dsp_plane_result(p->weights, sum, line);
         }
+    }
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+    aboard_dsp_rows_t channel = *p;
+    for (int32_t i = 0; i < ABOARD_DSP_PLANES; ++i) {
+        aboard_dsp_rows_of_channel(&channel, count, stride, line);
+        channel.weights += ABOARD_DSP_PLANE_WORDS(line);
+        channel.x += p->plane / 4;
+        ++channel.y;
     }
 }
 

@@ -6,8 +6,10 @@
 #ifndef ABOARD_ARCH_H
 #define ABOARD_ARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "image.h"
 #include "registers.h"
 
 /** Disables interrupts; returns what aboard_irq_restore takes. */
@@ -25,6 +27,24 @@ static inline void aboard_irq_restore(uint32_t mask) {
 /** Lets an external interrupt through to the core. */
 static inline void aboard_irq_enable(uint32_t number) {
     ABOARD_REG32(0xE000E100u + number / 32 * 4) = 1u << number % 32; /* NVIC_ISER */
+}
+
+/** Makes a stack that overflows fault, on cores that watch it (Armv8-M Mainline). On others it faults where there is no
+ * memory below the stack. */
+static inline void aboard_stack_guard(void) {
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+    __asm volatile("msr msplim, %0" ::"r"(__stack_bottom));
+#endif
+}
+
+/** True for a word of the stack that a call may have left there: an odd address in the code, behind BL or BLX. */
+static inline bool aboard_is_return(uint32_t word) {
+    const uint32_t address = word - 1u;
+    if ((word & 1u) == 0 || address < (uintptr_t)__code_start + 4u || address >= (uintptr_t)__code_end) {
+        return false;
+    }
+    const uint16_t *const code = (const uint16_t *)(uintptr_t)address;
+    return ((code[-2] & 0xF800u) == 0xF000u && (code[-1] & 0xD000u) == 0xD000u) || (code[-1] & 0xFF87u) == 0x4780u;
 }
 
 /** Sleeps until an interrupt is pending, also while interrupts are disabled. */

@@ -2,26 +2,36 @@
 /* Records a fault and restarts: the record survives in .noinit, and the host reads it after the restart. */
 #include "fault.h"
 
+#include <stdbool.h>
+
+#include "aboard/core.h"
 #include "aboard/port.h"
 #include "image.h"
 #include "registers.h"
 
-#define FRAME_WORDS 8 /* r0-r3, r12, lr, pc, xpsr, as the core stacks them */
+#define FRAME_WORDS 8        /* r0-r3, r12, lr, pc, xpsr, as the core stacks them */
+#define FPU_FRAME_WORDS 26   /* with the registers of the FPU */
+#define ALIGNED (1u << 9)    /* in xpsr: a word was left out below the frame */
+#define STACKING 0x00101010u /* in CFSR: STKOF, STKERR, MSTKERR */
+#define NO_FPU (1u << 4)     /* in EXC_RETURN */
+#define SP FRAME_WORDS       /* in the record; the callers come after it */
 
 void aboard_fault_entry(void);
-void aboard_fault_record(const uint32_t *frame);
+void aboard_fault_record(const uint32_t *frame, uint32_t exc_return);
 
-/* Takes the stack pointer as it was. After a stack overflow it points below the stack: then start at the top again. */
+/* Takes the stack pointer as it was. With no room left for the handler, its stack starts at the top again: after an
+ * overflow what lies there is of less use than what lies at the other end. */
 __attribute__((naked)) void aboard_fault_entry(void) {
     __asm volatile("mrs r0, msp\n\t"
-                   "ldr r1, =__stack_bottom\n\t"
-                   "cmp r0, r1\n\t"
+                   "mov r1, lr\n\t"
+                   "ldr r2, =__stack_bottom + 256\n\t"
+                   "cmp r0, r2\n\t"
                    "bhs 1f\n\t"
-                   "ldr r1, =__stack_top\n\t"
-                   "mov sp, r1\n"
+                   "ldr r2, =__stack_top\n\t"
+                   "mov sp, r2\n"
                    "1:\n\t"
-                   "ldr r1, =aboard_fault_record\n\t"
-                   "bx r1\n\t"
+                   "ldr r2, =aboard_fault_record\n\t"
+                   "bx r2\n\t"
                    ".ltorg");
 }
 
@@ -39,16 +49,41 @@ static void record_cause(aboard_fault_t *fault) {
 #endif
 }
 
-__attribute__((used)) void aboard_fault_record(const uint32_t *frame) {
+/* Where the stack pointer was before the core stacked the frame. */
+static const uint32_t *below(const uint32_t *frame, uint32_t exc_return) {
+    const uint32_t *sp = frame + ((exc_return & NO_FPU) != 0 ? FRAME_WORDS : FPU_FRAME_WORDS);
+    return (frame[FRAME_WORDS - 1] & ALIGNED) != 0 ? sp + 1 : sp;
+}
+
+/* Of an overflow there is often no frame: the core had no room for it. */
+static bool is_stacked(const aboard_fault_t *fault, const uint32_t *frame) {
+    const uintptr_t at = (uintptr_t)frame;
+    return at >= (uintptr_t)__stack_bottom && at + FRAME_WORDS * sizeof *frame <= (uintptr_t)__stack_top &&
+           (fault->status & STACKING) == 0;
+}
+
+__attribute__((used)) void aboard_fault_record(const uint32_t *frame, uint32_t exc_return) {
     uint32_t exception;
     __asm volatile("mrs %0, ipsr" : "=r"(exception));
     aboard_fault_t *fault = aboard_fault_begin(exception);
-    const uintptr_t at = (uintptr_t)frame;
-    if (at >= (uintptr_t)__stack_bottom && at + FRAME_WORDS * sizeof *frame <= (uintptr_t)__stack_top) {
+    record_cause(fault);
+    const uint32_t *sp = frame;
+    if (is_stacked(fault, frame)) {
         for (uint32_t i = 0; i < FRAME_WORDS; i++) {
             fault->registers[i] = frame[i];
         }
+        sp = below(frame, exc_return);
     }
-    record_cause(fault);
+    fault->registers[SP] = (uint32_t)(uintptr_t)sp;
+    aboard_fault_callers(fault->registers + SP + 1, ABOARD_FAULT_REGISTERS - SP - 1, sp);
     aboard_port_reset();
+}
+
+void aboard_core_fault(uint32_t core, const aboard_core_fault_t *fault) {
+    aboard_fault_t *const record = aboard_fault_begin(core << ABOARD_FAULT_CORE_SHIFT | fault->exception);
+    for (uint32_t i = 0; i < ABOARD_CORE_FRAME_WORDS; i++) {
+        record->registers[i] = fault->frame[i];
+    }
+    record->status = fault->status;
+    record->address = fault->address;
 }

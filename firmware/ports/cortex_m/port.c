@@ -3,6 +3,7 @@
 #include "aboard/port.h"
 
 #include "arch.h"
+#include "cache.h"
 #include "counter.h"
 #include "fault.h"
 #include "uart.h"
@@ -14,6 +15,7 @@ void aboard_port_init(void) {
 }
 
 void aboard_port_reset(void) {
+    aboard_caches_clean(); /* the record of a fault would be lost in them */
     __asm volatile("dsb" ::: "memory");
     ABOARD_REG32(0xE000ED0Cu) = 0x05FA0004u; /* AIRCR: key, SYSRESETREQ */
     __asm volatile("dsb" ::: "memory");

@@ -2,9 +2,11 @@
 /* Vector table and reset of Cortex-M: everything from the first instruction to main. */
 #include "aboard/config.h"
 #include "aboard_board.h"
+#include "cache.h"
 #include "counter.h"
 #include "image.h"
 #include "registers.h"
+#include "setup.h"
 #include "uart.h"
 
 /* The highest external interrupt in use tells how long the table is. */
@@ -38,6 +40,10 @@ __attribute__((section(".vectors"), used)) static const vector_t vectors[EXCEPTI
 
 /* Kept apart from the reset handler, so that nothing in it can use the FPU before it is on. */
 ABOARD_NOINLINE __attribute__((noreturn)) static void start(void) {
+#ifdef ABOARD_SETUP
+    aboard_board_setup();
+#endif
+    aboard_caches_enable();
     aboard_image_init();
     (void)main();
     for (;;) {

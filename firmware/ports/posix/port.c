@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <termios.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "aboard/config.h"
@@ -100,11 +102,45 @@ static void open_fault(void) {
     }
 }
 
-static void record_fault(int number, siginfo_t *info, void *context) {
+/* How far the loader has moved the program; it names the program first. */
+static int take_offset(struct dl_phdr_info *info, size_t size, void *offset) {
+    (void)size;
+    *(uint64_t *)offset = info->dlpi_addr;
+    return 1;
+}
+
+static void put_u64(uint32_t index, uint64_t value) {
+    fault->registers[index] = (uint32_t)value;
+    fault->registers[index + 1] = (uint32_t)(value >> 32);
+}
+
+static void record_registers(const ucontext_t *context, uint64_t address) {
+    uint64_t pc = 0;
+    uint64_t sp = 0;
+    uint64_t offset = 0;
+#if defined(__x86_64__)
+    pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    pc = context->uc_mcontext.pc;
+    sp = context->uc_mcontext.sp;
+#else
     (void)context;
+#endif
+    (void)dl_iterate_phdr(take_offset, &offset);
+    put_u64(0, pc - offset);
+    put_u64(2, pc);
+    put_u64(4, sp);
+    put_u64(6, address);
+}
+
+static void record_fault(int number, siginfo_t *info, void *context) {
+    const uint64_t address = (uintptr_t)info->si_addr;
     memset(fault, 0, sizeof *fault);
     fault->kind = (uint32_t)number;
-    fault->address = (uint32_t)(uintptr_t)info->si_addr;
+    fault->status = (uint32_t)info->si_code;
+    fault->address = (uint32_t)address;
+    record_registers(context, address);
     aboard_port_reset();
 }
 

@@ -7,11 +7,15 @@
 #ifndef ABOARD_ARCH_H
 #define ABOARD_ARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aboard_board.h"
+#include "image.h"
 #include "registers.h"
 
+#define ABOARD_GUARD_BYTES 1024u
+#define ABOARD_PMP_LOCKED_TOR 0x88u /* from the entry before up to this one, no access, in machine mode too */
 #define ABOARD_MSTATUS_MIE (1u << 3)
 #define ABOARD_PLIC_PRIORITY(number) ABOARD_REG32(ABOARD_UART_PLIC + 4u * (number))
 #define ABOARD_PLIC_ENABLE(number) ABOARD_REG32(ABOARD_UART_PLIC + 0x2000u + (number) / 32 * 4)
@@ -34,6 +38,35 @@ static inline void aboard_irq_restore(uint32_t status) {
 static inline void aboard_irq_enable(uint32_t number) {
     ABOARD_PLIC_PRIORITY(number) = 1;
     ABOARD_PLIC_ENABLE(number) |= 1u << number % 32;
+}
+
+/** Makes a stack that overflows fault, on cores with physical memory protection: its first two entries forbid the
+ * memory below the stack. They stay until a reset of the chip. */
+static inline void aboard_stack_guard(void) {
+    const uint32_t bottom = (uint32_t)(uintptr_t)__stack_bottom;
+    /* A core without these registers goes on behind them. */
+    __asm volatile("la t0, 1f\n\t"
+                   "csrrw t0, mtvec, t0\n\t"
+                   "csrw pmpaddr0, %0\n\t"
+                   "csrw pmpaddr1, %1\n\t"
+                   "csrw pmpcfg0, %2\n\t"
+                   ".balign 4\n"
+                   "1:\n\t"
+                   "csrw mtvec, t0" ::"r"((bottom - ABOARD_GUARD_BYTES) >> 2),
+                   "r"(bottom >> 2), "r"(ABOARD_PMP_LOCKED_TOR << 8)
+                   : "t0", "memory");
+}
+
+/** True for a word of the stack that a call may have left there: an address in the code, behind JAL or JALR with ra. */
+static inline bool aboard_is_return(uint32_t word) {
+    if ((word & 1u) != 0 || word < (uintptr_t)__code_start + 4u || word >= (uintptr_t)__code_end) {
+        return false;
+    }
+    const uint16_t *const code = (const uint16_t *)(uintptr_t)word;
+    const uint32_t wide = code[-2] & 0xFFFu;
+    const uint32_t narrow = code[-1];
+    return wide == 0xEFu || wide == 0xE7u || (narrow & 0xE003u) == 0x2001u ||
+           ((narrow & 0xF07Fu) == 0x9002u && (narrow & 0xF80u) != 0);
 }
 
 /** Sleeps until an interrupt is pending, also while interrupts are disabled. */

@@ -6,9 +6,11 @@
 #include "counter.h"
 #include "fault.h"
 #include "image.h"
+#include "setup.h"
 #include "uart.h"
 
-#define TRAP_REGISTERS 9 /* ra, sp, a0-a5, pc */
+#define TRAP_REGISTERS 9 /* ra, sp, a0-a5, pc; in the record the callers come after them */
+#define SP 1
 
 void aboard_reset(void);
 void aboard_trap_entry(void);
@@ -32,13 +34,17 @@ __attribute__((used, noreturn)) void aboard_start(void) {
 #if defined(__riscv_flen)
     __asm volatile("csrs mstatus, %0" ::"r"(1u << 13)); /* FS: the FPU is on */
 #endif
+#ifdef ABOARD_SETUP
+    aboard_board_setup();
+#endif
     aboard_image_init();
     (void)main();
     for (;;) {
     }
 }
 
-/* Interrupts go to a C function; for a fault the registers are kept as they were, without use of the stack. */
+/* Interrupts go to a C function; for a fault the registers are kept as they were, without use of the stack. With no
+ * room left on it, the handler's stack starts at the top again. */
 __attribute__((naked, aligned(4))) void aboard_trap_entry(void) {
     __asm volatile("csrw mscratch, t0\n\t"
                    "csrr t0, mcause\n\t"
@@ -57,7 +63,13 @@ __attribute__((naked, aligned(4))) void aboard_trap_entry(void) {
                    "sw a5, 28(t0)\n\t"
                    "csrr a0, mepc\n\t"
                    "sw a0, 32(t0)\n\t"
-                   "la sp, __stack_top\n\t"
+                   "la t0, __stack_bottom + 256\n\t"
+                   "bltu sp, t0, 2f\n\t"
+                   "la t0, __stack_top\n\t"
+                   "bgeu t0, sp, 3f\n"
+                   "2:\n\t"
+                   "la sp, __stack_top\n"
+                   "3:\n\t"
                    "j aboard_fault_record");
 }
 
@@ -78,6 +90,9 @@ __attribute__((used)) void aboard_fault_record(void) {
     for (uint32_t i = 0; i < TRAP_REGISTERS; i++) {
         fault->registers[i] = aboard_trap_registers[i];
     }
+    const uintptr_t sp = aboard_trap_registers[SP];
+    aboard_fault_callers(fault->registers + TRAP_REGISTERS, ABOARD_FAULT_REGISTERS - TRAP_REGISTERS,
+                         (const uint32_t *)sp);
     fault->status = cause;
     fault->address = address;
     aboard_port_reset();

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fault.h"
 
+#include <stdbool.h>
+
+#include "arch.h"
+#include "image.h"
+
 /* Says that the record is one, and not what RAM happened to hold when power came up. */
 #define WRITTEN 0xFA171EDu
 
@@ -22,11 +27,23 @@ void aboard_fault_init(void) {
     if (record.written != WRITTEN) {
         clear(0);
     }
+    aboard_stack_guard();
 }
 
 aboard_fault_t *aboard_fault_begin(uint32_t kind) {
     clear(kind);
     return &record.fault;
+}
+
+void aboard_fault_callers(uint32_t *found, uint32_t count, const uint32_t *from) {
+    const bool inside = from >= __stack_bottom && from < __stack_top && ((uintptr_t)from & 3u) == 0;
+    const uint32_t *word = inside ? from : __stack_bottom;
+    for (; word < __stack_top && count != 0; word++) {
+        if (aboard_is_return(*word)) {
+            *found++ = *word;
+            count--;
+        }
+    }
 }
 
 aboard_fault_t *aboard_port_fault(void) {
