@@ -1,7 +1,8 @@
-"""Choosing by cost: what a match costs on its device, transfers included, against what it costs on the host.
+"""Choosing by cost: devices get the matches that make the whole model cheaper.
 
-All figures are estimates in cycles of the host: a device's by its column `cost`, the host's from its
-multiply-accumulates and the elements it writes. The change of RAM is printed beside them.
+Every set of matches is priced by a trial (`aboard.partition.trial`): instructions of the host by measured figures, what
+devices say of their regions, transfers, and the bound on RAM. All figures are estimates, in cycles of the host, one
+instruction counted as one cycle.
 """
 
 from __future__ import annotations
@@ -9,29 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aboard import ops
-from aboard.errors import TargetError
-from aboard.ir import Graph, Node
-from aboard.kernels.contract import View
-from aboard.kernels.device import Cost, Region
-from aboard.partition.inner import inner_graph
+from aboard.kernels.device import Cost
 from aboard.partition.matcher import Match
-from aboard.target import Target, columns
+from aboard.partition.trial import Offer, Trial, Whole
 
-#: Cycles of the host for a multiply-accumulate, by implementation key; the first that the target has counts.
-_CYCLES_PER_MAC = (("arm_mve", 0.5), ("arm_dsp", 1.5), ("host", 0.5), ("portable", 4.0))
-_CYCLES_PER_ELEMENT = 4.0
+#: Cycles that a byte of RAM counts as, where the target does not say it (`-ram-cycles`).
+CYCLES_PER_BYTE = 1
+#: How often all matches are looked at again after some were taken or given back.
+_ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Priced:
-    """What one match costs.
+    """What one match changes, beside all others that were taken and do not overlap with it.
 
     Attributes:
         device: Label of the device.
         match: What it would compute.
-        host: Cycles on the host.
-        cost: On the device.
+        host: Instructions that the host no longer executes; below 0 where other layers become dearer by more.
+        cost: On the device; its RAM is the change of the bound for the whole model, which may be below 0.
         taken: True when the device got it.
         reason: Why it did not; "" where it did.
     """
@@ -44,63 +41,118 @@ class Priced:
     reason: str = ""
 
 
-def host_cycles(node: Node, host: Target) -> float:
-    """Returns the estimated cycles of a node on the host."""
-    per_mac = next(cycles for key, cycles in _CYCLES_PER_MAC if key in host.keys)
-    elements = sum(tensor.type.elements for tensor in node.outputs)
-    return ops.get(node.op).macs(node) * per_mac + elements * _CYCLES_PER_ELEMENT
+@dataclass(frozen=True)
+class Totals:
+    """What the whole model costs.
+
+    Attributes:
+        alone: On the host alone.
+        chosen: As it was decided.
+        cycles_per_byte: What a byte of RAM counted as.
+    """
+
+    alone: Whole
+    chosen: Whole
+    cycles_per_byte: int
 
 
-def choose_by_cost(
-    graph: Graph, offers: Sequence[tuple[Target, str, Sequence[Match]]], host: Target
-) -> tuple[list[tuple[int, Match]], tuple[Priced, ...]]:
-    """Takes the matches that save most, as long as they save anything.
+@dataclass(frozen=True)
+class Decision:
+    """What was decided by cost.
+
+    Attributes:
+        taken: The matches that devices get.
+        prices: Of every match.
+        totals: Of the whole model.
+    """
+
+    taken: tuple[Offer, ...]
+    prices: tuple[Priced, ...]
+    totals: Totals
+
+
+def choose_by_cost(trial: Trial, offers: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Decision:
+    """Takes the matches that make the whole cheapest.
+
+    Beginning with the host alone, one match is tried after another, the largest first: it is taken, in place of those
+    it overlaps with, or given back, where the whole gets cheaper by it. What `-partition=order` would do is taken
+    instead where that is cheaper still. So the outcome never costs more than either.
 
     Args:
-        graph: The graph.
-        offers: For each device its target, its label and its matches.
-        host: The host.
-
-    Returns:
-        The matches that were taken with their device's index, and the price of every match.
+        trial: Prices sets of matches.
+        offers: All matches, device by device.
+        labels: What tables call each device.
+        cycles_per_byte: What a byte of RAM counts as.
 
     Raises:
         TargetError: A device cannot be asked for costs.
     """
-    index = {node: number for number, node in enumerate(graph.nodes)}
-    priced: list[tuple[int, Priced]] = []
-    for number, (device, label, matches) in enumerate(offers):
-        if matches and not columns.has(device, "cost"):
-            raise TargetError(
-                f"kind {device.kind.name}: has no column cost, so -partition=cost cannot ask it. Use -partition=order"
-            )
-        for match in matches:
-            on_host = sum(host_cycles(node, host) for node in match.nodes)
-            priced.append((number, Priced(label, match, on_host, _ask(graph, device, match), taken=False)))
-    priced.sort(key=lambda p: (p[1].cost.total - p[1].host, -len(p[1].match.nodes), index[p[1].match.nodes[-1]], p[0]))
-    taken: list[tuple[int, Match]] = []
-    decided: list[Priced] = []
-    claimed: dict[Node, str] = {}
-    for number, price in priced:
-        other = next((claimed[node] for node in price.match.nodes if node in claimed), None)
-        reason = _reason(price, other)
-        decided.append(Priced(price.device, price.match, price.host, price.cost, not reason, reason))
-        if not reason:
-            taken.append((number, price.match))
-            claimed.update(dict.fromkeys(price.match.nodes, price.device))
-    return taken, tuple(decided)
+    ordered = sorted(offers, key=lambda offer: -len(offer[1].nodes))
+    ends = (_improved(trial, ordered, cycles_per_byte), in_order(offers))
+    taken = min(ends, key=lambda end: trial.whole(end).price(cycles_per_byte))
+    totals = Totals(trial.whole([]), trial.whole(taken), cycles_per_byte)
+    prices = tuple(_priced(trial, offer, taken, labels, cycles_per_byte) for offer in offers)
+    return Decision(tuple(taken), prices, totals)
 
 
-def _reason(price: Priced, other: str | None) -> str:
-    name, cost = price.match.pattern.name, price.cost
-    figures = f"{cost.compute:,.0f} cycles and {cost.transfer:,.0f} for transfers, {cost.ram_bytes:,} bytes of RAM"
-    if cost.total >= price.host:
-        return f"{name}: costs {figures}; the host needs {price.host:,.0f} cycles"
-    return "" if other is None else f"{name}: costs {figures}; more is saved with {other}"
+def in_order(offers: Sequence[Offer]) -> list[Offer]:
+    """Takes the matches that do not overlap with an earlier one."""
+    taken: list[Offer] = []
+    for offer in offers:
+        if not overlapping(offer, taken):
+            taken.append(offer)
+    return taken
 
 
-def _ask(graph: Graph, device: Target, match: Match) -> Cost:
-    inner = inner_graph(graph, match.nodes, f"{graph.name}_cost")
-    views = [tuple(View.whole(t.shape, t.dtype.bytes) for t in side) for side in (inner.inputs, inner.outputs)]
-    cost: Cost = columns.call(device, "cost", Region(inner.name, inner, (match.matched(),), views[0], views[1]))
-    return cost
+def overlapping(offer: Offer, others: Sequence[Offer]) -> list[Offer]:
+    """Returns the other matches that have a node of this one."""
+    nodes = set(offer[1].nodes)
+    return [other for other in others if other is not offer and not nodes.isdisjoint(other[1].nodes)]
+
+
+def _improved(trial: Trial, offers: Sequence[Offer], cycles_per_byte: int) -> list[Offer]:
+    """Takes and gives back single matches as long as the whole gets cheaper."""
+    taken: list[Offer] = []
+    best = trial.whole(taken).price(cycles_per_byte)
+    for _ in range(_ROUNDS):
+        before = best
+        for offer in offers:
+            changed = _toggled(offer, taken)
+            price = trial.whole(changed).price(cycles_per_byte)
+            if price < best:
+                taken, best = changed, price
+        if best == before:
+            break
+    return taken
+
+
+def _toggled(offer: Offer, taken: Sequence[Offer]) -> list[Offer]:
+    if offer in taken:
+        return [other for other in taken if other is not offer]
+    return [*_without(offer, taken), offer]
+
+
+def _without(offer: Offer, taken: Sequence[Offer]) -> list[Offer]:
+    gone = overlapping(offer, taken)
+    return [other for other in taken if other is not offer and other not in gone]
+
+
+def _priced(trial: Trial, offer: Offer, taken: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Priced:
+    """Returns what a match changes beside those taken."""
+    others = _without(offer, taken)
+    absent, present = trial.whole(others), trial.whole([*others, offer])
+    saved = absent.host - present.host
+    cost = Cost(
+        present.compute - absent.compute, present.transfer - absent.transfer, present.ram_bytes - absent.ram_bytes
+    )
+    device, match = labels[offer[0]], offer[1]
+    if offer in taken:
+        return Priced(device, match, saved, cost, taken=True)
+    figures = (
+        f"costs {cost.compute:,.0f} cycles, {cost.transfer:,.0f} for transfers and {cost.ram_bytes:+,} bytes of RAM, "
+        f"and saves the host {saved:,}"
+    )
+    rival = next((labels[index] for index, _ in overlapping(offer, taken)), None)
+    pays = present.price(cycles_per_byte) < absent.price(cycles_per_byte)
+    why = f"; more is saved with {rival}" if pays and rival else ""
+    return Priced(device, match, saved, cost, taken=False, reason=f"{match.pattern.name}: {figures}{why}")

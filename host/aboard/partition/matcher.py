@@ -90,6 +90,11 @@ class Matcher:
         index = self.uses.index
         return sorted(found, key=lambda m: (-len(m.nodes), -m.pattern.priority, index[m.nodes[-1]], m.pattern.name))
 
+    def refuse(self, match: Match, reason: str) -> None:
+        """Notes why the device does not take a match after all."""
+        for node in match.nodes:
+            self._say(node, reason)
+
     def reason(self, node: Node) -> str:
         """Returns why no match holds a node; asked after `candidates`."""
         if node in self._refused:

@@ -15,12 +15,19 @@ from aboard.errors import TargetError
 from aboard.ir import Graph, Node, Tensor
 from aboard.ops.subgraph import SubgraphAttributes
 from aboard.ops.verify import verify
-from aboard.partition.costs import Priced, choose_by_cost
+from aboard.partition.costs import CYCLES_PER_BYTE, Decision, Priced, Totals, choose_by_cost, in_order
 from aboard.partition.groups import Groups
 from aboard.partition.inner import inner_graph
+from aboard.partition.limits import limits
 from aboard.partition.matcher import Match, Matcher, Uses, check_patterns
 from aboard.partition.pattern import DevicePattern
+from aboard.partition.point import point
+from aboard.partition.trial import Offer, Trial
+from aboard.passes import Pass
 from aboard.target import Target, columns
+from aboard.tiling import device as tiling
+from aboard.tuning import space
+from aboard.tuning.choice import DEFAULTS, Tuning
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,8 @@ class Partition:
         host: What tables call the host.
         claims: The regions, in the order of their first node.
         placements: For every node, in execution order.
-        prices: With `-partition=cost`, what each considered match costs.
+        prices: With `-partition=cost`, what each match would change.
+        totals: Likewise, what the whole model costs.
     """
 
     target: Target
@@ -92,6 +100,7 @@ class Partition:
     claims: tuple[Claim, ...]
     placements: tuple[Placement, ...]
     prices: tuple[Priced, ...] = ()
+    totals: Totals | None = None
 
 
 @dataclass
@@ -104,30 +113,29 @@ class _Device:
 
 
 def labels(target: Target) -> tuple[str, ...]:
-    """Returns what tables call the devices of a target: the kind, or all that tells two of a kind apart."""
+    """Returns what tables call the devices of a target: the kind, the hardware, or all that tells two devices apart."""
     kinds = [part.kind.name for part in (target.host, *target.devices)]
-    return tuple(d.kind.name if kinds.count(d.kind.name) == 1 else d.key for d in target.devices)
+    named = [d.kind.name if kinds.count(d.kind.name) == 1 else d.hardware or d.key for d in target.devices]
+    return tuple(n if named.count(n) == 1 else str(d) for n, d in zip(named, target.devices, strict=True))
 
 
-def partition(graph: Graph, target: Target) -> Partition:
+def partition(graph: Graph, target: Target, passes: Sequence[Pass] = ()) -> Partition:
     """Decides who computes what. The graph is not changed.
 
     Args:
         graph: Verified; as it is before any pass that only the host's kernels want.
         target: Without devices, all goes to the host.
+        passes: What will run after partitioning; `-partition=cost` counts what a claim takes from them.
 
     Raises:
         TargetError: A device's column is wrong.
     """
     uses = Uses(graph)
     devices = [_device(index, label, uses, target) for index, label in enumerate(labels(target))]
-    prices: tuple[Priced, ...] = ()
-    if target.get("partition") == "cost":
-        offers = [(device.target, device.label, device.candidates) for device in devices]
-        taken, prices = choose_by_cost(graph, offers, target.host)
-    else:
-        taken = _in_order([device.candidates for device in devices])
-    claims = _merge(uses, taken)
+    offers = [(device.index, match) for device in devices for match in device.candidates]
+    decision = _by_cost(graph, target, passes, offers) if target.get("partition") == "cost" else None
+    claims = _merge(uses, in_order(offers) if decision is None else decision.taken)
+    prices = () if decision is None else decision.prices
     return Partition(
         target,
         tuple(device.label for device in devices),
@@ -135,7 +143,18 @@ def partition(graph: Graph, target: Target) -> Partition:
         claims,
         tuple(_placement(node, claims, devices, target, prices) for node in graph.nodes),
         prices,
+        None if decision is None else decision.totals,
     )
+
+
+def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Sequence[Offer]) -> Decision:
+    def claimed(trial: Graph, taken: Sequence[Offer]) -> None:
+        claims = _merge(Uses(trial), taken)
+        apply(trial, Partition(target, labels(target), target.host.kind.name, claims, ()))
+
+    given = target.get("ram-cycles")
+    cycles_per_byte = CYCLES_PER_BYTE if given is None else int(given)
+    return choose_by_cost(Trial(graph, target, passes, claimed), offers, labels(target), cycles_per_byte)
 
 
 def _device(index: int, label: str, uses: Uses, target: Target) -> _Device:
@@ -152,24 +171,30 @@ def _device(index: int, label: str, uses: Uses, target: Target) -> _Device:
             patterns.append(pattern)
     check_patterns(patterns, where)
 
+    claimable = limits(device, f"target {target}: {label}")
+
     def refuses(node: Node) -> str | None:
+        outside = claimable(node, uses.index[node])
+        if outside is not None:
+            return outside
         reasons: list[str] = [text for text in columns.call_all(device, "supports", node) if text]
         return "; ".join(reasons) or None
 
     matcher = Matcher(uses, patterns, refuses)
-    return _Device(index, label, device, matcher, matcher.candidates())
+    return _Device(index, label, device, matcher, _with_tiles(device, matcher))
 
 
-def _in_order(offers: Sequence[Sequence[Match]]) -> list[tuple[int, Match]]:
-    """Takes, device by device, the largest matches that do not overlap."""
-    taken: list[tuple[int, Match]] = []
-    claimed: set[Node] = set()
-    for device, candidates in enumerate(offers):
-        for match in candidates:
-            if claimed.isdisjoint(match.nodes):
-                claimed.update(match.nodes)
-                taken.append((device, match))
-    return taken
+def _with_tiles(device: Target, matcher: Matcher) -> list[Match]:
+    """Returns the candidates but those that do not fit the device's memory, however small their tiles are."""
+    tuning = space.defaults(device)
+    fitting: list[Match] = []
+    for match in matcher.candidates():
+        reason = tiling.problem(device, match.matched(), tuning)
+        if reason is None:
+            fitting.append(match)
+        else:
+            matcher.refuse(match, reason)
+    return fitting
 
 
 def _merge(uses: Uses, taken: Sequence[tuple[int, Match]]) -> tuple[Claim, ...]:
@@ -202,7 +227,7 @@ def _placement(
 ) -> Placement:
     found = next((number for number, claim in enumerate(claims) if node in claim.nodes), None)
     owner = None if found is None else claims[found].device
-    asked = devices if owner is None or prices else devices[:owner]
+    asked = [d for d in devices if owner is None or prices or d.index < owner or _could(d, node)]
     refused = tuple(
         Refusal(device.label, _why_not(device, node, devices, owner, prices))
         for device in asked
@@ -212,6 +237,10 @@ def _placement(
         return Placement(node, target.host.kind.name, None, "", refused)
     match = next(match for match in claims[found].matches if node in match.nodes)
     return Placement(node, devices[owner].label, found, match.pattern.name, refused)
+
+
+def _could(device: _Device, node: Node) -> bool:
+    return any(node in match.nodes for match in device.candidates)
 
 
 def _why_not(
@@ -228,18 +257,19 @@ def _why_not(
     return f"{matched.pattern.name}: part of what it would take went to another match"
 
 
-def apply(graph: Graph, decided: Partition) -> None:
+def apply(graph: Graph, decided: Partition, tuning: Tuning = DEFAULTS) -> None:
     """Makes each region one node `subgraph`.
 
     Args:
         graph: What was partitioned; changed in place.
         decided: Its partition.
+        tuning: Chooses the values of the devices' knobs, region by region.
 
     Raises:
         VerifyError: The graph that comes out breaks a rule, which is our bug.
     """
     owner = {node: number for number, claim in enumerate(decided.claims) for node in claim.nodes}
-    made = [_subgraph(graph, number, decided) for number in range(len(decided.claims))]
+    made = [_subgraph(graph, number, decided, tuning) for number in range(len(decided.claims))]
     units: dict[int | Node, list[Node]] = {}
     for node in graph.nodes:
         units.setdefault(owner.get(node, node), []).append(node)
@@ -248,7 +278,7 @@ def apply(graph: Graph, decided: Partition) -> None:
     verify(graph)
 
 
-def _subgraph(graph: Graph, number: int, decided: Partition) -> Node:
+def _subgraph(graph: Graph, number: int, decided: Partition, tuning: Tuning) -> Node:
     claim = decided.claims[number]
     label = decided.labels[claim.device]
     order = {node: index for index, node in enumerate(graph.nodes)}
@@ -256,7 +286,9 @@ def _subgraph(graph: Graph, number: int, decided: Partition) -> Node:
     kind = re.sub(r"\W", "_", decided.target.devices[claim.device].kind.name)
     inner = inner_graph(graph, nodes, f"{graph.name}_{kind}_{number}")
     matched = tuple(match.matched() for match in claim.matches)
-    attrs = SubgraphAttributes(claim.device, label, matched, inner)
+    device = decided.target.devices[claim.device]
+    tuned = point(tuning, decided.target, device, label, inner, matched)
+    attrs = SubgraphAttributes(claim.device, label, matched, inner, tuned.values, tuned.origin)
     sources = tuple(sorted({source for node in nodes for source in node.sources}))
     return Node("subgraph", nodes[-1].name, list(inner.inputs), list(inner.outputs), attrs, sources)
 

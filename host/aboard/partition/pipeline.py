@@ -11,6 +11,7 @@ from aboard.ir import Graph
 from aboard.partition.partitioner import Partition, apply, partition
 from aboard.passes import NEUTRAL, Pass, host, run_passes
 from aboard.target import Target, columns
+from aboard.tuning.choice import DEFAULTS, Tuning
 
 OnStep = Callable[[str], object] | None
 
@@ -46,11 +47,17 @@ def decide(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
     if on_step is not None:
         on_step("import")
     run_passes(graph, (*NEUTRAL, *_passes(target, "before_partition")), on_step)
-    return partition(graph, target)
+    return partition(graph, target, _after(target))
 
 
-def run(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
+def run(graph: Graph, target: Target, on_step: OnStep = None, tuning: Tuning = DEFAULTS) -> Partition:
     """Runs all passes, and makes what devices claim nodes of their own; arguments and errors as for `decide`.
+
+    Args:
+        graph: As imported.
+        target: The target.
+        on_step: As for `decide`.
+        tuning: Chooses the values of the devices' knobs.
 
     Raises:
         TargetError: A device that got something generates no code.
@@ -58,14 +65,19 @@ def run(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
     decided = decide(graph, target, on_step)
     _check_generators(decided)
     if decided.claims:
-        apply(graph, decided)
+        apply(graph, decided, tuning)
         if on_step is not None:
             on_step("partition")
-    run_passes(graph, (*host(_channel_block(target)), *_passes(target, "after_partition")), on_step)
+    run_passes(graph, _after(target), on_step)
     return decided
 
 
-def _channel_block(target: Target) -> int:
+def _after(target: Target) -> tuple[Pass, ...]:
+    return (*host(channel_block(target)), *_passes(target, "after_partition"))
+
+
+def channel_block(target: Target) -> int:
+    """Returns how many channels the kernels of a target compute at once, for `aboard.passes.host`."""
     return max((_CHANNEL_BLOCKS.get(key, 1) for key in target.keys), default=1)
 
 

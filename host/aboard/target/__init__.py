@@ -7,9 +7,10 @@ from aboard.target.c import C
 from aboard.target.columns import Column, attach, declare
 from aboard.target.composite import COMPOSITE
 from aboard.target.cpu import Cpu
-from aboard.target.device import Knob, MemoryRegion, Runtime, TileConstraint
+from aboard.target.device import Intrinsic, Knob, MemoryRegion, Runtime, TileConstraint
 from aboard.target.kind import Attribute, Kind, Need, Value, kind, kinds, register
 from aboard.target.plugins import INTERFACE, Plugin
+from aboard.target.runtimes import LinkedRuntime
 from aboard.target.target import Target
 
 __all__ = [
@@ -19,8 +20,10 @@ __all__ = [
     "C",
     "Column",
     "Cpu",
+    "Intrinsic",
     "Kind",
     "Knob",
+    "LinkedRuntime",
     "MemoryRegion",
     "Need",
     "Plugin",

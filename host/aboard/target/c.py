@@ -6,9 +6,16 @@ from collections.abc import Mapping
 
 from aboard.errors import TargetError
 from aboard.target import cpu as cpus
+from aboard.target import regions
 from aboard.target.kind import Attribute, Kind, Value, register
+from aboard.target.second_core import refuses_host
 
 _ATTRIBUTES = (
+    Attribute(
+        "arena",
+        "Memory regions for the arenas, fastest first, with limits where wanted: `dtcm:64K,sram`; one arena in the "
+        "board's data region where none is named",
+    ),
     Attribute(
         "hardware",
         "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard hardware` lists them",
@@ -45,10 +52,19 @@ _ATTRIBUTES = (
         allowed=("size", "balanced", "speed"),
     ),
     Attribute(
+        "ram-max",
+        "Bytes that the arenas may take, such as `16K`: the schedule within it that takes the fewest instructions",
+    ),
+    Attribute(
         "runtime",
         "What the code is linked with: `standalone` firmware, or a shared library in this process on the `host`",
         allowed=("standalone", "host"),
         implied="-hardware, else `host` for cores of host class and `standalone` for the rest",
+    ),
+    Attribute(
+        "weights",
+        "Memory region for the weights, or a kind of it: `flash`, `itcm`, `external`; the region of the code where "
+        "none is named. RAM is filled from there before main",
     ),
 )
 
@@ -90,7 +106,8 @@ def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
             f"{where}: -runtime=host needs a core of host class, got {core.name}, expected one of: "
             f"{', '.join(n for n in cpus.names() if cpus.find(n).is_host_class)}. Use -runtime=standalone"
         )
-    return {**attrs, "mcpu": core.name, "mfpu": core.fpu, "mfloat-abi": core.float_abi, "runtime": runtime}
+    known = {**attrs, "mcpu": core.name, "mfpu": core.fpu, "mfloat-abi": core.float_abi, "runtime": runtime}
+    return regions.complete(known, where)
 
 
 def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
@@ -107,4 +124,14 @@ def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
     return frozenset(found)
 
 
-C = register(Kind("c", "Standalone C99 for a CPU core", "cpu", _ATTRIBUTES, complete=_complete, keys=_keys))
+C = register(
+    Kind(
+        "c",
+        "Standalone C99 for a CPU core",
+        "cpu",
+        _ATTRIBUTES,
+        complete=_complete,
+        keys=_keys,
+        refuses_host=refuses_host,
+    )
+)

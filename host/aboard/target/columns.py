@@ -33,6 +33,7 @@ class Column:
         function: True when values are functions of the target; False when they are plain values.
         arguments: For the help: what a function gets after the target.
         many: True when several values of equal priority may stand side by side.
+        optional: True when a function may also return None.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     function: bool = True
     arguments: tuple[str, ...] = ()
     many: bool = False
+    optional: bool = False
 
     @property
     def type_name(self) -> str:
@@ -146,6 +148,11 @@ def get(target: Target, name: str) -> Any:
     return values[0].value if values else None
 
 
+def plain(kind: str, name: str) -> list[Any]:
+    """Returns all values that a kind has in a column of plain values, highest priority first."""
+    return [attached.value for attached in _VALUES.get((kind, name), ())]
+
+
 def call(target: Target, name: str, *arguments: Any) -> Any:
     """Calls the function of highest priority with the target and returns what it returns; None where there is none.
 
@@ -168,6 +175,8 @@ def call_all(target: Target, name: str, *arguments: Any) -> list[Any]:
 
 def _called(target: Target, found: Column, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     result = function(target, *arguments)
+    if result is None and found.optional:
+        return None
     _check_type(found, result, f"kind {target.kind.name}, column {found.name}: its function's result")
     return result
 
@@ -225,14 +234,15 @@ for _known in (
     ),
     Column(
         "memory",
-        "Memory regions of the device: alignment, size, speed, who reaches them",
+        "Memory regions of the device (MemoryRegion): alignment, size, speed, who reaches them",
         tuple,
     ),
     Column(
         "tiles",
-        "Constraints on the tiles in which the device computes a node",
+        "How a match may be cut into tiles, so that the compiler cuts it; None where the device needs no tiles for it",
         "aboard.target.device:TileConstraint",
-        arguments=("node",),
+        arguments=("matched", "tuning"),
+        optional=True,
     ),
     Column(
         "tuning",
@@ -240,8 +250,13 @@ for _known in (
         tuple,
     ),
     Column(
+        "peripherals",
+        "Models of the device for emulators that run in this process (aboard.emulation.DeviceModel)",
+        tuple,
+    ),
+    Column(
         "intrinsics",
-        "C expressions for functions of a type, such as exp of float32",
+        "How the CPU computes functions of a type, by name and type: C expressions (aboard.target.Intrinsic)",
         dict,
     ),
 ):

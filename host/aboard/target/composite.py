@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from aboard.target.kind import Attribute, Kind, register
+from collections.abc import Mapping
+
+from aboard.errors import TargetError
+from aboard.target.kind import Attribute, Kind, Value, register
 
 #: How the host and the devices are named among the attributes.
 HOST, DEVICE, DEVICES = "host", "device", "devices"
@@ -19,6 +22,21 @@ _ATTRIBUTES = (
         default="order",
         allowed=("order", "cost"),
     ),
+    Attribute(
+        "ram-cycles",
+        "With -partition=cost: how many cycles of the host a byte of RAM is worth",
+        type=int,
+        implied="1 where it is not given",
+    ),
 )
 
-COMPOSITE = register(Kind("composite", "A CPU with devices that claim parts of the model", "composite", _ATTRIBUTES))
+
+def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
+    worth = attrs.get("ram-cycles", 0)
+    if int(worth) < 0:
+        raise TargetError(f"{where}: -ram-cycles, got {worth}, expected at least 0. 0 leaves RAM out of account")
+    return attrs
+
+
+_HELP = "A CPU with devices that claim parts of the model"
+COMPOSITE = register(Kind("composite", _HELP, "composite", _ATTRIBUTES, complete=_complete))

@@ -8,13 +8,20 @@ that bring some are found by `aboard.target.plugins`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from aboard.errors import TargetError, did_you_mean
 
+if TYPE_CHECKING:
+    from aboard.target.target import Target
+
 #: Value of an attribute. `bool` is one of its types because it is a kind of `int`.
 Value = str | int
+
+#: The attribute that says what code is linked with.
+_RUNTIME = "runtime"
 
 _WORDS = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
@@ -77,6 +84,19 @@ class Attribute:
         return value if isinstance(value, str) and value else None
 
 
+#: What limits the claims of a device (`aboard.target.claims`).
+CLAIM_NODES, CLAIM_OPS = "claim-nodes", "claim-ops"
+
+#: Attributes of every kind that can be a device of a composite target.
+DEVICE_ATTRIBUTES = (
+    Attribute(
+        CLAIM_NODES,
+        "As a device: claims at most these nodes, by the numbers that `aboard partition` shows, as in 0..4,7; else any",
+    ),
+    Attribute(CLAIM_OPS, "As a device: claims at most nodes of these ops, as in conv2d,add; else any"),
+)
+
+
 @dataclass(frozen=True)
 class Need:
     """Something a kind needs of this machine (a tool, a source tree), and whether it is there.
@@ -112,6 +132,11 @@ def _no_needs() -> Sequence[Need]:
     return ()
 
 
+def _any_host(device: Target, host: Target) -> str | None:
+    del device, host
+    return None
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of target.
@@ -127,6 +152,8 @@ class Kind:
         subgraph_only: True when it can only be a device of a composite target.
         default_keys: Implementation keys every target of the kind has, beside those that `keys` returns.
         probe: Returns what the kind needs of this machine; `aboard doctor` shows it. Must not fail.
+        refuses_host: Called with a device of the kind and the host of its composite target; returns why the two cannot
+            stand together, or None.
     """
 
     name: str
@@ -138,11 +165,16 @@ class Kind:
     subgraph_only: bool = False
     default_keys: frozenset[str] = frozenset()
     probe: Callable[[], Sequence[Need]] = field(default=_no_needs, repr=False)
+    refuses_host: Callable[[Target, Target], str | None] = field(default=_any_host, repr=False)
 
     @property
     def schema(self) -> Mapping[str, Attribute]:
-        """The attributes by name, sorted."""
-        return MappingProxyType({a.name: a for a in sorted(self.attributes, key=lambda a: a.name)})
+        """The attributes by name, sorted; those that every device has included, and runtimes that packages added."""
+        common = () if self.device_type == "composite" else DEVICE_ATTRIBUTES
+        known = {a.name: a for a in sorted((*self.attributes, *common), key=lambda a: a.name)}
+        if _RUNTIME in known:
+            known[_RUNTIME] = _with_runtimes(self.name, known[_RUNTIME])
+        return MappingProxyType(known)
 
     def resolve(self, given: Mapping[str, object], where: str) -> dict[str, Value]:
         """Returns all attributes of a target, sorted, from those that were given.
@@ -169,6 +201,14 @@ class Kind:
         return dict(sorted(known.items()))
 
 
+def _with_runtimes(kind_name: str, attribute: Attribute) -> Attribute:
+    # Columns belong to kinds, so that module imports this one.
+    from aboard.target import columns
+
+    added = tuple(runtime.name for runtime in columns.plain(kind_name, "runtimes"))
+    return replace(attribute, allowed=(*(attribute.allowed or ()), *added)) if added else attribute
+
+
 #: All kinds by name; `kinds` and `kind` load plug-ins before they look.
 _KINDS: dict[str, Kind] = {}
 
@@ -177,10 +217,15 @@ def register(kind: Kind) -> Kind:
     """Adds a kind to the registry.
 
     Raises:
-        TargetError: The name is taken.
+        TargetError: The name is taken, or that of an attribute.
     """
     if kind.name in _KINDS:
         raise TargetError(f"kind {kind.name}: is registered twice, expected a name of its own. Rename one of them")
+    for taken in DEVICE_ATTRIBUTES:
+        if any(attribute.name == taken.name for attribute in kind.attributes):
+            raise TargetError(
+                f"kind {kind.name}: -{taken.name} is an attribute of every kind, got another of that name. Rename it"
+            )
     _KINDS[kind.name] = kind
     return kind
 

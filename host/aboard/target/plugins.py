@@ -23,7 +23,7 @@ GROUP = "aboard.targets"
 INTERFACE = 1
 
 #: Those that come with the package: name and where their `Plugin` stands.
-_SHIPPED = (("cmsis-nn", "aboard.backends.cmsis_nn:PLUGIN"),)
+_SHIPPED = (("cmsis-nn", "aboard.backends.cmsis_nn:PLUGIN"), ("core", "aboard.backends.core:PLUGIN"))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,12 +34,14 @@ def read(spec: object, way: tuple[str, ...] = ()) -> Form:
     """Splits a target into its head and its attributes; aliases are expanded.
 
     Args:
-        spec: String or dict.
+        spec: String, dict, or the text of a JSON object.
         way: Aliases that led here.
 
     Raises:
         TargetError: It is neither, or not well formed, or its alias leads to itself.
     """
+    if isinstance(spec, str) and spec.lstrip().startswith("{"):
+        return read(from_json(spec), way)
     if isinstance(spec, str):
         form = _read_text(spec)
     elif isinstance(spec, Mapping):
@@ -53,6 +56,18 @@ def read(spec: object, way: tuple[str, ...] = ()) -> Form:
         )
     known = aliases.aliases()
     return _expanded(form, known, way) if isinstance(form.head, str) and form.head in known else form
+
+
+def from_json(text: str) -> object:
+    """Returns what a JSON text says.
+
+    Raises:
+        TargetError: It is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise TargetError(f"target: not JSON, got {text[:40]!r}, expected an object. {error}") from error
 
 
 def _expanded(form: Form, known: Mapping[str, aliases.Spec], way: tuple[str, ...]) -> Form:

@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from aboard.errors import TargetError
+from aboard.target import claims, hardware, regions
 from aboard.target import cpu as cpus
-from aboard.target import hardware
 from aboard.target.composite import COMPOSITE, DEVICE, DEVICES, HOST
 from aboard.target.kind import Kind, Value, kind, kinds
-from aboard.target.spec import Form, read
+from aboard.target.regions import ArenaRegion
+from aboard.target.spec import Form, from_json, read
 
 
 @functools.total_ordering
@@ -35,12 +36,14 @@ class Target:
         attrs: All attributes, defaults and implied ones included, sorted by name.
         host: The CPU that runs what no device claims; the target itself where there are no devices.
         devices: Devices of a composite target, in the order in which they may claim.
+        caller: Of a device, the host of its composite target, which calls it; else None. No part of what it is.
     """
 
     kind: Kind
     attrs: Mapping[str, Value]
     host: Target
     devices: tuple[Target, ...]
+    caller: Target | None
 
     def __init__(self, spec: str | Mapping[str, object] | Target, *, as_device: bool = False) -> None:
         """Parses a target.
@@ -61,20 +64,23 @@ class Target:
                 f'Write {{"kind": "composite", "host": "c -mcpu=cortex-m4", "devices": ["{self._given()}"]}} with your '
                 f"core, or `c -mcpu=cortex-m4 + {self._given()}`"
             )
+        if not as_device:
+            claims.refuse(self.attrs, f"target {_shown(spec)}")
 
     def _fill(self, spec: str | Mapping[str, object] | Target) -> None:
         if isinstance(spec, Target):
-            self.kind, self.attrs, self.devices = spec.kind, spec.attrs, spec.devices
+            self.kind, self.attrs, self.devices, self.caller = spec.kind, spec.attrs, spec.devices, spec.caller
             self.host = self if spec.host is spec else spec.host
             return
         form = read(spec)
         self.devices = ()
         self.host = self
+        self.caller = None
         if form.head == COMPOSITE.name:
             self._fill_composite(form)
             return
         self.kind, given = _with_hardware(form.head, form.given, form.where)
-        self.attrs = MappingProxyType(self.kind.resolve(given, form.where))
+        self.attrs = MappingProxyType(claims.canonical(self.kind.resolve(given, form.where), form.where))
 
     def _fill_composite(self, form: Form) -> None:
         given, where = dict(form.given), form.where
@@ -94,9 +100,14 @@ class Target:
                 f"{where}: the host is no CPU, got kind {self.host.kind.name}, expected one of: "
                 f"{', '.join(n for n in kinds() if kind(n).device_type == 'cpu')}. Name it among the devices"
             )
+        claims.refuse(self.host.attrs, f"{where}: the host")
         for device in self.devices:
             if self.devices.count(device) > 1:
                 raise TargetError(f"{where}: two devices are the same, got {device} twice. Remove one")
+            problem = device.kind.refuses_host(device, self.host)
+            if problem is not None:
+                raise TargetError(f"{where}: a device: {problem}")
+            device.caller = self.host
 
     @classmethod
     def from_json(cls, text: str) -> Target:
@@ -105,11 +116,7 @@ class Target:
         Raises:
             TargetError: The text is not JSON, or not that of a target.
         """
-        try:
-            value = json.loads(text)
-        except ValueError as error:
-            raise TargetError(f"target: not JSON, got {text[:40]!r}, expected an object. {error}") from error
-        return cls(value)
+        return cls(cast("Mapping[str, object]", from_json(text)))
 
     def to_json(self) -> str:
         """Returns the kind and all attributes as a JSON object, sorted."""
@@ -163,14 +170,28 @@ class Target:
         return cast(Literal["size", "balanced", "speed"], self.host.attrs["opt"])
 
     @property
-    def runtime(self) -> Literal["standalone", "host"]:
-        """What the code is linked with."""
-        return cast(Literal["standalone", "host"], self.host.attrs["runtime"])
+    def runtime(self) -> str:
+        """What the code is linked with: `standalone`, `host`, or what a package added (`aboard.target.runtimes`)."""
+        return str(self.host.attrs["runtime"])
 
     @property
     def input_mode(self) -> Literal["consumed", "kept"]:
         """Whether the model may overwrite its input while it runs (`-input`)."""
         return cast(Literal["consumed", "kept"], self.host.attrs["input"])
+
+    def arenas(self, weights_bytes: int = 0) -> tuple[ArenaRegion, ...]:
+        """Returns the memory regions of the arenas (`-arena`), fastest first; none for one in the data region.
+
+        Args:
+            weights_bytes: Bytes of the weights, which leave less room where they share a region with an arena.
+        """
+        return regions.arenas(self.host.attrs, weights_bytes)
+
+    @property
+    def weights_region(self) -> str | None:
+        """Memory region of the weights (`-weights`); None for that of the code."""
+        name = self.host.attrs.get("weights")
+        return None if name is None else str(name)
 
     def _text(self, attrs: Mapping[str, Value], part: Callable[[Target], str] = str) -> str:
         words = [(name, _printed(value)) for name, value in attrs.items()]

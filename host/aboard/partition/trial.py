@@ -1,0 +1,181 @@
+"""What a model would cost with some matches given to devices: a compilation up to the memory problem, on a copy.
+
+Only so is everything counted that a claim changes: transfers where regions meet or not, passes of the host that no
+longer apply across a border (fused paddings and activations, removed channels), operands that could be overwritten in
+place or overlapped, and how long tensors live.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aboard.errors import ModelError, TargetError
+from aboard.ir import Graph, Node
+from aboard.kernels import strategy
+from aboard.kernels.contract import ExternalCall, Implementation, Scratch, ScratchArg, View
+from aboard.kernels.device import ALIGN, Cost
+from aboard.kernels.estimate import estimate
+from aboard.kernels.subgraph import region_of
+from aboard.memory.problem import lower_bound
+from aboard.ops import rows_of
+from aboard.ops.subgraph import attributes
+from aboard.partition.matcher import Match
+from aboard.passes import Pass
+from aboard.schedule import search
+from aboard.schedule.lowering import Calls, Program, Step, lower
+from aboard.target import Target, columns
+
+#: A match and the index of the device that would compute it.
+Offer = tuple[int, Match]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a model costs, estimated.
+
+    Attributes:
+        missing: Nodes that neither a device nor the host computes.
+        host: Instructions of the host.
+        compute: Cycles of the devices.
+        transfer: Cycles for what crosses the borders of regions.
+        ram_bytes: The least RAM that a plan can need.
+    """
+
+    missing: int
+    host: int
+    compute: float
+    transfer: float
+    ram_bytes: int
+
+    def price(self, cycles_per_byte: float) -> tuple[int, float]:
+        """Returns what decides, less being better: nodes that are missing, then cycles, RAM at its price included."""
+        return self.missing, self.host + self.compute + self.transfer + self.ram_bytes * cycles_per_byte
+
+
+@dataclass
+class _Standing(Implementation):
+    """Stands for what is not lowered in a trial: a region, or a node that the host cannot compute."""
+
+    ram_bytes: int = 0
+
+    op = "subgraph"
+    name = "trial"
+    align = ALIGN
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> ExternalCall:
+        """Returns a call with the scratch of the node."""
+        del inputs, outputs
+        scratch = (ScratchArg(Scratch(self.ram_bytes, ALIGN), "void *"),) if self.ram_bytes else ()
+        return ExternalCall("", "", scratch, rows_of(node.output.shape), target, "")
+
+
+@dataclass
+class Trial:
+    """Tries sets of matches on a graph.
+
+    Attributes:
+        graph: The graph, as it is partitioned; not changed.
+        target: The target.
+        passes: What runs after partitioning.
+        apply: Makes the regions of some matches one node each, in a copy of the graph.
+    """
+
+    graph: Graph
+    target: Target
+    passes: Sequence[Pass]
+    apply: Callable[[Graph, Sequence[Offer]], None]
+    _wholes: dict[frozenset[tuple[int, tuple[int, ...]]], Whole] = field(default_factory=dict)
+    _regions: dict[tuple[int, tuple[str, ...]], Cost] = field(default_factory=dict)
+
+    def whole(self, taken: Sequence[Offer]) -> Whole:
+        """Returns what the model costs with these matches, and no others, on devices.
+
+        Raises:
+            TargetError: A device's column is wrong.
+        """
+        number = {node: index for index, node in enumerate(self.graph.nodes)}
+        key = frozenset((device, tuple(number[node] for node in match.nodes)) for device, match in taken)
+        if key not in self._wholes:
+            self._wholes[key] = self._compiled(taken)
+        return self._wholes[key]
+
+    def _compiled(self, taken: Sequence[Offer]) -> Whole:
+        graph, copied = _copy(self.graph, taken)
+        if copied:
+            self.apply(graph, copied)
+        costs = {node.name: self._cost(node) for node in graph.nodes if node.op == "subgraph"}
+        for step in self.passes:
+            # Without the checks of `run_passes`: the compilation of what is chosen makes them.
+            step.run(graph)
+        chosen = {node: self._implementation(node, costs) for node in graph.nodes}
+        calls = Calls(chosen, self.target)
+        program = lower(graph, search.choose(graph, calls), calls)
+        hosted = [step for step in program.steps if step.node.op != "subgraph"]
+        return Whole(
+            sum(isinstance(step.implementation, _Standing) for step in hosted),
+            sum(self._estimated(step, program) for step in hosted),
+            sum(cost.compute for cost in costs.values()),
+            sum(cost.transfer for cost in costs.values()),
+            lower_bound(program.requests, program.overlaps),
+        )
+
+    def _estimated(self, step: Step, program: Program) -> int:
+        turns = program.storage.turns_of(step.node)
+        return estimate(step.node, step.implementation.name, self.target, turns=turns).instructions
+
+    def _implementation(self, node: Node, costs: Mapping[str, Cost]) -> Implementation:
+        """Returns what computes a node, or what stands for it."""
+        if node.op == "subgraph":
+            return _Standing(costs[node.name].ram_bytes)
+        try:
+            return strategy.choose(node, self.target).implementation
+        except ModelError:
+            return _Standing()
+
+    def _cost(self, node: Node) -> Cost:
+        """Asks the device of a region."""
+        attrs = attributes(node)
+        key = (attrs.device, tuple(inner.name for inner in attrs.graph.nodes))
+        if key not in self._regions:
+            self._regions[key] = ask(node, self.target)
+        return self._regions[key]
+
+
+def ask(node: Node, target: Target) -> Cost:
+    """Returns what a region costs on its device.
+
+    Args:
+        node: The node `subgraph`.
+        target: The composite target.
+
+    Raises:
+        TargetError: The device has no column `cost`, or it says what cannot be.
+    """
+    graph, device = attributes(node).graph, target.devices[attributes(node).device]
+    where = f"kind {device.kind.name}, column cost"
+    if not columns.has(device, "cost"):
+        raise TargetError(
+            f"kind {device.kind.name}: has no column cost, so -partition=cost cannot ask it. Use -partition=order"
+        )
+    views = [tuple(View.whole(t.shape, t.dtype.bytes) for t in side) for side in (graph.inputs, graph.outputs)]
+    region = region_of(node, views[0], views[1], target)
+    cost: Cost = columns.call(device, "cost", region)
+    figures: Mapping[str, float] = {"compute": cost.compute, "transfer": cost.transfer, "ram_bytes": cost.ram_bytes}
+    for name, value in figures.items():
+        if not math.isfinite(value) or value < 0:
+            raise TargetError(
+                f"{where}: {name} of {region.name}, got {value}, expected a number of at least 0. "
+                "This is a bug of the device's package"
+            )
+    return cost
+
+
+def _copy(graph: Graph, taken: Sequence[Offer]) -> tuple[Graph, list[Offer]]:
+    """Returns copies of a graph and of matches in it; constants and patterns are shared."""
+    memo: dict[int, object] = {id(t.data): t.data for t in graph.tensors() if t.data is not None}
+    memo |= {id(match.pattern): match.pattern for _, match in taken}
+    copied: tuple[Graph, list[Offer]] = copy.deepcopy((graph, list(taken)), memo)
+    return copied

@@ -1,0 +1,253 @@
+"""Memory regions that a target names: its arenas (`-arena=dtcm:64K,sram`) and that of its weights (`-weights=itcm`).
+
+On a board whose memory is known, names are held against it, and a kind of memory (`dtcm`, `external`) may stand for a
+region of that kind. Without one any name will do, and a project that is made of the bundle holds it against its board.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from aboard.errors import BoardError, TargetError, did_you_mean
+from aboard.target.kind import Value
+
+if TYPE_CHECKING:
+    from aboard.board import Board, Memory
+    from aboard.target.target import Target
+
+#: Of the board's data region, so much is left for stack, buffers and data of the firmware where no limit is given; of a
+#: small one a fourth.
+FIRMWARE_BYTES = 16 * 1024
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
+_SIZE = re.compile(r"(\d+)\s*([km]?)(?:i?b)?")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class ArenaRegion:
+    """A memory region for an arena.
+
+    Attributes:
+        name: Name of the region.
+        limit: Bytes that the arena may take of it; None for any number.
+    """
+
+    name: str
+    limit: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.limit is None else f"{self.name}:{_amount(self.limit)}"
+
+
+def _amount(number: int) -> str:
+    return str(number) if number % 1024 else f"{number // 1024}K"
+
+
+def size(text: str) -> int | None:
+    """Returns a number of bytes (`65536`, `64K`, `64KiB`, `1M`), or None where the text is none."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    return None if found is None else int(found[1]) * _UNITS[found[2]]
+
+
+def parse(text: str, where: str) -> tuple[ArenaRegion, ...]:
+    """Returns the regions that a value of `-arena` names, fastest first.
+
+    Args:
+        text: `region` or `region:limit`, separated by commas.
+        where: The target, for messages.
+
+    Raises:
+        TargetError: A name or a limit is none, or a region is named twice.
+    """
+    found = tuple(_arena(part.strip(), where) for part in text.split(","))
+    names = [arena.name for arena in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise TargetError(f"{where}: -arena: a region is named twice, got {name}, expected each once. Remove one")
+    return found
+
+
+def _arena(text: str, where: str) -> ArenaRegion:
+    name, colon, limit = text.partition(":")
+    number = size(limit) if colon else None
+    if colon and not number:
+        raise TargetError(
+            f"{where}: -arena: the limit of {name} is no size, got {limit!r}, expected bytes above 0. "
+            f"Write it as in {name}:64K"
+        )
+    return ArenaRegion(_name(name, where, "-arena"), number)
+
+
+def _name(name: str, where: str, attribute: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise TargetError(
+            f"{where}: {attribute}: not the name of a memory region, got {name!r}, expected a small letter, then small "
+            f"letters, digits and underscores. Write it as in {attribute}=dtcm"
+        )
+    return name
+
+
+def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
+    """Returns the attributes of a target with `arena` and `weights` in their canonical form.
+
+    What a board does anyway is left out: one arena without a limit in its data region, weights where its code is.
+
+    Args:
+        attrs: All attributes.
+        where: The target, for messages.
+
+    Raises:
+        TargetError: A region is not known, not reached by the core, not writable or too small; or a limit is missing.
+    """
+    changed = dict(attrs)
+    board = _board(attrs)
+    if "weights" in attrs:
+        name = _name(str(changed.pop("weights")), where, "-weights")
+        region = find(board, name, where, "-weights") if board is not None else None
+        if region is None or not region.load:
+            changed["weights"] = name if region is None else region.name
+    if "ram-max" in attrs:
+        limit = size(str(attrs["ram-max"]))
+        if not limit:
+            raise TargetError(
+                f"{where}: -ram-max is no size, got {attrs['ram-max']!r}, expected bytes above 0. Write it as in "
+                "-ram-max=16K"
+            )
+        changed["ram-max"] = _amount(limit)
+    if "arena" in attrs:
+        arenas = parse(str(changed.pop("arena")), where)
+        arenas = _unlimited(arenas, where) if board is None else _on_board(arenas, board, where)
+        is_default = board is not None and board.data_memory and arenas == (ArenaRegion(board.data_memory.name),)
+        if not is_default:
+            changed["arena"] = ",".join(map(str, arenas))
+    return changed
+
+
+def ram_max(target: Target) -> int | None:
+    """Returns the bytes that the arenas of a target may take together; None for any number."""
+    value = target.get("ram-max")
+    return None if value is None else size(str(value))
+
+
+def _board(attrs: Mapping[str, Value]) -> Board | None:
+    """Returns the board of a target whose memory is known."""
+    if "hardware" not in attrs:
+        return None
+    # Board files name cores of the CPU table, so aboard.boards imports this package, and not at import the other way.
+    from aboard import boards
+
+    board = boards.load(str(attrs["hardware"]))
+    return board if board.memory else None
+
+
+def _unlimited(arenas: tuple[ArenaRegion, ...], where: str) -> tuple[ArenaRegion, ...]:
+    for arena in arenas[:-1]:
+        if arena.limit is None:
+            raise TargetError(
+                f"{where}: -arena: the size of {arena.name} is not known without a board, got no limit, expected one "
+                f"for each region but the last. Write it as in {arena.name}:64K, or name a board"
+            )
+    return arenas
+
+
+def _on_board(arenas: tuple[ArenaRegion, ...], board: Board, where: str) -> tuple[ArenaRegion, ...]:
+    found = []
+    for arena in arenas:
+        region = writable(board, arena.name, where)
+        if arena.limit is not None and arena.limit > region.size_bytes:
+            raise TargetError(
+                f"{where}: -arena: the limit of {region.name} is above its size, got {arena.limit} bytes, expected at "
+                f"most {region.size_bytes} on {board.target}. Lower it or leave it out"
+            )
+        found.append(replace(arena, name=region.name))
+    return parse(",".join(map(str, found)), where)
+
+
+def find(board: Board, name: str, where: str, attribute: str) -> Memory:
+    """Returns the region of a board that a name or a kind of memory means, as the board's core sees it.
+
+    A kind means the region with the board's code or data where that is of it, else the first by address.
+
+    Raises:
+        TargetError: There is none, or the core does not reach it.
+    """
+    named = [region for region in board.memory if region.name == name]
+    of_kind = [region for region in board.memory if region.kind == name]
+    of_kind.sort(key=lambda region: not (region.load or region.data))
+    for region in (*named, *of_kind):
+        return region
+    cores = _reached_by(board, name)
+    if cores:
+        raise TargetError(
+            f"{where}: {attribute}: memory region is not reached by the core, got {name} of {board.id}, which "
+            f"{', '.join(cores)} reaches, expected one of {board.core().name}: {_names(board)}. Name another region"
+        )
+    known = [word for region in board.memory for word in (region.name, region.kind)]
+    raise TargetError(
+        f"{where}: {attribute}: unknown memory region of {board.target}, got {name}. {did_you_mean(name, known)} "
+        f"`aboard hardware show {board.target}` lists them"
+    )
+
+
+def writable(board: Board, name: str, where: str) -> Memory:
+    """Returns the region of a board that `find` does, for an arena.
+
+    Raises:
+        TargetError: As `find`; or the region is not written to at run time, because it is flash or has the code.
+    """
+    region = find(board, name, where, "-arena")
+    if region.kind == "flash" or region.load:
+        fitting = [other.name for other in board.memory if other.kind != "flash" and not other.load]
+        why = "holds the code" if region.load else "is flash"
+        raise TargetError(
+            f"{where}: -arena: memory region is not writable, got {region.name} of {board.target}, which {why}, "
+            f"expected one of: {', '.join(fitting)}. Name another region"
+        )
+    return region
+
+
+def _names(board: Board) -> str:
+    return ", ".join(region.name for region in board.memory)
+
+
+def _reached_by(board: Board, name: str) -> list[str]:
+    """Returns the cores of a board that reach a region which its own core does not."""
+    from aboard import boards
+
+    found = []
+    for core in board.cores:
+        try:
+            view = boards.load(f"{board.id}:{core.name}")
+        except BoardError:
+            continue  # the board comes from elsewhere: nothing more is known of it
+        if any(region.name == name for region in view.memory):
+            found.append(core.name)
+    return found
+
+
+def arenas(attrs: Mapping[str, Value], weights_bytes: int) -> tuple[ArenaRegion, ...]:
+    """Returns the arenas of a target, fastest first, with the limits that its board sets; none for the default.
+
+    Args:
+        attrs: All attributes of a target, canonical.
+        weights_bytes: Bytes of the weights, which leave less room in their region.
+    """
+    if "arena" not in attrs:
+        return ()
+    named = parse(str(attrs["arena"]), "target")
+    board = _board(attrs)
+    if board is None:
+        return named
+    taken = {attrs.get("weights"): weights_bytes}
+    rooms = {region.name: region.size_bytes - taken.get(region.name, 0) for region in board.memory}
+    shared = {region.name: min(FIRMWARE_BYTES, region.size_bytes // 4) for region in board.memory if region.data}
+    return tuple(replace(a, limit=_limit(a.limit, rooms[a.name], shared.get(a.name, 0))) for a in named)
+
+
+def _limit(given: int | None, room: int, firmware: int) -> int:
+    """Returns what an arena may take: what the user says, if there is so much; else what the firmware leaves."""
+    return max(room - firmware, 0) if given is None else max(min(given, room), 0)
