@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aboard.target import Attribute, Kind, Need, Plugin, Target, alias, attach, register
+from aboard.backends.cmsis_nn.library import VARIABLE, ZEPHYR, probe
+from aboard.target import Attribute, Kind, Plugin, Target, alias, attach, register
 
-VARIABLE = "CMSIS_NN_PATH"
-HOW_TO_GET = (
-    "Get it with `git clone https://github.com/ARM-software/CMSIS-NN` and name the folder with -cmsis-nn= or in the "
-    f"environment variable {VARIABLE}"
-)
+if TYPE_CHECKING:
+    from aboard.kernels.device import Cost, DeviceCode, Region
 
 _ATTRIBUTES = (
     Attribute(
         "cmsis-nn",
         "Folder with the sources of CMSIS-NN, the one that holds Include/arm_nnfunctions.h",
-        implied=f"the environment variable {VARIABLE}, when code is generated",
+        implied=f"the environment variable {VARIABLE}, else {ZEPHYR}, when code is generated",
     ),
 )
-
-
-def probe() -> Sequence[Need]:
-    """Returns whether the sources are where the environment says."""
-    folder = os.environ.get(VARIABLE)
-    found = folder is not None and (Path(folder) / "Include" / "arm_nnfunctions.h").is_file()
-    return [Need("CMSIS-NN", "sources for the device cmsis-nn", found, HOW_TO_GET, folder if found else None)]
 
 
 def _patterns(target: Target) -> tuple[Any, ...]:
@@ -36,6 +24,18 @@ def _patterns(target: Target) -> tuple[Any, ...]:
     from aboard.backends.cmsis_nn.patterns import patterns
 
     return patterns(target)
+
+
+def _codegen(target: Target, region: Region) -> DeviceCode:
+    from aboard.backends.cmsis_nn.codegen import codegen
+
+    return codegen(target, region)
+
+
+def _cost(target: Target, region: Region) -> Cost:
+    from aboard.backends.cmsis_nn.costs import cost
+
+    return cost(target, region)
 
 
 def _register() -> None:
@@ -50,6 +50,8 @@ def _register() -> None:
         )
     )
     attach("cmsis-nn", "patterns", _patterns)
+    attach("cmsis-nn", "codegen", _codegen)
+    attach("cmsis-nn", "cost", _cost)
     for core in ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"):
         alias(f"{core}-cmsis-nn", f"c -mcpu={core} + cmsis-nn")
 

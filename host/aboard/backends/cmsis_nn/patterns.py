@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from aboard.backends.cmsis_nn.geometry import of_convolution
 from aboard.ir import DType, Node
-from aboard.ops.conv2d import attributes
+from aboard.ops import conv2d, depthwise_conv2d, fully_connected, weighted
+from aboard.ops.window import reach
 from aboard.partition.pattern import DevicePattern, NodePredicate, Op, any_tensor, constant, constant_or_absent, op
 from aboard.target import Target
 
-#: Largest number of channels for which arm_softmax_s8 keeps its sums within 32 bits.
-_SOFTMAX_CHANNELS = 4096
+#: Largest number of channels for which arm_softmax_s8 shifts by less than 32 bits; the sum of its powers decides.
+_SOFTMAX_CHANNELS = 511
+
+#: Largest extent of a tensor, and number of products of an output: the library counts some of them in 16 bits.
+_EXTENT = 32767
 
 
 def patterns(target: Target) -> tuple[DevicePattern, ...]:
@@ -17,7 +26,7 @@ def patterns(target: Target) -> tuple[DevicePattern, ...]:
     return (
         DevicePattern("convolve_s8", _layer("conv2d", _conv_problem)),
         DevicePattern("depthwise_conv_s8", _layer("depthwise_conv2d", _depthwise_problem)),
-        DevicePattern("fully_connected_s8", _layer("fully_connected", _int8_problem)),
+        DevicePattern("fully_connected_s8", _layer("fully_connected", _product_problem)),
         DevicePattern("avgpool_s8", op("average_pool2d", dtype=DType.INT8, where=_int8_problem, name="layer")),
         DevicePattern("max_pool_s8", op("max_pool2d", dtype=DType.INT8, where=_int8_problem, name="layer")),
         DevicePattern("softmax_s8", op("softmax", dtype=DType.INT8, where=_softmax_problem, name="layer")),
@@ -33,29 +42,58 @@ def _layer(name: str, where: NodePredicate) -> Op:
 
 def _int8_problem(node: Node) -> str | None:
     got = node.input(0).dtype
-    return None if got is DType.INT8 else f"input, got {got.value}, expected int8"
+    if got is not DType.INT8:
+        return f"input, got {got.value}, expected int8"
+    largest = max(extent for tensor in (node.input(0), node.output) for extent in tensor.shape)
+    return f"sizes, got {largest}, expected at most {_EXTENT}" if largest > _EXTENT else None
 
 
 def _conv_problem(node: Node) -> str | None:
-    channels, of_weights = node.input(0).shape[3], node.input(1).shape[3]
-    if channels != of_weights:
-        return f"groups, got {channels // of_weights}, expected 1"
-    return _padding_problem(node)
+    window = of_convolution(node)
+    if not window.is_dense and (window.is_1x1 or window.is_1xn):
+        # The library's wrapper and its function for sizes disagree on which path these take.
+        got = window.channels // window.depth
+        return f"groups with a window of {window.taps.h}x{window.taps.w}, got {got}, expected 1"
+    return _window_problem(node, conv2d.AXIS)
 
 
 def _depthwise_problem(node: Node) -> str | None:
-    batch = node.input(0).shape[0]
-    return f"batch, got {batch}, expected 1" if batch != 1 else _padding_problem(node)
+    return _window_problem(node, depthwise_conv2d.AXIS)
 
 
-def _padding_problem(node: Node) -> str | None:
+def _window_problem(node: Node, axis: int) -> str | None:
     """The library pads at the top and on the left; what is missing at the other ends follows from the sizes."""
-    attrs = attributes(node)
-    size = node.input(1).shape[1:3]
+    attrs = conv2d.attributes(node)
+    size = conv2d.window(node)
     before = attrs.padding.top, attrs.padding.left
-    if any(pad >= (length - 1) * step + 1 for pad, length, step in zip(before, size, attrs.dilations, strict=True)):
+    if any(pad >= reach(length, step) for pad, length, step in zip(before, size, attrs.dilations, strict=True)):
         return f"padding, got {before}, expected less than the window {size}"
-    return _int8_problem(node)
+    products = math.prod(node.input(1).shape[1:]) if axis == conv2d.AXIS else math.prod(size)
+    if products > _EXTENT:
+        return f"products of an output, got {products}, expected at most {_EXTENT}"
+    return _int8_problem(node) or _sums_problem(node, axis)
+
+
+def _product_problem(node: Node) -> str | None:
+    inputs = node.input(1).shape[1]
+    if inputs > _EXTENT:
+        return f"products of an output, got {inputs}, expected at most {_EXTENT}"
+    return _int8_problem(node) or _sums_problem(node, fully_connected.AXIS)
+
+
+def _sums_problem(node: Node, axis: int) -> str | None:
+    """The library leaves undefined what the reference wraps around: sums beyond 32 bits, before and after a shift."""
+    weights, bias = node.input(weighted.WEIGHTS).data, node.optional_input(weighted.BIAS)
+    if weights is None:
+        return "weights are computed, expected constants"
+    of_channel = np.abs(np.moveaxis(weights, axis, 0).astype(np.int64)).reshape(weights.shape[axis], -1).sum(axis=1)
+    zero_point = node.input(0).quant.zero_point
+    most = of_channel * max(127 - zero_point, zero_point + 128)
+    if bias is not None and bias.data is not None:
+        most = most + np.abs(bias.data.astype(np.int64)).reshape(-1)
+    _, shift = weighted.multipliers(node, axis)
+    largest = int((most << np.maximum(shift, 0)).max())
+    return None if largest < 2**31 else f"sums before rescaling, got up to {largest}, expected less than 2^31"
 
 
 def _softmax_problem(node: Node) -> str | None:
@@ -69,4 +107,5 @@ def _elementwise_problem(node: Node) -> str | None:
     first, second = node.input(0), node.input(1)
     if first.shape != second.shape:
         return f"shapes, got {first.shape} and {second.shape}, expected equal ones"
-    return _int8_problem(node)
+    got = first.dtype
+    return None if got is DType.INT8 else f"input, got {got.value}, expected int8"

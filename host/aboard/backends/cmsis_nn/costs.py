@@ -1,0 +1,42 @@
+"""What the library's kernels cost: measured of its layers in another system, on cores with DSP extension and Helium.
+
+`instructions.json` is made by `tests/bench/costs.py` from the layers that the record of the benchmarks has. What it
+does not have is taken to cost what the host's own kernel does. A core with neither extension is taken for one with DSP,
+which makes the library look quicker there than it is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aboard.backends.cmsis_nn.calls import call_of
+from aboard.backends.cmsis_nn.geometry import Unit
+from aboard.errors import TargetError
+from aboard.kernels.device import Cost, Region
+from aboard.kernels.estimate import estimate, table
+from aboard.target import Target
+
+_FILE = Path(__file__).with_name("instructions.json")
+
+
+def cost(target: Target, region: Region) -> Cost:
+    """Returns what a region costs; the library runs on the host itself, so nothing is transferred.
+
+    Args:
+        target: The device.
+        region: The region.
+
+    Raises:
+        TargetError: The region does not say on which core it runs.
+    """
+    if region.host is None:
+        raise TargetError(f"kind {target.kind.name}: the host of {region.name} is missing, expected one. Report this")
+    rows = table(_FILE)
+    measured = {row.op for row in rows}
+    cycles = 0
+    for node in region.graph.nodes:
+        own = estimate(node, "cmsis-nn", region.host, rows) if node.op in measured else estimate(node, "", region.host)
+        cycles += own.instructions
+    unit = Unit.of(region.host)
+    scratch = sum(call_of(matched.named["layer"], unit).scratch for matched in region.patterns)
+    return Cost(float(cycles), ram_bytes=scratch)

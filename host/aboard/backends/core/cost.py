@@ -1,0 +1,21 @@
+"""What a region costs on another core, for `-partition=cost`."""
+
+from __future__ import annotations
+
+from aboard.backends.core.lowered import executor, memory, schedule
+from aboard.kernels.device import Cost, Region
+from aboard.kernels.estimate import estimate
+from aboard.memory.problem import lower_bound
+from aboard.target import Target
+
+#: Instructions from the call on the host to the first of the region's on the core, and back (measured in QEMU).
+_CALL = 120
+
+
+def cost(target: Target, region: Region) -> Cost:
+    """Returns the estimated instructions of the core, and its scratch; it reads and writes where the host does."""
+    core = executor(target)
+    program, homes = schedule(target, region)
+    _, requests, overlaps = memory(program, homes)
+    compute = sum(estimate(step.node, step.implementation.name, core).instructions for step in program.steps)
+    return Cost(_CALL + compute, ram_bytes=lower_bound(requests, overlaps))
