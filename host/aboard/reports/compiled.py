@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from aboard.manifest import BufferRecord, Manifest, NodeRecord, label
 from aboard.reports.table import amount, facts, table
+from aboard.tuning.space import shown
 
 #: Columns of the chart of lifetimes; models with more nodes share columns.
 _CHART = 48
 
 
 def summary(manifest: Manifest) -> str:
-    """Returns the whole report: operators, totals, memory map."""
-    return "\n\n".join([operators(manifest), totals(manifest), memory_map(manifest)])
+    """Returns the whole report: operators, what was tuned, totals, memory map."""
+    parts = [operators(manifest), tuning(manifest), totals(manifest), memory_map(manifest)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def operators(manifest: Manifest) -> str:
@@ -24,6 +26,7 @@ def operators(manifest: Manifest) -> str:
             _shape(node),
             node.implementation,
             node.macs,
+            node.estimated_instructions,
             node.weights_bytes,
             node.scratch_bytes,
         )
@@ -36,37 +39,78 @@ def operators(manifest: Manifest) -> str:
         "",
         "",
         sum(node.macs for node in manifest.nodes),
+        sum(node.estimated_instructions or 0 for node in manifest.nodes),
         sum(node.weights_bytes for node in manifest.nodes),
         "",
     )
-    return table(("#", "op", "name", "output", "kernel", "MACs", "weights", "scratch"), rows, total)
+    return table(("#", "op", "name", "output", "kernel", "MACs", "estimated", "weights", "scratch"), rows, total)
+
+
+def tuning(manifest: Manifest) -> str:
+    """Returns a table of the values that devices' knobs have, and where they are from; empty where there are none."""
+    rows = [
+        (i, label(node.name), node.device, shown(node.tuning), node.tuning_origin)
+        for i, node in enumerate(manifest.nodes)
+        if node.tuning
+    ]
+    return table(("#", "name", "device", "tuning", "from"), rows) if rows else ""
 
 
 def totals(manifest: Manifest) -> str:
     """Returns what the model needs, the bound on its RAM included."""
     gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
     bound = "met" if gap == 0 else f"{gap:,} bytes below"
+    divided = [(f"RAM in {a.region}", f"{amount(a.bytes)}, bound {a.lower_bound_bytes:,}") for a in manifest.arenas]
+    placed = "" if manifest.weights_region is None else f" in {manifest.weights_region}"
     return facts(
         [
             ("model", f"{manifest.model_file} (SHA-256 {manifest.model_hash[:16]})"),
             ("target", manifest.target),
+            ("instructions", _instructions(manifest)),
             ("MACs", f"{manifest.macs:,} in the model, {manifest.macs_run:,} as compiled"),
             ("RAM", f"{amount(manifest.ram_bytes)}: tensors, scratch, inputs and outputs"),
+            *divided,
             ("RAM bound", f"{amount(manifest.ram_lower_bound_bytes)} for this order: {bound}"),
-            ("constants", amount(manifest.weights_bytes)),
+            *_cascades(manifest),
+            ("constants", f"{amount(manifest.weights_bytes)}{placed}"),
             ("inputs", _inputs(manifest)),
         ]
     )
 
 
-def memory_map(manifest: Manifest) -> str:
-    """Returns the arena: what lies where, and during which operators."""
-    steps = max(len(manifest.nodes), 1)
-    ordered = sorted((b for b in manifest.buffers if b.bytes), key=lambda buffer: (buffer.offset, buffer.first))
-    rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _lifetime(b, steps)) for b in ordered]
-    return f"Memory map of the arena ({amount(manifest.ram_bytes)})\n\n" + table(
-        ("offset", "bytes", "buffer", "ops", "lives"), rows
+def _cascades(manifest: Manifest) -> list[tuple[str, str]]:
+    """Returns which nodes take turns."""
+    members: dict[int, list[int]] = {}
+    for index, node in enumerate(manifest.nodes):
+        if node.cascade is not None:
+            members.setdefault(node.cascade, []).append(index)
+    return [(f"cascade {n}", f"nodes {m[0]} to {m[-1]} take turns, a few rows each") for n, m in members.items()]
+
+
+def _instructions(manifest: Manifest) -> str:
+    hosted = [n.estimated_instructions for n in manifest.nodes if n.estimated_instructions is not None]
+    elsewhere = len(manifest.nodes) - len(hosted)
+    return f"{sum(hosted):,} estimated on the host" + (
+        f"; {elsewhere} nodes on devices not counted" if elsewhere else ""
     )
+
+
+def memory_map(manifest: Manifest) -> str:
+    """Returns the arenas: what lies where, and during which operators."""
+    if len(manifest.arenas) < 2:
+        return f"Memory map of the arena ({amount(manifest.ram_bytes)})\n\n{_buffers(manifest, 0)}"
+    return "\n\n".join(
+        f"Memory map of the arena in {arena.region} ({amount(arena.bytes)})\n\n{_buffers(manifest, number)}"
+        for number, arena in enumerate(manifest.arenas)
+    )
+
+
+def _buffers(manifest: Manifest, arena: int) -> str:
+    steps = max(len(manifest.nodes), 1)
+    mine = [buffer for buffer in manifest.buffers if buffer.bytes and buffer.arena == arena]
+    ordered = sorted(mine, key=lambda buffer: (buffer.offset, buffer.first))
+    rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _lifetime(b, steps)) for b in ordered]
+    return table(("offset", "bytes", "buffer", "ops", "lives"), rows)
 
 
 def _shape(node: NodeRecord) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from aboard.manifest import label
+from aboard.partition.costs import Totals
 from aboard.partition.partitioner import Partition, Placement
+from aboard.partition.trial import Whole
 from aboard.reports.table import facts, table
 
 
@@ -12,6 +14,8 @@ def summary(decided: Partition) -> str:
     parts = [nodes(decided), totals(decided)]
     if decided.prices:
         parts.append(prices(decided))
+    if decided.totals is not None:
+        parts.append(wholes(decided.totals))
     return "\n\n".join(parts)
 
 
@@ -40,7 +44,7 @@ def totals(decided: Partition) -> str:
 
 
 def prices(decided: Partition) -> str:
-    """Returns a table of what each match would cost, in estimated cycles, as -partition=cost saw it."""
+    """Returns a table of what each match changes, all estimated, as -partition=cost saw it."""
     rows = [
         (
             price.device,
@@ -54,4 +58,22 @@ def prices(decided: Partition) -> str:
         )
         for price in decided.prices
     ]
-    return table(("device", "pattern", "ends at", "host", "compute", "transfer", "RAM", "taken"), rows)
+    return table(("device", "pattern", "ends at", "host saves", "compute", "transfer", "RAM", "taken"), rows)
+
+
+def wholes(totals: Totals) -> str:
+    """Returns what the whole model costs on the host alone and as decided."""
+    return facts(
+        [
+            ("host alone", _whole(totals.alone)),
+            ("as decided", _whole(totals.chosen)),
+            ("a byte of RAM", f"counted as {totals.cycles_per_byte} cycles (-ram-cycles); all figures are estimated"),
+        ]
+    )
+
+
+def _whole(whole: Whole) -> str:
+    devices = f"{whole.compute:,.0f} cycles of devices, {whole.transfer:,.0f} for transfers"
+    missing = f", {whole.missing} nodes that nobody computes" if whole.missing else ""
+    used = f"{devices}, " if whole.compute or whole.transfer else ""
+    return f"{whole.host:,} instructions, {used}at least {whole.ram_bytes:,} bytes of RAM{missing}"

@@ -1,0 +1,58 @@
+"""What `aboard tune` tells people."""
+
+from __future__ import annotations
+
+from aboard.manifest import label
+from aboard.reports.table import facts, table
+from aboard.tuner.search import Found
+from aboard.tuning.space import shown
+
+
+def summary(found: Found) -> str:
+    """Returns the whole report: all points, the best of each region, and what it came to."""
+    return "\n\n".join(part for part in (trials(found), best(found), totals(found)) if part)
+
+
+def trials(found: Found) -> str:
+    """Returns a table with one line for each point."""
+    rows = [
+        (
+            trial.device,
+            shown(trial.point),
+            sum(trial.regions.values()) if trial.regions else None,
+            trial.total,
+            trial.refused or "exact",
+        )
+        for trial in found.trials
+    ]
+    return table(("device", "point", "its regions", "whole run", "result"), rows)
+
+
+def best(found: Found) -> str:
+    """Returns a table with one line for each workload; empty where nothing was measured."""
+    rows = [
+        (
+            entry.record.device,
+            ", ".join(map(label, entry.names)),
+            shown(entry.record.values),
+            entry.default,
+            entry.instructions,
+            f"{100 * (entry.instructions / entry.default - 1):+.1f} %" if entry.default else None,
+        )
+        for entry in found.best
+    ]
+    return table(("device", "computes", "best", "default", "tuned", "change"), rows) if rows else ""
+
+
+def totals(found: Found) -> str:
+    """Returns the instructions of whole runs: the host alone, with defaults, tuned."""
+    return facts(
+        [
+            ("model", f"{found.model} on {found.bench}"),
+            ("target", str(found.target)),
+            ("compared", f"{found.samples} inputs for each point, with the host alone, bit for bit"),
+            ("host alone", found.host),
+            ("default", found.default),
+            ("tuned", found.tuned),
+        ]
+    )

@@ -1,0 +1,6 @@
+"""Tiling: cutting a layer into pieces that fit the memory of a device, and the order in which they come and go."""
+
+from aboard.ops.box import Box
+from aboard.tiling.tiles import Tile, TilePlan, Transfer
+
+__all__ = ["Box", "Tile", "TilePlan", "Transfer"]

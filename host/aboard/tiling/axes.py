@@ -1,0 +1,160 @@
+"""The axes along which a result is cut, and what cuts of one axis mean for the pieces that tiles need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aboard.errors import TargetError
+from aboard.ops.box import Box
+from aboard.tiling.layer import Key, Layer, Needs
+
+ROWS, COLUMNS, CHANNELS = 1, 2, 3
+
+#: Numbers of tiles that are tried: all up to the first figure, then each time more by the second.
+_ALL_COUNTS, _GROWTH = 8, 1.5
+#: Tiles of an axis that are looked at, at most, to estimate what they need.
+_SAMPLE = 12
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of the result.
+
+    Attributes:
+        dim: Its index in the shape.
+        number: Its number in an NHWC image; 0 for the batch and all before rows.
+        extent: Elements.
+        sizes: Sizes of tiles to be tried, largest first.
+    """
+
+    dim: int
+    number: int
+    extent: int
+    sizes: tuple[int, ...]
+
+    def ranges(self, size: int) -> list[tuple[int, int]]:
+        """Returns the ranges into which tiles of a size cut the axis."""
+        return [(start, min(start + size, self.extent)) for start in range(0, self.extent, size)]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Tiles of one size along an axis, the other axes left whole.
+
+    Attributes:
+        axis: The axis.
+        size: Of its tiles.
+        count: How many there are.
+        share: For each piece, the largest part of the whole that a tile needs.
+        total: For each piece, the parts that all tiles together bring in: above 1 where they overlap.
+        moves: The pieces of which different tiles need different parts.
+    """
+
+    axis: Axis
+    size: int
+    count: int
+    share: Mapping[Key, float]
+    total: Mapping[Key, float]
+    moves: frozenset[Key]
+
+
+def round_up(value: int, step: int) -> int:
+    """Returns the first multiple of a step that is not below a value."""
+    return -(-value // step) * step
+
+
+def numbers(rank: int) -> tuple[int, ...]:
+    """Returns the NHWC number of each axis of a tensor: samples of a matrix are rows, a vector is channels."""
+    if rank >= 3:
+        return (0,) * (rank - 3) + (ROWS, COLUMNS, CHANNELS)
+    return ((), (CHANNELS,), (ROWS, CHANNELS))[rank]
+
+
+def axes(layer: Layer) -> list[Axis]:
+    """Returns the axes of a layer's result with the sizes that its constraint allows.
+
+    Raises:
+        TargetError: It allows none.
+    """
+    shape = layer.result.shape
+    return [
+        Axis(dim, number, extent, _sizes(layer, number, extent))
+        for dim, (number, extent) in enumerate(zip(numbers(len(shape)), shape, strict=True))
+    ]
+
+
+def _sizes(layer: Layer, number: int, extent: int) -> tuple[int, ...]:
+    constraint = layer.constraint
+    if number == 0:
+        return (1,)
+    multiple = max(constraint.multiples.get(number, 1), 1)
+    limit = min(constraint.max_sizes.get(number, extent), extent)
+    if limit < extent:
+        limit -= limit % multiple
+    if limit < 1 or (number not in constraint.axes and limit < extent):
+        raise TargetError(
+            f"{layer.where}: tiles for {layer.name}, got {extent} elements on axis {number} of the result, expected "
+            f"at most {max(limit, 0)}, as this axis is not cut into smaller ones. Use a smaller layer"
+        )
+    if number not in constraint.axes:
+        return (extent,)
+    units = round_up(extent, multiple) // multiple
+    rounded = (round_up(units, count) // count * multiple for count in _counts(units))
+    sizes = {min(size, extent) for size in rounded if min(size, extent) <= limit}
+    return tuple(sorted(sizes | {limit}, reverse=True))
+
+
+def _counts(most: int) -> list[int]:
+    counts = list(range(1, min(most, _ALL_COUNTS) + 1))
+    while counts[-1] < most:
+        counts.append(min(int(counts[-1] * _GROWTH), most))
+    return counts
+
+
+def cut(layer: Layer, axis: Axis, size: int, whole: Needs, *, exact: bool = False) -> Cut | None:
+    """Returns what cutting one axis means, or None where a tile cannot be computed by itself.
+
+    Args:
+        layer: What is cut.
+        axis: The axis.
+        size: Of the tiles.
+        whole: What the whole result needs.
+        exact: True to look at every tile; False for an estimate from some.
+    """
+    ranges = axis.ranges(size)
+    boxes = [whole.output.on(axis.dim, start, stop) for start, stop in (ranges if exact else _sample(ranges))]
+    found: list[Needs] = [needs for box in boxes if (needs := layer.needs(box)) is not None]
+    if len(found) < len(boxes):
+        return None
+    share: dict[Key, float] = {}
+    total: dict[Key, float] = {}
+    moves: set[Key] = set()
+    for index, piece in enumerate(whole.pieces):
+        parts = [needs.pieces[index] for needs in found]
+        share[piece.key] = max(part.bytes for part in parts) / piece.bytes
+        differ = any(part.box != parts[0].box for part in parts)
+        total[piece.key] = sum(part.bytes for part in parts) / piece.bytes / len(parts) * len(ranges) if differ else 1.0
+        moves |= {piece.key} if differ else set()
+    return Cut(axis, size, len(ranges), share, total, frozenset(moves))
+
+
+def _sample(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns some ranges, the first two and the last two among them: borders need more or less than the inside."""
+    if len(ranges) <= _SAMPLE:
+        return list(ranges)
+    step = -(-(len(ranges) - 4) // (_SAMPLE - 4))
+    return [*ranges[:2], *ranges[2:-2:step], *ranges[-2:]]
+
+
+def tile_boxes(shape: Sequence[int], cuts: Sequence[Cut]) -> list[Box]:
+    """Returns the boxes of all tiles.
+
+    Args:
+        shape: Of the result.
+        cuts: Of its axes, the loop that goes outermost first.
+    """
+    boxes = [Box.whole(shape)]
+    for one in cuts:
+        boxes = [box.on(one.axis.dim, *ends) for box in boxes for ends in one.axis.ranges(one.size)]
+    return boxes

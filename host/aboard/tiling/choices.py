@@ -1,0 +1,175 @@
+"""The ways to tile a layer, with an estimate of what each costs: sizes, order of loops, buffers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aboard.errors import TargetError
+from aboard.target.device import MemoryRegion
+from aboard.tiling.axes import Axis, Cut, axes, cut, round_up
+from aboard.tiling.layer import Key, Layer, Piece
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to tile a layer.
+
+    Attributes:
+        cuts: Of all axes; the loop that goes outermost first.
+        double: True for two buffers of what changes from tile to tile.
+        kept: Pieces of which every part that was brought in is kept: they are never brought in twice.
+    """
+
+    cuts: tuple[Cut, ...]
+    double: bool
+    kept: frozenset[Key] = frozenset()
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles there are."""
+        return math.prod(one.count for one in self.cuts)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a choice costs, estimated; compared in this order.
+
+    Attributes:
+        cycles: Cycles of the device.
+        traffic: Bytes that are moved.
+        bytes: Bytes of the region.
+        tiles: Tiles.
+    """
+
+    cycles: float
+    traffic: float
+    bytes: int
+    tiles: int
+
+    @property
+    def key(self) -> tuple[float, float, int, int]:
+        """What estimates are sorted by."""
+        return self.cycles, self.traffic, self.bytes, self.tiles
+
+
+class Estimator:
+    """Estimates choices for one layer.
+
+    Args:
+        layer: What is cut.
+        region: Where tiles lie.
+    """
+
+    def __init__(self, layer: Layer, region: MemoryRegion) -> None:
+        self.layer = layer
+        self.region = region
+        self.whole = layer.whole()
+        self.axes = axes(layer)
+
+    def choices(self) -> Iterator[tuple[Choice, Estimate]]:
+        """Yields the ways to tile the layer that fit the region, sizes from large to small."""
+        by_axis = [[found for size in axis.sizes if (found := self._cut(axis, size))] for axis in self.axes]
+        for cuts in itertools.product(*by_axis):
+            if self._bytes(Choice(cuts, double=False)) <= self.region.size_bytes:
+                yield from self._ways(cuts)
+
+    def smallest(self) -> tuple[Choice, int]:
+        """Returns the way with the smallest tiles, and the bytes of the region that it takes.
+
+        Raises:
+            TargetError: An axis cannot be cut as the constraint asks.
+        """
+        choice = Choice(tuple(self._smallest(axis) for axis in self.axes), double=False)
+        return choice, self._bytes(choice)
+
+    def _smallest(self, axis: Axis) -> Cut:
+        cuts = (self._cut(axis, size, exact=True) for size in reversed(axis.sizes))
+        found = next((one for one in cuts if one is not None), None)
+        if found is None:
+            raise TargetError(
+                f"{self.layer.where}: tiles for {self.layer.name}, got tiles of {axis.sizes[-1]} to {axis.sizes[0]} of "
+                f"{axis.extent} elements on axis {axis.number}, expected tiles that can be computed one by one. "
+                "Leave the layer to the host"
+            )
+        return found
+
+    def _cut(self, axis: Axis, size: int, *, exact: bool = False) -> Cut | None:
+        return cut(self.layer, axis, size, self.whole, exact=exact)
+
+    def _ways(self, cuts: Sequence[Cut]) -> Iterator[tuple[Choice, Estimate]]:
+        several = sum(one.count for one in cuts) > len(cuts)
+        doubles = (False, True) if several and self.layer.constraint.double_buffer else (False,)
+        for order, double in itertools.product(self._orders(cuts), doubles):
+            repeated = [key for key, times in _repeats(order, Choice(order, double)).items() if times > 1]
+            for kept in (frozenset[Key](), *(frozenset({key}) for key in repeated)):
+                choice = Choice(order, double, kept)
+                size = self._bytes(choice)
+                if size <= self.region.size_bytes:
+                    yield choice, self._estimate(choice, size)
+
+    def _orders(self, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
+        """Yields orders of the loops that differ: those over one tile go outermost."""
+        single = tuple(one for one in cuts if one.count == 1)
+        wanted = self.layer.constraint.order
+        for order in itertools.permutations(one for one in cuts if one.count > 1):
+            ranks = [wanted.index(o.axis.number) if o.axis.number in wanted else len(wanted) for o in order]
+            if ranks == sorted(ranks):
+                yield (*single, *order)
+
+    def _bytes(self, choice: Choice) -> int:
+        align = self.region.align
+        total = 0
+        for piece in self.whole.pieces:
+            part = _scaled(piece.bytes, (one.share[piece.key] for one in choice.cuts))
+            total += round_up(part, align) * buffers(choice, piece)
+        part = _scaled(self._result_bytes, (one.size / one.axis.extent for one in choice.cuts))
+        return total + round_up(part, align) * (2 if choice.double else 1)
+
+    @property
+    def _result_bytes(self) -> int:
+        return self.layer.result.type.bytes
+
+    def _estimate(self, choice: Choice, size: int) -> Estimate:
+        constraint, cuts, tiles = self.layer.constraint, choice.cuts, choice.tiles
+        repeats = _repeats(cuts, choice)
+        traffic, starts = float(self._result_bytes), float(tiles * self._result_runs(cuts))
+        for piece in self.whole.pieces:
+            key = piece.key
+            traffic += piece.bytes * math.prod(one.total[key] for one in cuts) * repeats[key]
+            starts += math.prod(one.count for one in cuts if key in one.moves) * repeats[key]
+        moving = traffic / self.region.bytes_per_cycle + starts * constraint.transfer_cycles
+        computing = self.whole.macs / constraint.macs_per_cycle + tiles * constraint.tile_cycles
+        beside = min(moving, computing)
+        cycles = moving + computing - (beside - beside / tiles if choice.double else 0.0)
+        return Estimate(cycles, traffic, size, tiles)
+
+    def _result_runs(self, cuts: Sequence[Cut]) -> int:
+        box = self.whole.output
+        for one in cuts:
+            box = box.on(one.axis.dim, 0, one.size)
+        return box.runs(self.layer.result.shape)
+
+
+def buffers(choice: Choice, piece: Piece) -> int:
+    """Returns how many buffers a piece has."""
+    parts = math.prod(one.count for one in choice.cuts if piece.key in one.moves)
+    return parts if piece.key in choice.kept else min(parts, 2 if choice.double else 1)
+
+
+def _repeats(cuts: Sequence[Cut], choice: Choice) -> Mapping[Key, int]:
+    """Returns how often each part of a piece is brought in, for loops in the order of `cuts`."""
+    times: dict[Key, int] = {}
+    for key in cuts[0].share if cuts else ():
+        inner = max((depth for depth, one in enumerate(cuts) if key in one.moves), default=0)
+        parts = math.prod(one.count for one in cuts if key in one.moves)
+        outside = math.prod(one.count for one in cuts[:inner] if key not in one.moves)
+        held = parts <= (2 if choice.double else 1) or key in choice.kept
+        times[key] = 1 if held else outside
+    return times
+
+
+def _scaled(size: int, factors: Iterator[float]) -> int:
+    return round(size * math.prod(factors))

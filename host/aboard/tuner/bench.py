@@ -1,0 +1,96 @@
+"""Where points are tried: an emulated board, which also measures them, or this process, which does not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from aboard import projects, runners
+from aboard.board import Board
+from aboard.compiler import Module
+from aboard.feeds import Named
+from aboard.host_runtime import HostModel
+from aboard.session import Session
+from aboard.tensor_io import Values
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a module did.
+
+    Attributes:
+        outputs: For each input that was fed, the outputs by tensor name.
+        nodes: Instructions of each node for the first input; None where they cannot be told.
+        total: Instructions of the whole run, likewise.
+    """
+
+    outputs: tuple[Mapping[str, Values], ...]
+    nodes: tuple[int, ...] | None
+    total: int | None
+
+
+class Bench(Protocol):
+    """Runs modules."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+
+    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+        """Runs a module on some inputs.
+
+        Raises:
+            AboardError: It does not build, does not fit, or crashes.
+        """
+
+
+@dataclass(frozen=True)
+class ThisProcess:
+    """Runs modules of `-runtime=host` here. Tells whether they are exact, and not how fast they are."""
+
+    name: str = "this process"
+
+    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+        """Runs a module; see `Bench.run`."""
+        loaded = HostModel(module)
+        return Outcome(tuple(loaded.run_named(feed) for feed in inputs), None, None)
+
+
+@dataclass(frozen=True)
+class OnBoard:
+    """Builds an image for a board, boots it and profiles it.
+
+    Attributes:
+        board: The board.
+        runner: Name of the runner; None for the first that can.
+        template: Name of the project template; None for the board's own.
+        options: Its options.
+        toolchain: Name of the toolchain; None to choose by rule.
+    """
+
+    board: Board
+    runner: str | None = None
+    template: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    toolchain: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Board and runner."""
+        return f"{self.board.id} ({runners.choose(self.board, self.runner).name})"
+
+    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+        """Runs a module; see `Bench.run`."""
+        with tempfile.TemporaryDirectory(prefix="aboard-tune-") as temporary:
+            folder = Path(temporary) / module.name
+            project = projects.create([module], self.board, self.template, folder, self.options)
+            project.build(self.toolchain)
+            with Session.open(project, runners.choose(self.board, self.runner)) as device:
+                outputs = tuple(device.infer(feed).outputs for feed in inputs)
+                profile = device.profile(inputs[0])
+        counts = [entry.duration.instructions for entry in profile.nodes]
+        told = tuple(count for count in counts if count is not None)
+        return Outcome(outputs, told if len(told) == len(counts) else None, profile.run.instructions)

@@ -1,0 +1,304 @@
+"""The search: every point of every device, one build each, all regions of the device at that point.
+
+Points whose code is the same share a build. A point must give the results of the host alone, bit for bit. Regions do
+not disturb each other's time, so the best point of each is found from the same builds; what is chosen in the end is
+built and checked once more as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aboard import verify
+from aboard.compiler import Module, compile_model
+from aboard.errors import AboardError, CapacityError, TargetError
+from aboard.feeds import Named
+from aboard.ops.subgraph import SubgraphAttributes
+from aboard.partition.partitioner import labels
+from aboard.partition.workload import workload
+from aboard.target import Target
+from aboard.target.kind import Value
+from aboard.tuner.bench import Bench, Outcome
+from aboard.tuning import space
+from aboard.tuning.choice import DEFAULTS, Given, Tuning, mismatch
+from aboard.tuning.records import Key, Record, Recorded, by_key
+
+Point = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point that was tried.
+
+    Attributes:
+        device: Label of the device.
+        point: Value of every knob.
+        regions: Instructions of the device's regions by workload, equal ones together; empty where nothing was told.
+        total: Instructions of the whole run, with the other devices at their defaults; None where nothing was told.
+        refused: Why there is no code for this point; empty where there is.
+    """
+
+    device: str
+    point: Point
+    regions: Mapping[str, int]
+    total: int | None
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best point of a workload.
+
+    Attributes:
+        record: What is recorded.
+        names: Names of the regions in the manifest.
+        instructions: Of these regions together.
+        default: The same with the default of every knob.
+    """
+
+    record: Record
+    names: tuple[str, ...]
+    instructions: int
+    default: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        model: Name of the model.
+        target: The target.
+        bench: Where points were tried.
+        samples: Inputs for which each point was compared with the host alone.
+        trials: The points, device by device, its defaults first.
+        best: By workload; empty where instructions cannot be told.
+        host: Instructions of the host alone, likewise None.
+        default: Instructions with the default of every knob.
+        tuned: Instructions with the best points together.
+    """
+
+    model: str
+    target: Target
+    bench: str
+    samples: int
+    trials: tuple[Trial, ...]
+    best: tuple[Best, ...]
+    host: int | None
+    default: int | None
+    tuned: int | None
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search that is prepared: everything that can be refused early has been looked at.
+
+    Attributes:
+        model: A TFLite file: its path, or its bytes.
+        target: A composite target.
+        bench: Where points are tried.
+        alone: The model for the host alone.
+        untuned: The model with the default of every knob.
+        plan: What will be tried: label of the device and point, device by device, its defaults first.
+        inputs: What points are compared with the host alone for.
+    """
+
+    model: str | Path | bytes
+    target: Target
+    bench: Bench
+    alone: Module
+    untuned: Module
+    plan: tuple[tuple[str, Point], ...]
+    inputs: Sequence[Named]
+
+    @classmethod
+    def prepare(
+        cls,
+        model: str | Path | bytes,
+        target: str | Target,
+        bench: Bench,
+        *,
+        name: str | None = None,
+        samples: int = 2,
+        limit: int | None = None,
+        known: Mapping[Key, Record] | None = None,
+    ) -> Search:
+        """Compiles the model with defaults and plans the search.
+
+        Args:
+            model: A TFLite file: its path, or its bytes.
+            target: A composite target.
+            bench: Where points are tried.
+            name: C identifier of the model.
+            samples: Random inputs to compare; the smallest and the largest are added.
+            limit: Most points of a device; None for all.
+            known: Earlier records: what they name is tried right after the defaults.
+
+        Raises:
+            TargetError: There is nothing to tune.
+            AboardError: The model does not compile.
+        """
+        chosen = Target(target)
+        alone = compile_model(model, target=chosen.host, name=name)
+        untuned = compile_model(model, target=chosen, name=name, tuning=DEFAULTS)
+        plan = tuple(_plan(untuned, chosen, limit, known or {}))
+        if not plan:
+            raise TargetError(
+                f"{untuned.name}: nothing to tune, got no device with knobs that computes a part of it for {chosen}, "
+                "expected one (column tuning). `aboard partition` shows who computes what"
+            )
+        return cls(model, chosen, bench, alone, untuned, plan, verify.samples(alone.manifest, samples))
+
+    @property
+    def builds(self) -> int:
+        """How many images a run builds at most: the host alone, the defaults, every other point, the best together."""
+        devices = {device for device, _ in self.plan}
+        return len(self.plan) - len(devices) + 3
+
+    def run(self, on_build: Callable[[], object] = lambda: None) -> Found:
+        """Tries all points.
+
+        Args:
+            on_build: Called after each of `builds`.
+
+        Raises:
+            TargetError: A point is not exact, or does not run; it is named.
+            AboardError: The host alone or the defaults do not build or run.
+        """
+        expected = self.bench.run(self.alone, self.inputs)
+        on_build()
+        built = _Built(self.bench, self.inputs)
+        first = built.run(self.untuned)
+        _compare(first, expected, "tuning, defaults")
+        on_build()
+        trials: list[Trial] = []
+        for device, point in self.plan:
+            if any(trial.device == device for trial in trials):
+                trials.append(self._try(device, point, built, expected))
+                on_build()
+            else:
+                trials.append(_told(self.untuned, first, device, point))
+        best = () if first.nodes is None else _best(self.untuned, self.target, trials)
+        tuned = self._together(best, built, expected)
+        on_build()
+        return Found(
+            model=self.untuned.name,
+            target=self.target,
+            bench=self.bench.name,
+            samples=len(self.inputs),
+            trials=tuple(trials),
+            best=best,
+            host=expected.total,
+            default=first.total,
+            tuned=tuned,
+        )
+
+    def _compiled(self, tuning: Tuning) -> Module:
+        return compile_model(self.model, target=self.target, name=self.untuned.name, tuning=tuning)
+
+    def _try(self, device: str, point: Point, built: _Built, expected: Outcome) -> Trial:
+        what = f"tuning of {device}, {space.shown(point)}"
+        try:
+            module = self._compiled(Given({device: point}))
+            outcome = built.run(module)
+        except (TargetError, CapacityError) as error:
+            return Trial(device, point, {}, None, str(error))
+        except AboardError as error:
+            raise TargetError(
+                f"{what}: does not build or run, got: {error}. This is a bug of the device's package"
+            ) from error
+        _compare(outcome, expected, what)
+        return _told(module, outcome, device, point)
+
+    def _together(self, best: Sequence[Best], built: _Built, expected: Outcome) -> int | None:
+        """Builds the best points together and returns the instructions of the whole run."""
+        if not best:
+            return None
+        outcome = built.run(self._compiled(Recorded(by_key(b.record for b in best))))
+        _compare(outcome, expected, "tuning, the best points together")
+        return outcome.total
+
+
+@dataclass(frozen=True)
+class _Built:
+    """Runs modules; of several with the same code only the first is built."""
+
+    bench: Bench
+    inputs: Sequence[Named]
+    outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+
+    def run(self, module: Module) -> Outcome:
+        code = (*sorted(module.files.items()), *module.manifest.cflags)
+        if code not in self.outcomes:
+            self.outcomes[code] = self.bench.run(module, self.inputs)
+        return self.outcomes[code]
+
+
+def _compare(outcome: Outcome, expected: Outcome, what: str) -> None:
+    """Refuses results that are not those of the host alone, bit for bit."""
+    for number, (got, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
+        for name, values in wanted.items():
+            if got[name].tobytes() != values.tobytes():
+                raise TargetError(
+                    f"{what}: is not exact, got {int((got[name] != values).sum())} of {values.size} elements of output "
+                    f"{name} that differ for sample {number}, expected what the host alone computes. This is a bug of "
+                    "the device's package; take the value out of its knob until it is mended"
+                )
+
+
+def _regions(module: Module) -> Iterator[tuple[int, SubgraphAttributes, str]]:
+    """Yields the regions with knobs: index in the manifest, attributes, workload."""
+    nodes = {} if module.graph is None else {node.name: node for node in module.graph.nodes}
+    for index, record in enumerate(module.manifest.nodes):
+        attrs = nodes[record.name].attrs
+        if isinstance(attrs, SubgraphAttributes) and attrs.tuning:
+            yield index, attrs, workload(attrs.graph, attrs.patterns)
+
+
+def _plan(
+    module: Module, target: Target, limit: int | None, known: Mapping[Key, Record]
+) -> Iterator[tuple[str, Point]]:
+    """Yields the points of each device that has regions, its defaults first."""
+    mine = {(attrs.label, text) for _, attrs, text in _regions(module)}
+    for label, device in zip(labels(target), target.devices, strict=True):
+        workloads = {text for other, text in mine if other == label}
+        if not workloads:
+            continue
+        defaults = space.defaults(device)
+        recorded = [
+            {**defaults, **record.values}
+            for key, record in sorted(known.items())
+            if key[:2] == (target.key, label) and key[2] in workloads and not mismatch(device, record.values)
+        ]
+        points: list[Point] = []
+        for point in [defaults, *recorded, *space.points(device)]:
+            if point not in points and (limit is None or len(points) < limit):
+                points.append(point)
+        yield from ((label, point) for point in points)
+
+
+def _told(module: Module, outcome: Outcome, device: str, point: Point) -> Trial:
+    regions: dict[str, int] = {}
+    for index, attrs, text in _regions(module):
+        if outcome.nodes is not None and attrs.label == device:
+            regions[text] = regions.get(text, 0) + outcome.nodes[index]
+    return Trial(device, point, regions, outcome.total)
+
+
+def _best(module: Module, target: Target, trials: Sequence[Trial]) -> tuple[Best, ...]:
+    """Returns the best point of every workload; of equal ones the first, so that defaults stay where nothing is won."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for index, attrs, text in _regions(module):
+        names.setdefault((attrs.label, text), []).append(module.manifest.nodes[index].name)
+    found = []
+    for (label, text), regions in names.items():
+        mine = [trial for trial in trials if trial.device == label and text in trial.regions]
+        best = min(mine, key=lambda trial: trial.regions[text])
+        count = best.regions[text]
+        record = Record(
+            target=target.key, device=label, workload=text, values=best.point, instructions=count // len(regions)
+        )
+        found.append(Best(record, tuple(regions), count, mine[0].regions[text]))
+    return tuple(found)

@@ -1,0 +1,196 @@
+"""Records of what was measured to be best, in one JSON file.
+
+A record belongs to the whole target (`Target.key`), the device and the workload, so it serves every model with such a
+layer. It holds no names, no dates and no paths: the same records give the same code anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, ValidationError
+
+from aboard.errors import InputError
+from aboard.tuning import space
+from aboard.tuning.choice import DEFAULT, RECORD, Choice, Place, mismatch
+
+#: Environment variable that names the file of records.
+VARIABLE = "ABOARD_TUNING"
+FILE_NAME = "tuning.json"
+
+Key = tuple[str, str, str]
+
+
+class Record(BaseModel):
+    """The best point of a workload.
+
+    Attributes:
+        target: `Target.key` of the whole target.
+        device: Label of the device.
+        workload: What is computed, in canonical form.
+        values: Value of every knob.
+        instructions: What the region took at this point, for people.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    target: str
+    device: str
+    workload: str
+    values: Mapping[str, StrictBool | StrictInt | StrictStr]
+    instructions: int
+
+    @property
+    def key(self) -> Key:
+        """What it is found by."""
+        return self.target, self.device, self.workload
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal[1] = 1
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Chooses among records.
+
+    Attributes:
+        entries: The records by their keys.
+    """
+
+    entries: Mapping[Key, Record]
+
+    def choose(self, place: Place) -> Choice:
+        """Returns the recorded point of a region, else the defaults.
+
+        A record that names what the device has no more (its package is another version) is left aside.
+        """
+        record = self.entries.get((place.target.key, place.label, place.workload))
+        defaults = space.defaults(place.device)
+        if record is None:
+            return Choice(defaults, DEFAULT)
+        problem = mismatch(place.device, record.values)
+        if problem:
+            return Choice(defaults, f"default, as the record is of another version: {problem}")
+        return Choice({**defaults, **record.values}, RECORD)
+
+
+class Records:
+    """The records of a file, read when the first is asked for.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path, *, required: bool = False) -> None:
+        """Names the file.
+
+        Args:
+            path: The file.
+            required: True when it must be there; else none is as good as an empty one.
+
+        Raises:
+            InputError: It is required, and cannot be read or is damaged.
+        """
+        self.path = path
+        self._required = required
+        if required:
+            self.entries  # noqa: B018 - read now, so that a wrong name is told before anything is compiled
+
+    @cached_property
+    def entries(self) -> Mapping[Key, Record]:
+        """All records by their keys.
+
+        Raises:
+            InputError: The file cannot be read, or is damaged.
+        """
+        return _read(self.path, required=self._required)
+
+    def choose(self, place: Place) -> Choice:
+        """Returns the recorded point of a region, else the defaults; see `Recorded.choose`."""
+        return Recorded(self.entries).choose(place)
+
+
+def default_path() -> Path:
+    """Returns the user's file of records: what `ABOARD_TUNING` names, or one in the folder for data of programs."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else platformdirs.user_data_path("aboard") / FILE_NAME
+
+
+def by_key(found: Iterable[Record]) -> dict[Key, Record]:
+    """Returns records by their keys."""
+    return {record.key: record for record in found}
+
+
+def store(path: Path, found: Iterable[Record]) -> None:
+    """Adds records to a file; each takes the place of the one with its key. The file changes at once, or not at all.
+
+    Args:
+        path: The file; made where there is none.
+        found: The records.
+
+    Raises:
+        InputError: The file is damaged, or cannot be written.
+    """
+    entries = {**_read(path, required=False), **by_key(found)}
+    text = _File(records=tuple(entries[key] for key in sorted(entries))).model_dump_json(indent=2) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, text)
+    except OSError as error:
+        raise InputError(
+            f"{path}: records cannot be written, got {error.strerror}, expected a file that can be. Name another with "
+            f"--tuning or {VARIABLE}"
+        ) from error
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file beside its place, and renames it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path, *, required: bool) -> dict[Key, Record]:
+    try:
+        file = _File.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        if not required:
+            return {}
+        raise InputError(
+            f"{path}: records cannot be read, got {error.strerror}, expected a file that `aboard tune` wrote. "
+            "Run it with --tuning first"
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{path}: records cannot be read, got {error.strerror}, expected a file that `aboard tune` wrote. Name "
+            f"another with --tuning or {VARIABLE}"
+        ) from error
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: records are damaged, got {_first(error)}, expected what `aboard tune` writes. Remove the file "
+            "and tune again"
+        ) from error
+    return by_key(file.records)
+
+
+def _first(error: ValidationError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "no UTF-8"
+    detail = error.errors()[0]
+    return f"{detail['msg']} at {'.'.join(map(str, detail['loc'])) or 'the top'}"
