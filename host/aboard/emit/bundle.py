@@ -19,15 +19,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from aboard import manifest, resources
-from aboard.emit import devices, header, records, source
+from aboard.emit import devices, header, intrinsics, records, source
 from aboard.emit.instances import Instances
 from aboard.errors import ProjectError
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
 from aboard.manifest import Manifest
-from aboard.memory.problem import Plan
+from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program
-from aboard.target import Target
+from aboard.target import Target, runtimes
 from aboard.version import VERSION
 
 GENERATOR = f"aboard {VERSION}"
@@ -38,27 +38,28 @@ _CFLAGS = ("-fno-strict-aliasing", "-fno-tree-slp-vectorize")
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 
 
-def emit(graph: Graph, program: Program, plan: Plan, target: Target, macs: int) -> tuple[dict[str, str], Manifest]:
+def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: int) -> tuple[dict[str, str], Manifest]:
     """Returns the files of a bundle, without the manifest, and the manifest.
 
     Args:
         graph: The compiled graph.
         program: Its schedule.
-        plan: The memory plan for `program.requests`.
+        layout: Where `program.requests` lie.
         target: Where the code will run.
         macs: Multiply-accumulates of the model as given.
     """
     name = graph.name
     instances = Instances(program, shared=target.opt == "size")
     files = {
-        f"include/{name}.h": header.text(graph, program, plan, GENERATOR, target),
-        f"src/{name}.c": source.text(graph, program, plan, instances, GENERATOR, target),
+        f"include/{name}.h": header.text(graph, program, layout, GENERATOR, target),
         f"src/{name}_weights.h": source.weights_text(graph, instances, GENERATOR, target),
     }
     include = resources.firmware() / "include" / "aboard"
     files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
-    files |= _kernel_headers(step.call.header for step in program.steps if isinstance(step.call, KernelCall))
-    added = devices.files(graph, program)
+    files |= kernel_headers(step.call.header for step in program.steps if isinstance(step.call, KernelCall))
+    functions = intrinsics.lowered(target, _float_headers(program))
+    files[f"src/{name}.c"] = source.text(graph, program, layout, instances, GENERATOR, target, functions.text)
+    added = devices.files(graph, program).joined(functions.added).joined(devices.linked(target))
     files |= added.files
     files["CMakeLists.txt"] = _cmake(name, added)
     record = Manifest(
@@ -71,29 +72,44 @@ def emit(graph: Graph, program: Program, plan: Plan, target: Target, macs: int) 
         input_mode="kept" if target.input_mode == "kept" else "consumed",
         macs=macs,
         macs_run=sum(records.macs(step) for step in program.steps),
-        ram_bytes=plan.peak,
-        ram_lower_bound_bytes=plan.bound,
+        ram_bytes=layout.peak,
+        ram_lower_bound_bytes=layout.bound,
+        arenas=records.arenas(layout),
+        weights_region=target.weights_region,
         weights_bytes=instances.constants_bytes,
         cflags=(_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),
+        source_flags=added.source_flags,
         include_folders=added.include_folders,
-        inputs=records.tensors(graph.inputs, "input", program, plan),
-        outputs=records.tensors(graph.outputs, "output", program, plan),
-        nodes=records.nodes(program, instances),
-        buffers=records.buffers(program, plan),
+        template=runtimes.template_name(target),
+        inputs=records.tensors(graph.inputs, "input", program, layout),
+        outputs=records.tensors(graph.outputs, "output", program, layout),
+        nodes=records.nodes(program, instances, target),
+        buffers=records.buffers(program, layout),
     )
     return files, record
 
 
-def _kernel_headers(wanted: Iterable[str]) -> dict[str, str]:
-    """Returns the kernel headers that are needed and what they include, by path in the bundle."""
+def _float_headers(program: Program) -> dict[str, str]:
+    """Returns the kernel headers of steps with floating point, and what they include."""
+    floats = [step for step in program.steps if any(tensor.dtype.is_float for tensor in step.node.outputs)]
+    return kernel_headers(step.call.header for step in floats if isinstance(step.call, KernelCall))
+
+
+def kernel_headers(wanted: Iterable[str], folder: str = "src/kernels") -> dict[str, str]:
+    """Returns the kernel headers that are needed and what they include, by path in the bundle.
+
+    Args:
+        wanted: Paths below `firmware/kernels/`.
+        folder: Folder of the bundle that they are for.
+    """
     root = resources.firmware() / "kernels"
     files: dict[str, str] = {}
     left = sorted(set(wanted))
     while left:
         path = left.pop(0)
-        key = f"src/kernels/{path}"
+        key = f"{folder}/{path}"
         if key in files:
             continue
         files[key] = (root / path).read_text(encoding="utf-8")
@@ -125,6 +141,13 @@ target_include_directories(model_{name} PUBLIC {here}/include)
         text += f"target_include_directories(model_{name} PRIVATE {folders})\n"
     if added.definitions:
         text += f"target_compile_definitions(model_{name} PRIVATE {' '.join(added.definitions)})\n"
+    for flags in added.source_flags:
+        paths = "".join(f"\n  {here}/{path}" for path in flags.sources)
+        chosen = (f"$<$<C_COMPILER_ID:{i}>:{';'.join(f)}>" for i, f in (("GNU", flags.gcc), ("Clang", flags.clang)))
+        text += (
+            f"# Another core executes these, or they are others' own.\nset_source_files_properties({paths}\n"
+            f'  PROPERTIES COMPILE_OPTIONS "{";".join(chosen)}")\n'
+        )
     return text
 
 

@@ -83,7 +83,7 @@ def _field(head: str, value: Literal, indent: str) -> str:
     return f"{indent}{head}{{\n{items}{indent}}},\n"
 
 
-def array(name: str, values: Array, align: int, storage: str = "static const") -> str:
+def array(name: str, values: Array, align: int, storage: str = "static const", section: str | None = None) -> str:
     """Returns the definition of an array, elements flat, lines filled.
 
     Args:
@@ -91,8 +91,10 @@ def array(name: str, values: Array, align: int, storage: str = "static const") -
         values: Elements in memory order.
         align: Alignment in bytes.
         storage: Words before the type.
+        section: Section of the linker's that it lies in; the compiler's choice where none is named.
     """
-    head = f"{storage} {c_type(values.dtype)} {name}[{values.size}] ABOARD_ALIGNED({align}) = {{"
+    placed = "" if section is None else f' ABOARD_SECTION("{section}")'
+    head = f"{storage} {c_type(values.dtype)} {name}[{values.size}] ABOARD_ALIGNED({align}){placed} = {{"
     return "\n".join([head, *_filled([_element(v) for v in values.reshape(-1).tolist()]), "};"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -10,8 +10,12 @@ from aboard.emit.instances import argument_names, argument_type
 from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.kernels.contract import ExternalCall
+from aboard.manifest import SourceFlags
 from aboard.schedule.lowering import Program
-from aboard.target import Runtime, columns
+from aboard.target import Runtime, Target, columns, runtimes
+
+#: Files without code that a bundle may hold.
+_LICENCES = ("LICENSE", "NOTICE")
 
 
 @dataclass(frozen=True)
@@ -22,11 +26,28 @@ class Added:
         files: Text of each file by its path in the bundle.
         include_folders: Folders of the bundle in which headers are looked for.
         definitions: Macros for the compiler.
+        source_flags: Flags for files that other cores execute, and for those of others.
     """
 
     files: Mapping[str, str]
-    include_folders: tuple[str, ...]
-    definitions: tuple[str, ...]
+    include_folders: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+    source_flags: tuple[SourceFlags, ...] = ()
+
+    def joined(self, other: Added) -> Added:
+        """Returns this and what another adds; what both have is there once."""
+        flags: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+        for entry in (*self.source_flags, *other.source_flags):
+            flags.setdefault((entry.gcc, entry.clang), []).extend(entry.sources)
+        return Added(
+            {**self.files, **other.files},
+            tuple(dict.fromkeys((*self.include_folders, *other.include_folders))),
+            tuple(dict.fromkeys((*self.definitions, *other.definitions))),
+            tuple(
+                SourceFlags(sources=tuple(sorted(set(paths))), gcc=gcc, clang=clang)
+                for (gcc, clang), paths in flags.items()
+            ),
+        )
 
 
 def calls(program: Program) -> list[ExternalCall]:
@@ -47,33 +68,100 @@ def files(graph: Graph, program: Program) -> Added:
     """
     regions = calls(program)
     if not regions:
-        return Added({}, (), ())
+        return Added({})
     texts = {f"src/{header_name(graph)}": _prototypes(graph, regions)}
     for call in regions:
         texts[f"src/{call.function}.c"] = (
             f"/* A region of the model {graph.name}, for the device {call.device}. Generated. */\n"
             f'#include "{header_name(graph)}"\n\n{call.source.rstrip()}\n'
         )
-    folders: list[str] = []
-    definitions: list[str] = []
-    for call in {call.folder: call for call in regions}.values():
-        runtime: Runtime | None = columns.call(call.device, "runtime")
-        if runtime is None:
-            continue
+    added = Added(texts)
+    _check_folders(regions)
+    for call, runtime in _runtimes(regions):
         root = f"src/devices/{call.folder}"
-        texts |= {_inside(root, path, call): text for path, text in runtime.files.items()}
-        folders += [str(PurePosixPath(root) / folder) for folder in runtime.include_folders]
-        definitions += runtime.definitions
-    return Added(texts, tuple(dict.fromkeys(folders)), tuple(dict.fromkeys(definitions)))
+        brought = placed(runtime, root, f"kind {call.device.kind.name}, column runtime")
+        clash = next((path for path, text in brought.files.items() if added.files.get(path, text) != text), None)
+        if clash is not None:
+            raise TargetError(
+                f"kind {call.device.kind.name}, column codegen: {clash.removeprefix(root)[1:]} of {call.function} "
+                "differs from that of another region, expected one text. This is a bug of the device's package"
+            )
+        added = added.joined(brought)
+    return added
 
 
-def _inside(root: str, path: str, call: ExternalCall) -> str:
+def _check_folders(regions: list[ExternalCall]) -> None:
+    """Checks that no two kinds claim the same folder of the bundle, as `my-npu` and `my_npu` would."""
+    owners: dict[str, str] = {}
+    for call in regions:
+        owner = owners.setdefault(call.folder, call.device.kind.name)
+        if owner != call.device.kind.name:
+            raise TargetError(
+                f"kinds {owner} and {call.device.kind.name}: both claim the folder src/devices/{call.folder}, expected "
+                "names that differ in more than punctuation. Rename one of them"
+            )
+
+
+def linked(target: Target) -> Added:
+    """Returns what the runtime of a target's host adds to a bundle (`-runtime` of a kind's own).
+
+    Raises:
+        TargetError: One of its files is wrong.
+    """
+    found = runtimes.find(target)
+    if found is None or found.files is None:
+        return Added({})
+    return placed(found.files, "src/runtime", f"kind {target.host.kind.name}, column runtimes: {found.name}")
+
+
+def placed(runtime: Runtime, root: str, where: str) -> Added:
+    """Returns C files as they lie in a bundle.
+
+    Args:
+        runtime: The files.
+        root: Folder of the bundle for them.
+        where: Who brings them, for messages.
+
+    Raises:
+        TargetError: A file is none of C, or not below the folder.
+    """
+    return Added(
+        {_inside(root, path, where): text for path, text in runtime.files.items()},
+        tuple(str(PurePosixPath(root) / folder) for folder in runtime.include_folders),
+        tuple(runtime.definitions),
+        _flags(runtime, root),
+    )
+
+
+def _flags(runtime: Runtime, root: str) -> tuple[SourceFlags, ...]:
+    """Returns the flags of those C files that need some."""
+    by_flags: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for path in sorted(path for path in runtime.files if path.endswith(".c")):
+        quiet = ("-w",) if runtime.is_foreign else ()
+        core = runtime.core_flags if path in runtime.core_files else {}
+        flags = (*core.get("gcc", ()), *quiet), (*core.get("clang", ()), *quiet)
+        if any(flags):
+            by_flags.setdefault(flags, []).append(f"{root}/{path}")
+    return tuple(SourceFlags(sources=tuple(paths), gcc=gcc, clang=clang) for (gcc, clang), paths in by_flags.items())
+
+
+def _runtimes(regions: list[ExternalCall]) -> Iterator[tuple[ExternalCall, Runtime]]:
+    """Yields what each device brings for all of its regions, then what a region brings for itself."""
+    for call in {call.folder: call for call in regions}.values():
+        shared: Runtime | None = columns.call(call.device, "runtime")
+        if shared is not None:
+            yield call, shared
+    yield from ((call, call.runtime) for call in regions if call.runtime is not None)
+
+
+def _inside(root: str, path: str, where: str) -> str:
     """Returns the path in the bundle of a runtime's file."""
     pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or pure.suffix not in (".c", ".h"):
+    kept = pure.suffix in (".c", ".h") or pure.name in _LICENCES
+    if pure.is_absolute() or ".." in pure.parts or not kept:
         raise TargetError(
-            f"kind {call.device.kind.name}, column runtime: a file, got {path}, expected a .c or .h below the device's "
-            "folder. This is a bug of the device's package"
+            f"{where}: a file, got {path}, expected a .c or .h, or a LICENSE, below the device's folder. "
+            "This is a bug of the device's package"
         )
     return f"{root}/{path}"
 

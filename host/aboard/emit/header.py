@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from aboard.emit import c_text, records
+from aboard.emit import c_text
+from aboard.emit.arenas import Arenas, offset
 from aboard.emit.source import banner
 from aboard.ir import Graph, Tensor
-from aboard.memory.problem import Plan
+from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program
 from aboard.target import Target
 
 
-def text(graph: Graph, program: Program, plan: Plan, generator: str, target: Target) -> str:
+def text(graph: Graph, program: Program, layout: Layout, generator: str, target: Target) -> str:
     """Returns the header file of the model."""
+    arenas = Arenas(graph.name, layout)
     name, upper = graph.name, graph.name.upper()
     kept = target.input_mode == "kept"
     tensors = [("input", i, t) for i, t in enumerate(graph.inputs)]
@@ -22,13 +24,12 @@ def text(graph: Graph, program: Program, plan: Plan, generator: str, target: Tar
         "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n",
         '#include "aboard/model.h"\n',
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        "/** Bytes of RAM the model needs: tensors, scratch, inputs and outputs. */",
-        f"#define {upper}_ARENA_BYTES {plan.peak}\n",
+        *_sizes(arenas),
         f"#define {upper}_INPUT_COUNT {len(graph.inputs)}\n#define {upper}_OUTPUT_COUNT {len(graph.outputs)}\n",
         "/** True when a run leaves the inputs as they were. */",
         f"#define {upper}_INPUTS_KEPT {'true' if kept else 'false'}\n",
-        *(_tensor(name, kind, index, tensor, program, plan) for kind, index, tensor in tensors),
-        _run_declaration(name, kept),
+        *(_tensor(arenas, kind, index, tensor, program) for kind, index, tensor in tensors),
+        _run_declaration(arenas, kept),
         "/** The model as data, for code that serves any model (aboard/model.h). */",
         f"extern const aboard_model_t {name}_model;\n",
         "#ifdef __cplusplus\n}\n#endif\n",
@@ -37,25 +38,57 @@ def text(graph: Graph, program: Program, plan: Plan, generator: str, target: Tar
     return c_text.fitted("\n".join(parts))
 
 
-def _run_declaration(name: str, kept: bool) -> str:
+def _sizes(arenas: Arenas) -> list[str]:
+    if not arenas.several:
+        return [
+            "/** Bytes of RAM the model needs: tensors, scratch, inputs and outputs. */",
+            f"#define {arenas.macros[0]} {arenas.layout.peak}\n",
+        ]
+    lines = ["/** Bytes of RAM the model needs in each memory region: tensors, scratch, inputs and outputs. */"]
+    lines += [f"#define {m} {peak}" for m, peak in zip(arenas.macros, arenas.layout.peaks, strict=True)]
+    return ["\n".join(lines) + "\n"]
+
+
+def _run_declaration(arenas: Arenas, kept: bool) -> str:
+    name = arenas.name
     inputs = "The inputs are left as they were" if kept else "The inputs are overwritten: set them before every run"
+    state = "arenas are" if arenas.several else "arena is"
     return f"""/**
  * Runs the model once.
  *
  * Set the inputs through {name}_input_*() first; read the outputs through {name}_output_*() afterwards.
  * {inputs}.
- * Reentrant: the arena is the only state. Allocates nothing, waits for nothing.
+ * Reentrant: the {state} the only state. Allocates nothing, waits for nothing.
  *
- * @param arena        Memory of the caller, aligned to ABOARD_ARENA_ALIGN (16). Needs no initialisation and may be used
- *                     for other things between runs.
- * @param arena_bytes  Its size, at least {name.upper()}_ARENA_BYTES.
+{_arena_manual(arenas)}
  * @return ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED.
  */
-aboard_status_t {name}_run(void *arena, size_t arena_bytes);
+aboard_status_t {name}_run({arenas.parameters});
 """
 
 
-def _tensor(name: str, kind: str, index: int, tensor: Tensor, program: Program, plan: Plan) -> str:
+def _arena_manual(arenas: Arenas) -> str:
+    if not arenas.several:
+        memory = "Memory of the caller, aligned to ABOARD_ARENA_ALIGN (16)."
+        return f""" * @param arena        {memory} Needs no initialisation and may be used
+ *                     for other things between runs.
+ * @param arena_bytes  Its size, at least {arenas.macros[0]}."""
+    lines = [
+        " * Arenas are memory of the caller, each aligned to ABOARD_ARENA_ALIGN (16) and meant for one memory region.",
+        " * They need no initialisation and may be used for other things between runs. In other memory the model runs",
+        " * too, at the speed of that.",
+        " *",
+    ]
+    for region, pointer, macro in zip(arenas.layout.regions, arenas.pointers, arenas.macros, strict=True):
+        lines += [
+            f" * @param {pointer}  Memory in {region}.",
+            f" * @param {pointer}_bytes  Its size, at least {macro}.",
+        ]
+    return "\n".join(lines)
+
+
+def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Program) -> str:
+    name, pointer = arenas.name, arenas.pointer_of(tensor, program)
     prefix = f"{name.upper()}_{kind.upper()}_{index}"
     shape = ", ".join(map(str, tensor.shape)) or "1"
     sizes = "x".join(map(str, tensor.shape)) or "scalar"
@@ -64,7 +97,7 @@ def _tensor(name: str, kind: str, index: int, tensor: Tensor, program: Program, 
     lines = [
         f"/** {kind.capitalize()} {index}, `{label}`: {tensor.dtype.value} {sizes}. */",
         f'#define {prefix}_NAME "{quoted}"',
-        f"#define {prefix}_OFFSET {records.tensor_offset(tensor, program, plan)}",
+        f"#define {prefix}_OFFSET {offset(tensor, program, arenas.layout)}",
         f"#define {prefix}_BYTES {tensor.type.bytes}",
         f"#define {prefix}_ELEMENTS {tensor.type.elements}",
         f"#define {prefix}_RANK {len(tensor.shape)}",
@@ -80,8 +113,8 @@ def _tensor(name: str, kind: str, index: int, tensor: Tensor, program: Program, 
     access = "Where the caller puts it" if kind == "input" else "Where it lies after a run"
     lines += [
         f"/** {access}. */",
-        f"static inline {tensor.dtype.c} *{name}_{kind}_{index}(void *arena) {{",
-        f"    return ({tensor.dtype.c} *)(void *)((uint8_t *)arena + {prefix}_OFFSET);",
+        f"static inline {tensor.dtype.c} *{name}_{kind}_{index}(void *{pointer}) {{",
+        f"    return ({tensor.dtype.c} *)(void *)((uint8_t *){pointer} + {prefix}_OFFSET);",
         "}",
         "",
     ]

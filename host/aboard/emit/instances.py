@@ -31,6 +31,11 @@ class Instance:
     steps: list[Step] = field(default_factory=list)
     parameters: bool = False
 
+    @property
+    def alone(self) -> bool:
+        """True when only steps apart from the plan call it."""
+        return all(step.alone for step in self.steps)
+
 
 @dataclass(frozen=True)
 class NamedArray:
@@ -52,13 +57,15 @@ class Instances:
     def __init__(self, program: Program, *, shared: bool) -> None:
         self.instances: list[Instance] = []
         self.arrays: list[NamedArray] = []
-        self._by_step: dict[int, Instance] = {}
+        self._by_step: dict[tuple[int, bool], Instance] = {}
         self._array_names: dict[tuple[str, bytes], str] = {}
-        self._names_of_step: dict[int, list[str]] = {}
+        self._names_of_step: dict[tuple[int, bool], list[str]] = {}
         self._sharing = _functions_with_several_parameters(program) if shared else set()
         by_key: dict[str, Instance] = {}
-        for step in program.steps:
-            self._names_of_step[step.index] = [self._add(program, step, argument) for argument in step.call.arguments]
+        for step in (*program.steps, *program.alone.values()):
+            self._names_of_step[step.index, step.alone] = [
+                self._add(program, step, argument) for argument in step.call.arguments
+            ]
             if isinstance(step.call, ExternalCall):
                 continue
             key = self._key(step.call)
@@ -67,7 +74,7 @@ class Instances:
                 by_key[key] = Instance(name, step.call, parameters=_function_key(step.call) in self._sharing)
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
-            self._by_step[step.index] = by_key[key]
+            self._by_step[step.index, step.alone] = by_key[key]
 
     def _key(self, call: KernelCall) -> str:
         key = _function_key(call)
@@ -75,7 +82,7 @@ class Instances:
 
     def _add(self, program: Program, step: Step, argument: Argument) -> str:
         """Returns the array that an argument refers to; "" where it refers to the arena."""
-        prefix = f"{program.graph.name}_{step.index}"
+        prefix = f"{program.graph.name}_{step.index}{'_alone' if step.alone else ''}"
         if isinstance(argument, ConstantArg):
             return self._array(f"{prefix}_{argument.constant.name}", argument.constant)
         if isinstance(argument, InputArg):
@@ -93,11 +100,11 @@ class Instances:
 
     def of(self, step: Step) -> Instance:
         """Returns the instance that a step calls; a step that a device computes has none."""
-        return self._by_step[step.index]
+        return self._by_step[step.index, step.alone]
 
     def arrays_of(self, step: Step) -> list[str]:
         """Returns, for each argument of a step's call, the constant array it refers to, or ""."""
-        return self._names_of_step[step.index]
+        return self._names_of_step[step.index, step.alone]
 
     @property
     def constants_bytes(self) -> int:
@@ -112,7 +119,7 @@ def _function_key(call: KernelCall) -> str:
 
 def _functions_with_several_parameters(program: Program) -> set[str]:
     seen: dict[str, set[str]] = {}
-    for step in program.steps:
+    for step in (*program.steps, *program.alone.values()):
         if isinstance(step.call, KernelCall):
             seen.setdefault(_function_key(step.call), set()).add(c_text.literal(step.call.params))
     return {key for key, params in seen.items() if len(params) > 1}

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aboard import ops
+from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
-from aboard.manifest import BufferRecord, NodeRecord, OperandRecord, TensorRecord
-from aboard.memory.problem import Plan, round_up
+from aboard.kernels.estimate import estimate
+from aboard.manifest import ArenaRecord, BufferRecord, NodeRecord, OperandRecord, TensorRecord
+from aboard.memory.arenas import Layout
+from aboard.memory.problem import round_up
+from aboard.ops.subgraph import SubgraphAttributes
 from aboard.schedule.lowering import Program, Step
+from aboard.target import Target
 
 _WORKSPACE_ALIGN = 16
 
@@ -44,18 +49,12 @@ def workspace(step: Step) -> Workspace:
     return Workspace(inputs, outputs, scratch, cursor)
 
 
-def tensor_offset(tensor: Tensor, program: Program, plan: Plan) -> int:
-    """Returns where element 0 of a tensor lies in the arena."""
-    place = program.storage.places[tensor]
-    return plan.offsets[program.buffers[place.buffer]] + place.view.offset
-
-
 def macs(step: Step) -> int:
     """Returns the multiply-accumulates of a step."""
     return ops.get(step.node.op).macs(step.node)
 
 
-def tensors(wanted: Sequence[Tensor], kind: str, program: Program, plan: Plan) -> tuple[TensorRecord, ...]:
+def tensors(wanted: Sequence[Tensor], kind: str, program: Program, layout: Layout) -> tuple[TensorRecord, ...]:
     """Returns the records of the model's inputs or outputs."""
     records: list[TensorRecord] = []
     for index, tensor in enumerate(wanted):
@@ -68,7 +67,8 @@ def tensors(wanted: Sequence[Tensor], kind: str, program: Program, plan: Plan) -
                 shape=tensor.shape,
                 scale=quant.scale if quant and not tensor.dtype.is_float else None,
                 zero_point=quant.zero_point if quant and not tensor.dtype.is_float else None,
-                offset=tensor_offset(tensor, program, plan),
+                arena=home(tensor, program, layout),
+                offset=offset(tensor, program, layout),
                 bytes=tensor.type.bytes,
             )
         )
@@ -89,40 +89,67 @@ def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:
     )
 
 
-def nodes(program: Program, instances: Instances) -> tuple[NodeRecord, ...]:
+def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeRecord, ...]:
     """Returns the records of all steps."""
     sizes = {array.name: array.values.nbytes for array in instances.arrays}
+    cascades = {node: number for number, each in enumerate(program.storage.cascades) for node in each.nodes}
     records: list[NodeRecord] = []
     for step in program.steps:
-        node, layout = step.node, workspace(step)
-        views = dict(enumerate(step.inputs))
+        node, whole = step.node, program.whole(step)
+        layout = workspace(whole)
+        region = node.attrs if isinstance(node.attrs, SubgraphAttributes) else None
+        views = dict(enumerate(whole.inputs))
         inputs = [_operand(node.input(i), view, at) for i, at in layout.inputs.items() if (view := views[i])]
-        outputs = [_operand(node.outputs[i], step.outputs[i], at) for i, at in layout.outputs.items()]
+        outputs = [_operand(node.outputs[i], whole.outputs[i], at) for i, at in layout.outputs.items()]
         records.append(
             NodeRecord(
                 name=node.name,
                 op=node.op,
                 implementation=step.implementation.label(node),
-                device=step.call.device.kind.name if isinstance(step.call, ExternalCall) else None,
+                device=None if region is None else region.label,
                 sources=node.sources,
                 macs=macs(step),
-                rows=step.call.rows,
+                rows=whole.call.rows,
                 weights_bytes=sum(sizes[name] for name in set(instances.arrays_of(step)) if name),
                 scratch_bytes=sum(scratch.bytes for scratch in step.call.scratch),
                 workspace_bytes=layout.bytes,
                 inputs=tuple(inputs),
                 outputs=tuple(outputs),
+                tuning={} if region is None else dict(region.tuning),
+                tuning_origin="" if region is None else region.tuning_origin,
+                estimated_instructions=_estimated(step, target, program.storage.turns_of(node)),
+                cascade=cascades.get(node),
             )
         )
     return tuple(records)
 
 
-def buffers(program: Program, plan: Plan) -> tuple[BufferRecord, ...]:
-    """Returns the memory map of the arena."""
+def _estimated(step: Step, target: Target, turns: int) -> int | None:
+    """Returns the instructions of a step of the host."""
+    if isinstance(step.call, ExternalCall):
+        return None
+    return estimate(step.node, step.implementation.name, target, turns=turns).instructions
+
+
+def arenas(layout: Layout) -> tuple[ArenaRecord, ...]:
+    """Returns the records of arenas that are meant for a memory region."""
+    return tuple(
+        ArenaRecord(region=region, bytes=peak, lower_bound_bytes=bound)
+        for region, peak, bound in zip(layout.regions, layout.peaks, layout.bounds, strict=bool(layout.regions))
+    )
+
+
+def buffers(program: Program, layout: Layout) -> tuple[BufferRecord, ...]:
+    """Returns the memory map of the arenas."""
     last = max(len(program.steps) - 1, 0)
     return tuple(
         BufferRecord(
-            name=request.name, offset=offset, bytes=request.bytes, first=request.first, last=min(request.last, last)
+            name=request.name,
+            arena=layout.homes[index],
+            offset=layout.offsets[index],
+            bytes=request.bytes,
+            first=request.first,
+            last=min(request.last, last),
         )
-        for request, offset in zip(program.requests, plan.offsets, strict=True)
+        for index, request in enumerate(program.requests)
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aboard.emit import c_text, devices, records
+from aboard.emit import c_text, cascade, devices, records
+from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
-from aboard.ir import Graph
+from aboard.ir import Graph, Tensor
 from aboard.kernels.contract import Argument, ConstantArg, ExternalCall, InputArg, KernelCall, OutputArg
-from aboard.memory.problem import Plan
+from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
 
@@ -33,37 +34,51 @@ def banner(graph: Graph, generator: str, target: Target, what: str) -> str:
 def weights_text(graph: Graph, instances: Instances, generator: str, target: Target) -> str:
     """Returns the header with the constants."""
     guard = f"{graph.name.upper()}_WEIGHTS_H"
+    section = None if target.weights_region is None else f".aboard.weights.{target.weights_region}"
     parts = [
         banner(graph, generator, target, f"Constants of the model {graph.name}. Included by {graph.name}.c only."),
         f"#ifndef {guard}\n#define {guard}\n",
         '#include <stdbool.h>\n#include <stdint.h>\n\n#include "aboard/config.h"\n',
-        *(c_text.array(array.name, array.values, array.align) + "\n" for array in instances.arrays),
+        *(c_text.array(array.name, array.values, array.align, section=section) + "\n" for array in instances.arrays),
         "#endif\n",
     ]
     return "\n".join(parts)
 
 
-def text(graph: Graph, program: Program, plan: Plan, instances: Instances, generator: str, target: Target) -> str:
-    """Returns the source file of the model."""
-    name = graph.name
-    headers = sorted({step.call.header for step in program.steps if isinstance(step.call, KernelCall)})
+def text(
+    graph: Graph,
+    program: Program,
+    layout: Layout,
+    instances: Instances,
+    generator: str,
+    target: Target,
+    before_kernels: str = "",
+) -> str:
+    """Returns the source file of the model; `before_kernels` stands before the kernels are included."""
+    name, arenas = graph.name, Arenas(graph.name, layout)
+    steps = (*program.steps, *program.alone.values())
+    headers = sorted({step.call.header for step in steps if isinstance(step.call, KernelCall)})
     includes = [f'#include "{name}.h"', "", '#include "aboard/hooks.h"', f'#include "{name}_weights.h"']
     if devices.calls(program):
         includes.append(f'#include "{devices.header_name(graph)}"')
+    includes += [before_kernels] if before_kernels else []
     includes += [f'#include "kernels/{path}"' for path in headers]
     parts = [
-        banner(graph, generator, target, f"The model {name}: {len(program.steps)} steps, {plan.peak} bytes of RAM."),
+        banner(graph, generator, target, f"The model {name}: {len(program.steps)} steps, {layout.peak} bytes of RAM."),
         "\n".join(includes) + "\n",
-        *(_instance(instance) for instance in instances.instances),
-        *(_parameters(step) for instance in instances.instances if instance.parameters for step in instance.steps),
-        _run(graph, program, plan, instances),
+        *(instance_text(instance) for instance in instances.instances),
+        *(parameters_text(step) for instance in instances.instances if instance.parameters for step in instance.steps),
+        arenas.macro(),
+        *(_cascade(numbered, program, arenas, instances) for numbered in cascade.of(program)),
+        _run(program, instances, arenas),
         _run_op(program, instances),
-        _descriptor(graph, program, plan),
+        _descriptor(graph, program, arenas),
     ]
     return c_text.fitted("\n".join(part for part in parts if part))
 
 
-def _instance(instance: Instance) -> str:
+def instance_text(instance: Instance) -> str:
+    """Returns the function that specialises a kernel for its parameters."""
     call = instance.call
     names = argument_names(call)
     typed = [f"{argument_type(a)}{n}" for a, n in zip(call.arguments, names, strict=True)]
@@ -77,18 +92,35 @@ def _instance(instance: Instance) -> str:
     if not instance.parameters:
         lines.append(f"    static const {call.params_type} p = {c_text.initializer(call.params)};")
     lines += [f"    {call.function}({passed});", "}", ""]
+    if instance.alone:
+        lines = ["#if ABOARD_RUN_OP", *lines[:-1], "#endif", ""]
     return "\n".join(lines)
 
 
-def _parameters(step: Step) -> str:
+def parameters_text(step: Step) -> str:
+    """Returns the parameters of a step that shares its instance with others; "" where a device computes it."""
     call = step.call
     if not isinstance(call, KernelCall):
         return ""
-    return f"static const {call.params_type} p{step.index} = {c_text.initializer(call.params, indent='')};\n"
+    text = f"static const {call.params_type} {_parameter(step)} = {c_text.initializer(call.params, indent='')};\n"
+    return f"#if ABOARD_RUN_OP\n{text}#endif\n" if step.alone else text
 
 
-def _call(step: Step, instances: Instances, address: Callable[[Argument, int], str]) -> str:
-    """Returns the statement that calls a step's function for all rows."""
+def _parameter(step: Step) -> str:
+    return f"{'alone' if step.alone else 'p'}{step.index}"
+
+
+def call_text(
+    step: Step, instances: Instances, address: Callable[[Argument, int], str], rows: tuple[str, str] | None = None
+) -> str:
+    """Returns the statement that calls a step's function.
+
+    Args:
+        step: The step.
+        instances: Of its program.
+        address: Returns the expression for the address of an operand, a result, or scratch of the given number.
+        rows: C expressions for the first row and the one past the last; all rows by default.
+    """
     arguments = []
     scratch = 0
     for argument, array in zip(step.call.arguments, instances.arrays_of(step), strict=True):
@@ -98,58 +130,53 @@ def _call(step: Step, instances: Instances, address: Callable[[Argument, int], s
         return f"ABOARD_RETURN_IF_ERROR({step.call.function}({', '.join(arguments)}));"
     instance = instances.of(step)
     if instance.parameters:
-        arguments.insert(0, f"&p{step.index}")
-    return f"{instance.name}({', '.join([*arguments, '0', str(step.call.rows)])});"
+        arguments.insert(0, f"&{_parameter(step)}")
+    return f"{instance.name}({', '.join([*arguments, *(rows or ('0', str(step.call.rows)))])});"
 
 
-def _arena_address(program: Program, plan: Plan, step: Step) -> Callable[[Argument, int], str]:
+def _arena_address(program: Program, arenas: Arenas, step: Step) -> Callable[[Argument, int], str]:
     def address(argument: Argument, scratch: int) -> str:
         if isinstance(argument, InputArg):
-            return f"AT({records.tensor_offset(step.node.input(argument.index), program, plan)})"
+            return arenas.of_tensor(step.node.input(argument.index), program)
         if isinstance(argument, OutputArg):
-            return f"AT({records.tensor_offset(step.node.outputs[argument.index], program, plan)})"
-        return f"AT({plan.offsets[step.scratch[scratch]]})"
+            return arenas.of_tensor(step.node.outputs[argument.index], program)
+        return arenas.of_scratch(step, scratch)
 
     return address
 
 
-def _run(graph: Graph, program: Program, plan: Plan, instances: Instances) -> str:
-    name, upper = graph.name, graph.name.upper()
-    lines = [
-        "/* Address of a byte of the arena. */",
-        "#define AT(offset) ((void *)(arena + (offset)))",
-        "",
-        "static aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
-        "    uint8_t *const arena = memory;",
-        "    (void)hooks;",
-        "    if (memory == NULL) {",
-        "        return ABOARD_ERROR_NULL;",
-        "    }",
-        f"    if (bytes < {upper}_ARENA_BYTES) {{",
-        "        return ABOARD_ERROR_ARENA_TOO_SMALL;",
-        "    }",
-        "    if ((uintptr_t)memory % ABOARD_ARENA_ALIGN != 0) {",
-        "        return ABOARD_ERROR_ARENA_MISALIGNED;",
-        "    }",
-    ]
+def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
+    lines = arenas.prologue()
+    inside = {step.index: numbered for numbered in cascade.of(program) for step in numbered.steps}
     for step in program.steps:
-        call = _call(step, instances, _arena_address(program, plan, step))
+        if step.index in inside:
+            lines += _enter(inside[step.index], step, arenas)
+            continue
+        call = call_text(step, instances, _arena_address(program, arenas, step))
         lines += [
             "",
             f"    /* {step.index}: {_describe(step)} */",
             f"    ABOARD_BEGIN({step.index});",
             f"    {call}",
             f"    ABOARD_END({step.index});",
-            *_taps(step, program, plan),
+            *_taps(step, program, arenas),
         ]
-    lines += [
-        "    return ABOARD_OK;",
-        "}",
-        "",
-        f"aboard_status_t {name}_run(void *arena, size_t arena_bytes) {{ return run(arena, arena_bytes, NULL); }}",
-        "",
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "    return ABOARD_OK;", "}", "", *arenas.entry(), ""])
+
+
+def _cascade(numbered: cascade.Numbered, program: Program, arenas: Arenas, instances: Instances) -> str:
+    def call(step: Step, first: str, last: str) -> str:
+        return call_text(step, instances, _arena_address(program, arenas, step), (first, last))
+
+    return cascade.text(numbered, arenas.pointers, call, lambda step: arenas.of_tensor(step.node.output, program))
+
+
+def _enter(numbered: cascade.Numbered, step: Step, arenas: Arenas) -> list[str]:
+    """Returns what is written of a step of a cascade; the call of the cascade stands at its last step."""
+    lines = ["", f"    /* {step.index}: {_describe(step)} */"]
+    if step is numbered.steps[-1]:
+        lines.append(f"    ABOARD_RETURN_IF_ERROR({numbered.name}({', '.join([*arenas.pointers, 'hooks'])}));")
+    return lines
 
 
 def _describe(step: Step) -> str:
@@ -159,12 +186,12 @@ def _describe(step: Step) -> str:
     return f"{step.node.op} {label}: {operands} -> {results}"
 
 
-def _taps(step: Step, program: Program, plan: Plan) -> list[str]:
+def _taps(step: Step, program: Program, arenas: Arenas) -> list[str]:
     lines: list[str] = []
     for number, (tensor, view) in enumerate(zip(step.node.outputs, step.outputs, strict=True)):
-        offset = records.tensor_offset(tensor, program, plan)
         numbers = [view.row_stride, view.pixel_stride, step.index, number, 0, view.rows, view.cols, view.channels]
-        lines.append(f"    ABOARD_TAP(AT({offset}), {', '.join(map(str, numbers))}, {view.element_bytes});")
+        rows = ", ".join(map(str, numbers))
+        lines.append(f"    ABOARD_TAP({arenas.of_tensor(tensor, program)}, {rows}, {view.element_bytes});")
     return lines
 
 
@@ -178,7 +205,7 @@ def _run_op(program: Program, instances: Instances) -> str:
         "    }",
         "    switch (node) {",
     ]
-    for step in program.steps:
+    for step in map(program.whole, program.steps):
         layout = records.workspace(step)
 
         def address(argument: Argument, scratch: int, layout: records.Workspace = layout) -> str:
@@ -193,39 +220,46 @@ def _run_op(program: Program, instances: Instances) -> str:
             f"        if (bytes < {layout.bytes}) {{",
             "            return ABOARD_ERROR_ARENA_TOO_SMALL;",
             "        }",
-            f"        {_call(step, instances, address)}",
+            f"        {call_text(step, instances, address)}",
             "        return ABOARD_OK;",
         ]
     lines += ["    default:", "        return ABOARD_ERROR_INDEX;", "    }", "}", "#endif", ""]
     return "\n".join(lines)
 
 
-def _descriptor(graph: Graph, program: Program, plan: Plan) -> str:
+def _tensor_entry(tensor: Tensor, program: Program, arenas: Arenas) -> str:
+    arena = home(tensor, program, arenas.layout)
+    fields = {
+        "offset": offset(tensor, program, arenas.layout),
+        "bytes": tensor.type.bytes,
+        "type": _DTYPE_NUMBERS[tensor.dtype.value],
+        **({"arena": arena} if arena else {}),
+    }
+    return c_text.literal(fields)
+
+
+def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
     name, upper = graph.name, graph.name.upper()
     digest = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(graph.model_hash))
-    tables = []
+    tables = arenas.table()
     for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
-        rows = [
-            f"{{.offset = {records.tensor_offset(t, program, plan)}, .bytes = {t.type.bytes}, "
-            f".type = {_DTYPE_NUMBERS[t.dtype.value]}}}"
-            for t in tensors
-        ]
+        rows = [_tensor_entry(tensor, program, arenas) for tensor in tensors]
         tables.append(f"static const aboard_tensor_t {kind}[] = {{{', '.join(rows)}}};\n")
-    workspace = max((records.workspace(step).bytes for step in program.steps), default=0)
+    workspace = max((records.workspace(program.whole(step)).bytes for step in program.steps), default=0)
     return "\n".join(
         [
             *tables,
             f"const aboard_model_t {name}_model = {{",
             f'    .name = "{name}",',
             f"    .hash = {{{digest}}},",
-            f"    .arena_bytes = {upper}_ARENA_BYTES,",
+            f"    .arena_bytes = {arenas.total},",
             f"    .nodes = {len(program.steps)},",
             f"    .input_count = {len(graph.inputs)},",
             f"    .output_count = {len(graph.outputs)},",
             f"    .inputs_kept = {upper}_INPUTS_KEPT,",
             "    .inputs = inputs,",
             "    .outputs = outputs,",
-            "    .run = run,",
+            *arenas.descriptor(),
             "#if ABOARD_RUN_OP",
             f"    .op_bytes = {workspace},",
             "    .run_op = run_op,",

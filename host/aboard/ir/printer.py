@@ -40,10 +40,11 @@ def _node(node: Node) -> str:
     operands = ", ".join("-" if t is None else f"%{t.name}" for t in node.inputs)
     types = ", ".join(str(t.type) for t in node.outputs)
     sources = f" from {', '.join(map(str, node.sources))}" if node.sources else ""
-    return f"{results} = {node.op}({operands}){_attributes(node)} : {types}{sources}"
+    return f"{results} = {node.op}({operands}){attributes(node)} : {types}{sources}"
 
 
-def _attributes(node: Node) -> str:
+def attributes(node: Node) -> str:
+    """Returns the attributes of a node as text, ` {name=value, ...}`; empty where it has none."""
     if isinstance(node.attrs, Summarized):
         return f" {{{node.attrs.summary()}}}"
     fields = [(field.name, getattr(node.attrs, field.name)) for field in dataclasses.fields(node.attrs)]

@@ -105,6 +105,7 @@ class ArithmeticS8(Implementation):
     name = "portable_s8"
     in_place = ((0, 0), (0, 1))
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
@@ -216,6 +217,7 @@ class ArithmeticF32(Implementation):
     name = "portable_f32"
     in_place = ((0, 0), (0, 1))
     strided = True
+    by_rows = True
     function: ClassVar[str]
 
     def refuses(self, node: Node, target: Target) -> str | None:

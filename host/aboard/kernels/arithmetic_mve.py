@@ -21,6 +21,7 @@ class SumMve(Implementation):
     priority = 100
     in_place = ((0, 0), (0, 1))
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, broadcasting, and sums that no line equals."""

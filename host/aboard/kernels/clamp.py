@@ -21,6 +21,7 @@ class Clamp(Implementation):
     priority = 10
     in_place = ((0, 0),)
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses what is more than a clamp."""

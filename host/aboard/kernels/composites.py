@@ -198,7 +198,7 @@ def fits_composites(weights: Array) -> bool:
 
 
 def pairs(layer: Requantized) -> Array:
-    """Returns the words of `aboard_dsp_pair_line` or `aboard_dsp_pair_any`: [blocks of two channels, words]."""
+    """Returns the words of `aboard_dsp_pair_t`: [blocks of two channels, words]."""
     taps = words(filled(layer.weights, 2))
     bias, factor, constant, shift = (
         filled(v, 2).reshape(-1, 2).T for v in (layer.bias, layer.factor, layer.constant, layer.shift)
@@ -208,6 +208,17 @@ def pairs(layer: Requantized) -> Array:
     behind += [constant[1] * 256 + 128] if layer.line else [constant[1], shift[0] + 256 * shift[1]]
     columns = [wrap32(np.stack(part, 1)).astype(np.int32).view(np.uint32) for part in (before, behind)]
     return np.ascontiguousarray(np.concatenate([columns[0], taps, columns[1]], 1))
+
+
+def wide_pairs(layer: Requantized) -> Array:
+    """Returns the words of `aboard_dsp_pair_wide`, weights of 16 bits: [blocks of two channels, words]."""
+    taps = filled(filled(layer.weights, 2).T, QUAD).T.astype(np.int16)
+    # [blocks, channels of a block, quads, even and odd taps of a quad, two taps]
+    ordered = taps.reshape(len(taps) // 2, 2, -1, QUAD)[..., [0, 2, 1, 3]].reshape(len(taps) // 2, 2, -1, 2, 2)
+    words = np.ascontiguousarray(ordered.transpose(0, 2, 3, 1, 4)).reshape(len(ordered), -1).view("<u4")
+    bias, factor, constant = (filled(v, 2).reshape(-1, 2) for v in (layer.bias, layer.factor, layer.constant))
+    around = [wrap32(part).astype(np.int32).view(np.uint32) for part in (bias, np.concatenate([factor, constant], 1))]
+    return np.ascontiguousarray(np.concatenate([around[0], words, around[1]], 1))
 
 
 def filled(values: Int64, multiple: int) -> Int64:

@@ -24,7 +24,7 @@ from aboard.ir import Array, Node
 from aboard.ops import rows_of
 
 if TYPE_CHECKING:
-    from aboard.target import Target
+    from aboard.target import Runtime, Target
 
 #: A literal of a C parameter struct: number, nested struct (mapping) or array (sequence).
 Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Literal"]]  # noqa: UP007 - recursive
@@ -41,8 +41,10 @@ class View:
         row_stride: From a row to the next.
         pixel_stride: From a pixel to the next; more than `channels * element_bytes` for a slice of a wider tensor.
         depth: Rows of memory behind the view; fewer than `rows` for a ring.
+        phase: Row of the ring in which row 0 lies, so that rows of one call lie together.
         element_bytes: Bytes of an element.
         offset: Bytes from the start of the buffer to element (0, 0, 0).
+        step: Of a result in a cascade, rows that a call computes at most (`RowWise`); 0 where it is none.
     """
 
     rows: int
@@ -53,6 +55,8 @@ class View:
     depth: int
     element_bytes: int
     offset: int = 0
+    phase: int = 0
+    step: int = 0
 
     @classmethod
     def whole(cls, shape: Sequence[int], element_bytes: int) -> View:
@@ -77,7 +81,7 @@ class View:
 
     def literal(self) -> Mapping[str, Literal]:
         """Returns the fields of the C struct `aboard_view_t`."""
-        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "depth")
+        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "depth", "phase")
         return {name: getattr(self, name) for name in names}
 
 
@@ -192,6 +196,7 @@ class ExternalCall:
         rows: Rows of its first result; all are computed at once.
         device: The device.
         folder: Folder of the device's runtime sources in the bundle.
+        runtime: Runtime sources that this call needs beside those that all of the device's calls share.
     """
 
     function: str
@@ -200,6 +205,7 @@ class ExternalCall:
     rows: int
     device: Target
     folder: str
+    runtime: Runtime | None = None
 
     @property
     def constants(self) -> list[Constant]:
@@ -215,6 +221,23 @@ class ExternalCall:
 Call = KernelCall | ExternalCall
 
 
+@dataclass(frozen=True)
+class RowWise:
+    """How an implementation computes a node a few rows at a time, operands and result in rings.
+
+    Attributes:
+        rows: Rows that a call should compute; the last may get fewer.
+        accumulates: True when rows are those of operand 0, of which every call takes some in; the result is there
+            after the last.
+        keeps: True when it copies rows of operand 0 and keeps them as long as it needs them: it reads each row once, in
+            the first turn whose window sees it.
+    """
+
+    rows: int = 1
+    accumulates: bool = False
+    keeps: bool = False
+
+
 class Implementation(ABC):
     """A way to compute an op on a family of cores. One instance serves all nodes; it holds no state.
 
@@ -226,6 +249,7 @@ class Implementation(ABC):
         in_place: Pairs (result, operand) that may be the same memory when both views are equal.
         strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
         align: Alignment in bytes that operands and results need beyond that of their elements.
+        by_rows: True when it can compute one row after another, operands and results in rings (`View.depth`).
     """
 
     op: ClassVar[str]
@@ -235,6 +259,7 @@ class Implementation(ABC):
     in_place: ClassVar[tuple[tuple[int, int], ...]] = ()
     strided: ClassVar[bool] = False
     align: ClassVar[int] = 1
+    by_rows: ClassVar[bool] = False
 
     def label(self, node: Node) -> str:
         """Returns what tables call this implementation of a node."""
@@ -265,6 +290,11 @@ class Implementation(ABC):
         """
         del node, inputs, outputs
         return None
+
+    def row_wise(self, node: Node) -> RowWise | None:
+        """Returns how the node can take part in a cascade; None where it has to be computed all at once."""
+        del node
+        return RowWise() if self.by_rows else None
 
     def cost(self, node: Node, target: Target) -> float | None:
         """Returns an estimate that decides between implementations of equal priority: less is better; None for none."""

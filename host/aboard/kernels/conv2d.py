@@ -16,6 +16,7 @@ from aboard.kernels.contract import (
     KernelCall,
     Literal,
     OutputArg,
+    RowWise,
     Scratch,
     ScratchArg,
     View,
@@ -82,6 +83,7 @@ def pack(node: Node, multiple: int = 1) -> Array:
 class _Portable(Implementation):
     op = "conv2d"
     strided = True
+    by_rows = True
     form: Form
     reads = Reads.PIXEL
 
@@ -104,6 +106,10 @@ class PortableS8(_Portable):
     name = "portable_s8"
     form = Form.INT8
     reads = Reads.FIRST
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
+        return RowWise(1 + node.output.shape[2] % 2)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

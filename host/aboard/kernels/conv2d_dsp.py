@@ -17,6 +17,7 @@ from aboard.kernels.contract import (
     InputArg,
     KernelCall,
     OutputArg,
+    RowWise,
     Scratch,
     ScratchArg,
     View,
@@ -25,11 +26,17 @@ from aboard.kernels.conv2d import groups, shape_params, sliding_window
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
 from aboard.target import Target
 
 #: ABOARD_DSP_LINE_SHIFT of `arm_dsp/dot.h`.
 LINE_SHIFT = 4
+
+#: ABOARD_DSP_WIDE_QUADS of `arm_dsp/dot_wide.h`.
+_WIDE_QUADS = 16
+
+#: Instructions that a byte of wider weights must save, unless speed is all that counts.
+WORTH = 30
 
 #: Bytes of the staged taps of a pixel pair, for each tap.
 _PAIR_BYTES = 4
@@ -62,15 +69,20 @@ class DspS8(Implementation):
             return None
         return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
 
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
+        return RowWise(1 + node.output.shape[2] % 2)
+
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
-        layer = _layer(node)
+        wide = _wide(node, target)
+        layer = wide or _layer(node)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
         count = groups(node)
-        weights = np.concatenate([composites.pairs(part) for part in _split(layer, count)])
+        pack = composites.wide_pairs if wide else composites.pairs
+        weights = np.concatenate([pack(part) for part in _split(layer, count)])
         taps = layer.weights.shape[1]
         padded = -(-taps // composites.QUAD) * composites.QUAD
         depth = x.channels // count
@@ -80,6 +92,7 @@ class DspS8(Implementation):
             params_type="aboard_conv2d_dsp_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
+                "wide": int(wide is not None),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
             },
@@ -94,10 +107,38 @@ class DspS8(Implementation):
         )
 
 
-def _layer(node: Node) -> composites.Requantized | str:
+def _wide(node: Node, target: Target) -> composites.Requantized | None:
+    """Returns the layer with weights of 16 bits, where they save enough for their size."""
+    batch, height, width, _ = node.output.shape
+    taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
+    quads = -(-taps // composites.QUAD)
+    # For two channels: a byte for each tap of both, against 3 instructions of each two quads of two pixels, and 2.
+    saved, extra = batch * height * width / 2 * (1.5 * quads + 2), 2 * composites.QUAD * quads
+    if quads > _WIDE_QUADS or target.opt == "size" or (target.opt != "speed" and saved < WORTH * extra):
+        return None
+    layer = _layer(node, composite=False)
+    return None if isinstance(layer, str) or not layer.line else layer
+
+
+def _layer(node: Node, *, composite: bool = True) -> composites.Requantized | str:
     matrix = packing.matrix(node, op.AXIS)
     activation = op.attributes(node).activation
-    return composites.requantized(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT)
+    layer = composites.requantized(
+        node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, composite=composite
+    )
+    return layer if isinstance(layer, str) else replace(layer, weights=layer.weights[:, _order(node)])
+
+
+def _order(node: Node) -> list[int]:
+    """Returns the taps of a window in the order in which they are staged.
+
+    Where pixels hold no whole quads, these are the whole quads of each row, then what is left of all rows.
+    """
+    height, width, depth = node.input(WEIGHTS).shape[1:]
+    row = width * depth
+    whole = row if depth % composites.QUAD == 0 else row // composites.QUAD * composites.QUAD
+    taps = np.arange(height * row).reshape(height, row)
+    return [*taps[:, :whole].reshape(-1).tolist(), *taps[:, whole:].reshape(-1).tolist()]
 
 
 def _split(layer: composites.Requantized, count: int) -> list[composites.Requantized]:

@@ -110,6 +110,7 @@ class MveS8(Implementation):
     keys = frozenset({"arm_mve"})
     priority = 100
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""

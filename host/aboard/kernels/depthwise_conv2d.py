@@ -17,6 +17,7 @@ from aboard.kernels.contract import (
     KernelCall,
     Literal,
     OutputArg,
+    RowWise,
     Scratch,
     ScratchArg,
     View,
@@ -66,6 +67,7 @@ def block(node: Node) -> int:
 class _Portable(Implementation):
     op = "depthwise_conv2d"
     strided = True
+    by_rows = True
     form: Form
 
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -93,6 +95,10 @@ class PortableS8(_Portable):
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: rows are staged where there is padding."""
         return Reads.STAGED if _staged(node)[1] else Reads.ROW
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes as many rows as a convolution before it gives at once; keeps what it has staged."""
+        return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_staged(node)[0] > 0)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

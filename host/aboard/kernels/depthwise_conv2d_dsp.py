@@ -18,6 +18,7 @@ from aboard.kernels.contract import (
     KernelCall,
     Literal,
     OutputArg,
+    RowWise,
     Scratch,
     ScratchArg,
     View,
@@ -37,7 +38,7 @@ PLANES, LINE_SHIFT = 4, 2
 _MOST_RESULTS = {1: 6, 2: 4}
 
 #: Bytes that planes may take; rows at the border of two strips are staged twice.
-_PLANE_BYTES = 1920
+_PLANE_BYTES = 2080
 
 #: Rows that a strip has at least where the result has as many, by stride.
 _LEAST_STRIP = {1: 2, 2: 1}
@@ -76,6 +77,10 @@ class DspS8(Implementation):
         below = distance(sliding_window(node), x, y, Reads.ROW)
         return None if below is None else below + (_strip(node) - 1) * y.row_stride
 
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once with a stride of 1: windows of neighbouring rows share what is staged."""
+        return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
+
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
@@ -83,7 +88,8 @@ class DspS8(Implementation):
         layer = _layer(node)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
-        stride, strip, pitch = attributes(node).strides[0], _strip(node), _pitch(node)
+        stride, pitch = attributes(node).strides[0], _pitch(node)
+        strip = min(_strip(node), y.step or y.rows)
         params = _params(node, x, y, layer, strip)
         return KernelCall(
             header="arm_dsp/depthwise_conv2d.h",
@@ -131,6 +137,7 @@ def _params(node: Node, x: View, y: View, layer: composites.Requantized, strip: 
         "count": count,
         "blocks": blocks,
         "rest": rest,
+        "narrow": int(_narrow(node)),
         "zero_point": node.input(INPUT).quant.zero_point,
         **layer.params,
     }
@@ -155,7 +162,16 @@ def _span(rows: int, stride: int) -> int:
 def _pitch(node: Node) -> int:
     """Returns the bytes of a row of a plane: all pixels that a row of windows sees, in whole words."""
     cols, stride = node.output.shape[2], attributes(node).strides[1]
+    if _narrow(node):
+        return (cols + 1) // 2 * 4
     return (_span(cols, stride) + 1) // 2 * 4
+
+
+def _narrow(node: Node) -> bool:
+    """Returns whether a row is one block, with a pixel of padding on both sides: planes then hold no padding."""
+    cols, attrs = node.output.shape[2], attributes(node)
+    same = cols == node.input(INPUT).shape[2] and attrs.padding.left == 1
+    return same and attrs.strides[1] == 1 and cols <= _MOST_RESULTS[1]
 
 
 def _strip(node: Node) -> int:
@@ -169,11 +185,11 @@ def _strip(node: Node) -> int:
 
 def pack(layer: composites.Requantized) -> Array:
     """Returns the words of `aboard_dsp_rows_t`: [channels, ABOARD_DSP_PLANE_WORDS]."""
-    taps = np.zeros((len(layer.bias), 3, 4), np.int64)
-    taps[:, :, :3] = layer.weights.reshape(-1, 3, 3)
-    taps[:, 0, 3] = layer.shift
+    # Two SXTB16 make the pairs (w0, w1) and (w1, w2) of a row.
+    taps = layer.weights.reshape(-1, 3, 3)[:, :, [0, 1, 1, 2]]
     words = np.ascontiguousarray(taps.astype(np.int8).reshape(len(taps), 12)).view("<u4")
-    rest = wrap32(np.stack([layer.bias, layer.factor, layer.constant], 1)).astype(np.int32).view(np.uint32)
+    constants = [layer.bias, layer.factor, layer.constant] + ([] if layer.line else [layer.shift])
+    rest = wrap32(np.stack(constants, 1)).astype(np.int32).view(np.uint32)
     return np.ascontiguousarray(np.concatenate([words, rest], 1))
 
 

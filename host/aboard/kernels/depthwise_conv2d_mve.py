@@ -16,6 +16,7 @@ from aboard.kernels.contract import (
     KernelCall,
     Literal,
     OutputArg,
+    RowWise,
     Scratch,
     ScratchArg,
     View,
@@ -92,6 +93,11 @@ class MveS8(Implementation):
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: blocks of a row are read and written in turns."""
         return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.ROW)
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes a row; keeps what it has staged."""
+        del node
+        return RowWise(keeps=True)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

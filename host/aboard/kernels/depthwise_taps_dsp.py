@@ -43,6 +43,7 @@ class DspTapsS8(Implementation):
     keys = frozenset({"arm_dsp"})
     priority = 5
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, ScratchArg, View
 from aboard.ops.subgraph import Matched
+from aboard.target.device import MemoryRegion, Runtime
+from aboard.target.kind import Value
+from aboard.tiling import TilePlan
+
+if TYPE_CHECKING:
+    from aboard.target import Target
 
 #: Alignment in bytes of what crosses the border of a region, and the most a scratch buffer may ask for.
 ALIGN = 16
@@ -25,6 +32,10 @@ class Region:
         patterns: What matched, in execution order.
         inputs: Views of the inputs; all stored whole and without gaps, aligned to 16 bytes.
         outputs: Views of the outputs, likewise.
+        tuning: Value of every knob of the device (column `tuning`), chosen or default.
+        tiles: For each of `patterns`, how it is cut into tiles; None where the device asks for none (column `tiles`).
+        memory: The memory regions of the device (column `memory`).
+        host: The CPU that calls the function; None where only costs are asked for.
     """
 
     name: str
@@ -32,6 +43,10 @@ class Region:
     patterns: tuple[Matched, ...]
     inputs: tuple[View, ...]
     outputs: tuple[View, ...]
+    tuning: Mapping[str, Value] = field(default_factory=dict)
+    tiles: tuple[TilePlan | None, ...] = ()
+    memory: tuple[MemoryRegion, ...] = ()
+    host: Target | None = None
 
 
 @dataclass(frozen=True)
@@ -45,11 +60,14 @@ class DeviceCode:
         arguments: The function's parameters: each input and each output at most once, constants as packed for the
             device, scratch in the arena.
         results: Shapes of what the function writes, in the order of the region's outputs.
+        runtime: What this region needs beside the column `runtime`, for libraries of which only the part that is called
+            goes into the bundle. A file that several regions bring is there once.
     """
 
     source: str
     arguments: tuple[Argument, ...]
     results: tuple[tuple[int, ...], ...]
+    runtime: Runtime | None = None
 
     def check(self, region: Region, where: str) -> None:
         """Checks that the code fits its region.

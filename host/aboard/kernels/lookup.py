@@ -59,6 +59,7 @@ class Lookup(Implementation):
     name = "lookup"
     in_place = ((0, 0),)
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
@@ -129,6 +130,7 @@ class ScalarLookup(Implementation):
     priority = 10
     in_place = ((0, 0), (0, 1))
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other operands, and a table where the one-line form is smaller."""

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import (
+    Argument,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    View,
+)
 from aboard.kernels.elementwise import present
 from aboard.kernels.overlap import Reads, Window, distance
 from aboard.kernels.registry import implements
@@ -23,6 +35,7 @@ class Pool(Implementation):
     """
 
     strided = True
+    by_rows = True
     dtype: ClassVar[DType]
     function: ClassVar[str]
 
@@ -55,6 +68,11 @@ class Pool(Implementation):
         )
 
 
+def _is_global(node: Node) -> bool:
+    """True where one window covers an image, and no more than it."""
+    return node.output.shape[1:3] == (1, 1) and node.input(0).shape[1:3] == attributes(node).window
+
+
 def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
     attrs = attributes(node)
     (height, width), (down, right) = attrs.window, attrs.strides
@@ -76,10 +94,24 @@ def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
 
 @implements
 class AveragePool2dS8(Pool):
-    """average_pool2d of int8."""
+    """average_pool2d of int8; in a cascade, one over whole images takes in row after row."""
 
     op, name = "average_pool2d", "portable_s8"
     dtype, function = DType.INT8, "aboard_average_pool2d_s8"
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes a row: of the operand, where there is one window."""
+        return RowWise(accumulates=_is_global(node))
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        call = super().lower(node, inputs, outputs, target)
+        if not outputs[0].step or not _is_global(node):
+            return call
+        (source,) = present(inputs)
+        sums = ScratchArg(Scratch(4 * source.channels, persistent=True), "int32_t *")
+        arguments: tuple[Argument, ...] = (*call.arguments, sums)
+        return replace(call, function="aboard_average_pool2d_rows_s8", arguments=arguments, rows=source.rows)
 
 
 @implements

@@ -27,6 +27,7 @@ class QuantizeS8(Implementation):
 
     op, name = "quantize", "portable_s8"
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
@@ -49,6 +50,7 @@ class DequantizePortable(Implementation):
 
     op, name = "dequantize", "portable"
     strided = True
+    by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, and a scale per channel."""

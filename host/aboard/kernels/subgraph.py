@@ -12,6 +12,7 @@ from aboard.kernels.registry import implements
 from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes
 from aboard.target import Target, columns
+from aboard.tiling import device as tiling
 
 
 @implements
@@ -37,9 +38,31 @@ class DeviceRegion(Implementation):
         """Returns the call of the function that the device's code generator wrote."""
         attrs = attributes(node)
         device = target.devices[attrs.device]
-        name = attrs.graph.name
-        region = Region(name, attrs.graph, attrs.patterns, tuple(v for v in inputs if v is not None), tuple(outputs))
+        operands = tuple(view for view in inputs if view is not None)
+        region = region_of(node, operands, tuple(outputs), target)
         code: DeviceCode = columns.call(device, "codegen", region)
         code.check(region, f"kind {device.kind.name}, column codegen")
         folder = re.sub(r"\W", "_", device.kind.name)
-        return ExternalCall(name, code.source, code.arguments, rows_of(node.output.shape), device, folder)
+        rows = rows_of(node.output.shape)
+        return ExternalCall(region.name, code.source, code.arguments, rows, device, folder, code.runtime)
+
+
+def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], target: Target) -> Region:
+    """Returns a claimed region in the form in which its device gets it.
+
+    Args:
+        node: The node `subgraph`.
+        inputs: Views of the operands.
+        outputs: Views of the results.
+        target: The composite target.
+
+    Raises:
+        TargetError: A column of the device is wrong, or the region cannot be cut into tiles that fit.
+    """
+    attrs = attributes(node)
+    device = target.devices[attrs.device]
+    tiles = tiling.plans(device, attrs.patterns, attrs.tuning)
+    memory = tiling.memory(device)
+    return Region(
+        attrs.graph.name, attrs.graph, attrs.patterns, inputs, outputs, attrs.tuning, tiles, memory, target.host
+    )

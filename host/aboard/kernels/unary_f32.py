@@ -26,6 +26,7 @@ class UnaryF32(Implementation):
     name = "portable_f32"
     in_place = ((0, 0),)
     strided = True
+    by_rows = True
     function: ClassVar[str]
     activation: ClassVar[Activation] = Activation.NONE
 

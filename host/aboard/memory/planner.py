@@ -1,8 +1,9 @@
-"""Places buffers in an arena: greedy orders, then exact search for small problems, local search for large.
+"""Places buffers in an arena: greedy orders, local search, then exact search for small problems.
 
 Offset assignment for given lifetimes is NP-hard (it is dynamic storage allocation), yet for real models one of a few
-greedy orders nearly always meets the lower bound. Where none does, a branch and bound over first-fit orders either
-proves the best plan or runs out of its budget of placements; then the plan states its gap (`Plan.bound`). No clock is
+greedy orders nearly always meets the lower bound. Where none does, nor one that differs a little from the best of
+them, a branch and bound over first-fit orders either proves the best plan or runs out of its budget of placements; then
+the plan states its gap (`Plan.bound`). No clock is
 read: the same model gives the same plan on every machine.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from aboard.memory.problem import Overlap, Plan, Request, lower_bound, round_up
+from aboard.memory.problem import WORD, Overlap, Plan, Request, lower_bound, round_up
 from aboard.memory.validate import validate
 
 #: Placements the exact search may try before it gives up.
@@ -37,17 +38,25 @@ def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
         return Plan((), 0, 0)
     solver = _Solver(requests, overlaps)
     solver.greedy()
-    if solver.peak > solver.bound:
-        solver.raise_bound()
-    if solver.peak > solver.bound:
-        solver.exact()
-    if solver.peak > solver.bound:
-        solver.local()
-    if solver.peak > solver.bound:
-        solver.raise_bound()
+    for effort in (solver.local, solver.raise_bound, solver.exact):
+        if solver.peak > solver.bound:
+            effort()
     result = Plan(tuple(solver.offsets), solver.peak, solver.bound)
     validate(requests, result, overlaps)
     return result
+
+
+def quick_peak(requests: Sequence[Request], overlaps: Sequence[Overlap], enough: int) -> int:
+    """Returns the bytes of an arena that holds requests, by the orders that are tried first.
+
+    Args:
+        requests: What to place.
+        overlaps: Pairs that may share bytes though they are alive together.
+        enough: No order is tried after one that needs no more than this.
+    """
+    solver = _Solver(requests, overlaps)
+    solver.by_keys(enough)
+    return solver.peak
 
 
 def _away_from(pivot: Request, request: Request, direction: int) -> tuple[int, ...]:
@@ -99,7 +108,7 @@ class _Solver:
         for index in order:
             at = self.first_fit(index, offsets)
             offsets[index] = at
-            peak = max(peak, at + self.requests[index].bytes)
+            peak = max(peak, round_up(at + self.requests[index].bytes, WORD))
             if peak >= self.peak:
                 return
         self.offsets = [at for at in offsets if at is not None]
@@ -107,7 +116,18 @@ class _Solver:
 
     def greedy(self) -> None:
         """Tries the orders that are good in practice: by size and life, then outwards in time from each request."""
-        count = range(len(self.requests))
+        self.by_keys(self.bound)
+        if self.peak == self.bound:
+            return
+        for pivot in self.requests:
+            for backwards in (0, 1, -1):
+                ranked = sorted((_away_from(pivot, r, backwards), i) for i, r in enumerate(self.requests))
+                self.place([index for _, index in ranked])
+                if self.peak == self.bound:
+                    return
+
+    def by_keys(self, enough: int) -> None:
+        """Tries the orders by size and life until an arena of `enough` bytes will do."""
         keys: list[Callable[[Request], tuple[int, ...]]] = [
             lambda r: (-r.bytes, r.first),
             lambda r: (-r.bytes * (r.last - r.first + 1), r.first),
@@ -116,15 +136,9 @@ class _Solver:
             lambda r: (-r.last, -r.bytes),
         ]
         for key in keys:
-            self.place([index for _, index in sorted((key(self.requests[i]), i) for i in count)])
-            if self.peak == self.bound:
+            self.place([index for _, index in sorted((key(r), i) for i, r in enumerate(self.requests))])
+            if self.peak <= enough:
                 return
-        for pivot in self.requests:
-            for backwards in (0, 1, -1):
-                ranked = sorted((_away_from(pivot, self.requests[i], backwards), i) for i in count)
-                self.place([index for _, index in ranked])
-                if self.peak == self.bound:
-                    return
 
     def exact(self) -> None:
         """Branches over which request is placed next, always at its lowest offset, never below the last placement.
@@ -146,7 +160,7 @@ class _Solver:
             return self.peak == self.bound
         ends = [(max(self.first_fit(i, offsets), 0), -self.requests[i].bytes, i) for i in left]
         for at, _, index in sorted(ends):
-            top = max(peak, at + self.requests[index].bytes)
+            top = max(peak, round_up(at + self.requests[index].bytes, WORD))
             if at < floor or top >= self.peak:
                 continue
             budget[0] -= 1

@@ -37,7 +37,8 @@ class Overlap:
         operand: Index of the request that is read, for the last time.
         result: Index of the request that is written, for the first time.
         distance: They may share bytes where the operand begins at least so many bytes after the result; then no byte is
-            written before it was read for the last time. At least 0. Elsewhere they must be apart.
+            written before it was read for the last time. Elsewhere they must be apart. Below 0 the result may lie
+            within the operand, whose first bytes have been read when the result is born.
     """
 
     operand: int
@@ -65,30 +66,57 @@ class Plan:
         return self.peak == self.bound
 
 
+#: Arenas are whole words.
+WORD = 4
+
+
 def round_up(value: int, align: int) -> int:
     """Returns the smallest multiple of `align` that is at least `value`."""
     return (value + align - 1) // align * align
 
 
 def lower_bound(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> int:
-    """Returns the most bytes needed at any step.
-
-    What is alive together lies side by side; an operand and a result that may overlap are one piece. Only the topmost
-    piece may end off a multiple of the common alignment, so all sizes but one are rounded up to the smallest alignment.
+    """Returns the most bytes needed at any step, in whole words.
 
     Args:
         requests: The requests.
-        overlaps: Each request is the operand of at most one of them, and the result of at most one.
+        overlaps: Pairs that may share bytes; each request is the result of at most one of them.
     """
-    bound = 0
-    for step in {request.first for request in requests}:
-        alive = {i: r.bytes for i, r in enumerate(requests) if r.first <= step <= r.last}
-        align = min(requests[i].align for i in alive)
-        for overlap in overlaps:
-            if overlap.operand in alive and overlap.result in alive:
-                operand, result = alive.pop(overlap.operand), alive[overlap.result]
-                together = max(result, round_up(overlap.distance, align) + operand)
-                alive[overlap.result] = min(together, operand + result)
-        padding = [round_up(size, align) - size for size in alive.values()]
-        bound = max(bound, sum(alive.values()) + sum(padding) - max(padding))
-    return bound
+    steps = {request.first for request in requests}
+    return round_up(max((load(requests, overlaps, step) for step in steps), default=0), WORD)
+
+
+def load(requests: Sequence[Request], overlaps: Sequence[Overlap], step: int) -> int:
+    """Returns the bytes needed at a step, at least.
+
+    What is alive together lies side by side, but for what pairs may share. Only the topmost may end off a multiple of
+    the common alignment, so all sizes but one are rounded up to the smallest alignment.
+
+    Args:
+        requests: The requests.
+        overlaps: As for `lower_bound`.
+        step: The step.
+    """
+    alive = {i: r.bytes for i, r in enumerate(requests) if r.first <= step <= r.last}
+    align = min((requests[i].align for i in alive), default=1)
+    padding = [round_up(size, align) - size for size in alive.values()]
+    together = [o for o in overlaps if o.operand in alive and o.result in alive]
+    shared = sum(
+        _shared(requests, [o for o in together if o.operand == operand], together, align)
+        for operand in {overlap.operand for overlap in together}
+    )
+    return sum(alive.values()) + sum(padding) - max(padding, default=0) - shared
+
+
+def _shared(requests: Sequence[Request], mine: Sequence[Overlap], others: Sequence[Overlap], align: int) -> int:
+    """Returns the bytes that an operand and results may share, at most: those of all, or of the one that reaches most.
+
+    Results that lie side by side reach no further into the operand together than the furthest of them.
+    """
+    size = requests[mine[0].operand].bytes
+    room = [requests[o.result].bytes - round_up(o.distance, align) for o in mine]
+    each = [max(0, min(size, requests[o.result].bytes, r)) for o, r in zip(mine, room, strict=True)]
+    total = sum(round_up(bytes_, align) for bytes_ in each)
+    results = {o.result for o in mine}
+    apart = not any(o.operand in results and o.result in results for o in others)
+    return min(total, round_up(max(0, min(size, max(room))), align)) if apart else total

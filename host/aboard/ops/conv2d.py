@@ -17,9 +17,10 @@ import numpy as np
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
+from aboard.ops.box import Box
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.weighted import Float64
-from aboard.ops.window import Padding, output_size, padding_from_tflite, reach
+from aboard.ops.window import Padding, output_size, padding_from_tflite, reach, seen
 
 #: Axis of the weights that counts output channels.
 AXIS = 0
@@ -98,6 +99,19 @@ def output_shape(node: Node, channels: int) -> tuple[int, int, int, int]:
     return batch, *output_size((height, width), window(node), attrs.strides, attrs.padding, attrs.dilations), channels
 
 
+def pixels(node: Node, box: Box) -> tuple[Box, Padding] | None:
+    """Returns the pixels that a part of a convolution's result sees, its channels as they were, and their padding."""
+    attrs = attributes(node)
+    _, height, width, _ = node.input(0).shape
+    return seen(box, (height, width), window(node), attrs.strides, attrs.padding, attrs.dilations)
+
+
+def padding_of(node: Node, box: Box) -> tuple[int, int, int, int] | None:
+    """Returns the padding that belongs to a part of a convolution's result: top, bottom, left, right."""
+    found = pixels(node, box)
+    return None if found is None else found[1].sides
+
+
 def taps(node: Node, x: Float64) -> list[Float64]:
     """Returns, for each tap of the window row by row, the pixels of a padded image [b, h, w, c] that it sees.
 
@@ -124,6 +138,7 @@ class Conv2d(Op):
     name = "conv2d"
     attributes = ConvAttributes
     tflite = ("CONV_2D",)
+    weights_axis = AXIS
 
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node of a CONV_2D."""
@@ -155,6 +170,21 @@ class Conv2d(Op):
             per_group = zip(np.split(view, groups, -1), np.split(tap, groups), strict=True)
             sums += np.concatenate([pixels @ matrix.T for pixels, matrix in per_group], -1)
         return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
+
+    def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
+        """Returns the pixels that the windows cover, of the channels in the same groups, and weights by output."""
+        found = pixels(node, box)
+        if found is None:
+            return None
+        channels, weights = node.input(0).shape[3], node.input(1).shape
+        per_group = weights[0] * weights[3] // channels
+        first, last = box.start[3] // per_group, (box.stop[3] - 1) // per_group
+        image = found[0].on(3, first * weights[3], (last + 1) * weights[3])
+        return [image, *weighted.boxes_by_channel(node, AXIS, box)]
+
+    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
+        """Returns the padding that belongs to a part of the result."""
+        return padding_of(node, box)
 
     def macs(self, node: Node) -> int:
         """Returns the products of one inference, padding counted."""

@@ -13,12 +13,15 @@ import numpy as np
 
 from aboard.ir import Array, Node, TensorType
 from aboard.ops import weighted
+from aboard.ops.box import Box
 from aboard.ops.conv2d import (
     ConvAttributes,
     attributes,
     attributes_from_tflite,
     image_problem,
     output_shape,
+    padding_of,
+    pixels,
     taps,
     window,
     window_problem,
@@ -41,6 +44,7 @@ class DepthwiseConv2d(Op):
     name = "depthwise_conv2d"
     attributes = ConvAttributes
     tflite = ("DEPTHWISE_CONV_2D",)
+    weights_axis = AXIS
 
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node of a DEPTHWISE_CONV_2D."""
@@ -76,6 +80,19 @@ class DepthwiseConv2d(Op):
         for view, tap in zip(taps(node, repeated), real.reshape(-1, real.shape[AXIS]), strict=True):
             sums += view * tap
         return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
+
+    def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
+        """Returns the pixels that the windows cover, of the channels that are needed, and weights by output."""
+        found = pixels(node, box)
+        if found is None:
+            return None
+        multiplier = depth_multiplier(node)
+        image = found[0].on(3, box.start[3] // multiplier, -(-box.stop[3] // multiplier))
+        return [image, *weighted.boxes_by_channel(node, AXIS, box)]
+
+    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
+        """Returns the padding that belongs to a part of the result."""
+        return padding_of(node, box)
 
     def macs(self, node: Node) -> int:
         """Returns the products of one inference, padding counted."""

@@ -13,6 +13,7 @@ from typing import cast
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
+from aboard.ops.box import Box
 from aboard.ops.registry import Op, SourceNode, register, require
 
 #: Axis of the weights that counts output channels.
@@ -46,6 +47,7 @@ class FullyConnected(Op):
     name = "fully_connected"
     attributes = FullyConnectedAttributes
     tflite = ("FULLY_CONNECTED",)
+    weights_axis = AXIS
 
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node of a FULLY_CONNECTED."""
@@ -84,6 +86,19 @@ class FullyConnected(Op):
         sums = samples @ weighted.real_weights(node, weights, AXIS).T
         result = weighted.finish(node, sums, bias, attributes(node).activation, AXIS)
         return [result.reshape(self.infer(node)[0].shape)]
+
+    def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
+        """Returns the samples and the weights of the outputs; None where samples are no box of the input."""
+        samples = self._samples(node, box)
+        return None if samples is None else [samples, *weighted.boxes_by_channel(node, AXIS, box)]
+
+    def _samples(self, node: Node, box: Box) -> Box | None:
+        shape, whole = node.input(0).shape, Box.whole(node.input(0).shape)
+        if attributes(node).keep_dims:
+            return Box((*box.start[:-1], 0), (*box.stop[:-1], shape[-1]))
+        if box.start[0] == 0 and box.stop[0] == node.output.shape[0]:
+            return whole
+        return whole.on(0, box.start[0], box.stop[0]) if shape[0] == node.output.shape[0] else None
 
     def macs(self, node: Node) -> int:
         """Returns the products of one inference."""

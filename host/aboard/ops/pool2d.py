@@ -15,10 +15,11 @@ import numpy as np
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import Int64
 from aboard.ops.activation import Activation
+from aboard.ops.box import Box
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import Float32
 from aboard.ops.uniform import types_problem
-from aboard.ops.window import Padding, output_size, padding_from_tflite
+from aboard.ops.window import Padding, output_size, padding_from_tflite, seen
 
 #: Scales of operand and result that differ by no more than this count as equal, as in the reference.
 _SCALE_TOLERANCE = 1e-6
@@ -129,6 +130,20 @@ class _Pool(Op):
                 pixels = x[:, top:bottom, left:right].reshape(x.shape[0], -1, x.shape[3])
                 result[:, row, col] = self._window(node, pixels)
         return [result]
+
+    def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
+        """Returns the pixels that the windows cover, of the same channels."""
+        found = self._seen(node, box)
+        return None if found is None else [found[0]]
+
+    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
+        """Returns the padding that belongs to a part of the result; it takes no part in averages and maxima."""
+        found = self._seen(node, box)
+        return None if found is None else found[1].sides
+
+    def _seen(self, node: Node, box: Box) -> tuple[Box, Padding] | None:
+        attrs, (_, height, width, _) = attributes(node), node.input(0).shape
+        return seen(box, (height, width), attrs.window, attrs.strides, attrs.padding)
 
     def _window(self, node: Node, pixels: Array) -> Array:
         activation = attributes(node).activation

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
 from aboard.ir import Array, Attributes, Node, Tensor, TensorType
+from aboard.ops.box import Box
 from aboard.ops.sharing import Share
 
 
@@ -94,6 +95,8 @@ class Op(ABC):
             the op may run in place.
         moves_data: True when values are only moved (reshape, transpose, concatenation): nothing is computed.
         attributes: Class of the attributes that nodes of this op have.
+        weights_axis: Axis of operand 1 that counts output channels, where that operand is weights and operand 2 the
+            bias; None for ops without weights.
     """
 
     name: ClassVar[str]
@@ -101,6 +104,7 @@ class Op(ABC):
     tflite: ClassVar[tuple[str, ...]] = ()
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
+    weights_axis: ClassVar[int | None] = None
 
     @abstractmethod
     def from_tflite(self, source: SourceNode) -> Node:
@@ -144,6 +148,34 @@ class Op(ABC):
         """
         del node
         return []
+
+    def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
+        """Returns which part of each operand a part of the result depends on.
+
+        Args:
+            node: The node; it has one result.
+            box: A part of the result, not empty.
+
+        Returns:
+            For each of `node.inputs` a box inside the tensor (padding left out), None where the operand is absent. None
+            where this part cannot be computed by itself: of an op that is not elementwise, unless the op says more.
+        """
+        if not self.elementwise:
+            return None
+        return [None if operand is None else box.within(operand.shape) for operand in node.inputs]
+
+    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
+        """Returns how many pixels of padding belong to a part of the result, beside what `operand_boxes` says.
+
+        Args:
+            node: The node.
+            box: A part of the result that has boxes of operands.
+
+        Returns:
+            Pixels above, below, left and right of the box of operand 0; None for ops without a window.
+        """
+        del node, box
+        return None
 
     def macs(self, node: Node) -> int:
         """Returns the multiply-accumulate operations of one inference, padding counted; 0 where none are meant."""

@@ -36,16 +36,37 @@ def attributes(node: Node) -> SoftmaxAttributes:
     return cast(SoftmaxAttributes, node.attrs)
 
 
+@dataclass(frozen=True)
+class StepScaling:
+    """How steps below the maximum become exponents of an int8 softmax, in 32 bits with 5 integer bits.
+
+    Attributes:
+        multiplier: Of a step moved up by `shift` bits: 31 bits, 2^31 stands for 1.
+        shift: At least 0.
+        radius: Steps beyond this many count as a power of 0.
+    """
+
+    multiplier: int
+    shift: int
+    radius: int
+
+
+def scaling(node: Node) -> StepScaling:
+    """Returns how an int8 softmax scales steps below the maximum."""
+    real = attributes(node).beta * node.input(0).quant.scale * (1 << (31 - _DIFFERENCE_BITS))
+    multiplier, shift = quantize_multiplier(min(real, float(INT32_MAX)))
+    radius = math.floor(((1 << _DIFFERENCE_BITS) - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - shift))
+    return StepScaling(multiplier, shift, radius)
+
+
 def exponentials(node: Node) -> Int64:
     """Returns e**(-beta * scale * d) in 32 bits without integer bits, for d = 0, 1 ... 255 steps below the maximum.
 
     The table ends where nothing would be added to a sum nor reach a result any more; what is left out counts as 0.
     """
-    real = attributes(node).beta * node.input(0).quant.scale * (1 << (31 - _DIFFERENCE_BITS))
-    multiplier, shift = quantize_multiplier(min(real, float(INT32_MAX)))
-    radius = math.floor(((1 << _DIFFERENCE_BITS) - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - shift))
-    steps = np.arange(min(radius, 255) + 1, dtype=np.int64)
-    scaled = multiply(wrap32(-steps << shift), multiplier)
+    of_steps = scaling(node)
+    steps = np.arange(min(of_steps.radius, 255) + 1, dtype=np.int64)
+    scaled = multiply(wrap32(-steps << of_steps.shift), of_steps.multiplier)
     table = fixed_point.exp_on_negative_values(scaled, _DIFFERENCE_BITS)
     felt = np.flatnonzero(table >= 1 << (SUM_BITS - 1))
     return table[: int(felt[-1]) + 1]

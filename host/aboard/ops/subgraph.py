@@ -11,6 +11,7 @@ from typing import cast
 
 from aboard.ir import Array, Attributes, Graph, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, get, register, require
+from aboard.target.kind import Value
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,16 @@ class SubgraphAttributes(Attributes):
         label: What tables call the device.
         patterns: What matched, in execution order; together all nodes of the inner graph, each once.
         graph: The inner graph; its inputs and outputs are the operands and results of the node.
+        tuning: Value of every knob of the device (column `tuning`), chosen or default.
+        tuning_origin: Where these values are from (`aboard.tuning.choice`); empty where the device has no knobs.
     """
 
     device: int
     label: str
     patterns: tuple[Matched, ...]
     graph: Graph
+    tuning: Mapping[str, Value] = field(default_factory=dict)
+    tuning_origin: str = ""
 
     def summary(self) -> str:
         """Returns the device and what matched, for tables and for `--dump-ir`."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from aboard.ir import Array, DType, Node, Quantization, Tensor
 from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier, wrap32
 from aboard.ops.activation import Activation
+from aboard.ops.box import Box
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
@@ -118,9 +120,31 @@ def channel_scales(node: Node, axis: int) -> tuple[float, ...]:
 def multipliers(node: Node, axis: int) -> tuple[Int64, Int64]:
     """Returns multiplier and shift of each output channel of an INT8 node, from products of doubles as TFLite does."""
     scale_in, scale_out = node.input(INPUT).quant.scale, node.output.quant.scale
-    pairs = [quantize_multiplier(scale_in * scale / scale_out) for scale in channel_scales(node, axis)]
-    multiplier, shift = np.array(pairs, np.int64).T
-    return multiplier, shift
+    multiplier, shift = _multipliers(scale_in, channel_scales(node, axis), scale_out).T
+    return multiplier.copy(), shift.copy()
+
+
+@lru_cache(maxsize=1024)
+def _multipliers(scale_in: float, scales: tuple[float, ...], scale_out: float) -> Int64:
+    """Passes ask for the same layer many times."""
+    return np.array([quantize_multiplier(scale_in * scale / scale_out) for scale in scales], np.int64)
+
+
+def boxes_by_channel(node: Node, axis: int, box: Box) -> list[Box | None]:
+    """Returns which weights, and which part of the bias, a part of the result depends on.
+
+    Args:
+        node: A node with weights.
+        axis: Axis of the weights that counts output channels.
+        box: Part of the result; its last axis counts output channels.
+    """
+    weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
+    boxes: list[Box | None] = [Box.whole(weights.shape).on(axis, box.start[-1], box.stop[-1])]
+    if bias is not None:
+        whole = Box.whole(bias.shape)
+        cut = bias.shape and bias.shape[-1] == weights.shape[axis]
+        boxes.append(whole.on(-1, box.start[-1], box.stop[-1]) if cut else whole)
+    return boxes + [None] * (len(node.inputs) - 1 - len(boxes))
 
 
 def values(operands: Sequence[Array | None]) -> tuple[Array, Array, Array | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aboard.ops.box import Box
 from aboard.ops.registry import SourceNode
 
 _SAME, _VALID = 0, 1
@@ -22,6 +23,11 @@ class Padding:
     def any(self) -> bool:
         """True when there is padding on at least one side."""
         return bool(self.top or self.left or self.bottom or self.right)
+
+    @property
+    def sides(self) -> tuple[int, int, int, int]:
+        """Pixels above, below, left and right."""
+        return self.top, self.bottom, self.left, self.right
 
 
 def reach(window: int, dilation: int) -> int:
@@ -58,6 +64,43 @@ def output_size(
     height = size[0] + padding.top + padding.bottom - reach(window[0], dilations[0])
     width = size[1] + padding.left + padding.right - reach(window[1], dilations[1])
     return height // strides[0] + 1, width // strides[1] + 1
+
+
+def seen(
+    box: Box,
+    size: tuple[int, int],
+    window: tuple[int, int],
+    strides: tuple[int, int],
+    padding: Padding,
+    dilations: tuple[int, int] = (1, 1),
+) -> tuple[Box, Padding] | None:
+    """Returns which pixels of an image the windows of a part of the result cover.
+
+    Args:
+        box: Part of the result, [batch, rows, columns, channels].
+        size: Of the image.
+        window: Of one window.
+        strides: Pixels from a window to the next.
+        padding: Around the image.
+        dilations: Pixels from a tap to the next.
+
+    Returns:
+        The box with the rows and columns of the image, batch and channels as they were, and the padding around it;
+        None where windows cover nothing but padding.
+    """
+    before_after: list[tuple[int, int]] = []
+    for axis, before in ((1, padding.top), (2, padding.left)):
+        direction = axis - 1
+        first = box.start[axis] * strides[direction] - before
+        last = (box.stop[axis] - 1) * strides[direction] - before
+        end = last + reach(window[direction], dilations[direction])
+        start, stop = max(first, 0), min(end, size[direction])
+        if start >= stop:
+            return None
+        before_after.append((start - first, end - stop))
+        box = box.on(axis, start, stop)
+    (top, bottom), (left, right) = before_after
+    return box, Padding(top, left, bottom, right)
 
 
 def padding_from_tflite(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from aboard.ir import Graph, Node, Tensor
+from aboard.ir import Graph, Node
 from aboard.kernels.contract import Call, Implementation, View
-from aboard.manifest import label
 from aboard.memory.problem import Overlap, Request
-from aboard.schedule.storage import AFTER_LAST, Buffer, Storage
+from aboard.schedule.requests import collect, views
+from aboard.schedule.storage import Buffer, Storage
 from aboard.target import Target
 
 
@@ -25,6 +25,7 @@ class Step:
         inputs: Views of the operands; None where one is absent.
         outputs: Views of the results.
         scratch: For each scratch buffer of the call, its index in `Program.requests`.
+        alone: True for a step of a cascade as it is computed by itself (`Program.alone`); it has no place in the arena.
     """
 
     index: int
@@ -34,6 +35,7 @@ class Step:
     inputs: tuple[View | None, ...]
     outputs: tuple[View, ...]
     scratch: tuple[int, ...]
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Program:
         requests: Memory that is needed: one for each buffer, then scratch.
         overlaps: Pairs of requests that may share bytes though a step needs both.
         buffers: For each buffer, its index in `requests`.
+        alone: Steps of cascades by their index, each as if it were computed by itself, operands and results whole.
     """
 
     graph: Graph
@@ -55,92 +58,57 @@ class Program:
     requests: tuple[Request, ...]
     buffers: Mapping[Buffer, int]
     overlaps: tuple[Overlap, ...] = ()
+    alone: Mapping[int, Step] = field(default_factory=dict)
+
+    def whole(self, step: Step) -> Step:
+        """Returns a step as it is computed by itself."""
+        return self.alone.get(step.index, step)
 
 
-def lower(graph: Graph, storage: Storage, implementations: Mapping[Node, Implementation], target: Target) -> Program:
+class Calls:
+    """The calls of nodes, each asked of its implementation once for the same views.
+
+    Attributes:
+        implementations: For every node.
+        target: Where the code will run.
+    """
+
+    def __init__(self, implementations: Mapping[Node, Implementation], target: Target) -> None:
+        self.implementations = implementations
+        self.target = target
+        self._known: dict[tuple[Node, tuple[View | None, ...], tuple[View, ...]], Call] = {}
+
+    def of(self, node: Node, inputs: tuple[View | None, ...], outputs: tuple[View, ...]) -> Call:
+        """Returns the call of a node for some views."""
+        key = node, inputs, outputs
+        if key not in self._known:
+            self._known[key] = self.implementations[node].lower(node, inputs, outputs, self.target)
+        return self._known[key]
+
+
+def lower(graph: Graph, storage: Storage, calls: Calls) -> Program:
     """Asks the implementation of every step for its kernel call and collects what memory is needed.
 
     Args:
         graph: The graph.
         storage: Its storage.
-        implementations: For every node.
-        target: Where the code will run.
+        calls: Of its nodes.
     """
-    requests = _buffer_requests(graph, storage, implementations, keep_inputs=target.input_mode == "kept")
-    buffers = {buffer: index for index, buffer in enumerate(storage.buffers)}
-    steps: list[Step] = []
-    overlaps: list[Overlap] = []
-    for index, node in enumerate(storage.steps):
-        inputs = tuple(_view(tensor, storage) for tensor in node.inputs)
-        outputs = tuple(storage.places[tensor].view for tensor in node.outputs)
-        implementation = implementations[node]
-        call = implementation.lower(node, inputs, outputs, target)
-        scratch = tuple(range(len(requests), len(requests) + len(call.scratch)))
-        for number, wanted in enumerate(call.scratch):
-            requests.append(
-                Request(f"scratch {number} of {label(node.name, 27)}", wanted.bytes, index, index, wanted.align)
-            )
-        steps.append(Step(index, node, implementation, call, inputs, outputs, scratch))
-        pair = _dying_operand_and_result(index, node, storage, requests, buffers)
-        distance = implementation.overlap(node, inputs, outputs) if pair is not None else None
-        if pair is not None and distance is not None:
-            overlaps.append(Overlap(*pair, distance))
-    return Program(graph, storage, tuple(steps), tuple(requests), buffers, tuple(overlaps))
+    seen = [views(node, storage) for node in storage.steps]
+    made = [calls.of(node, *view) for node, view in zip(storage.steps, seen, strict=True)]
+    keep_inputs = calls.target.input_mode == "kept"
+    needs = collect(graph, storage, calls.implementations, [call.scratch for call in made], keep_inputs=keep_inputs)
+    steps = tuple(
+        Step(index, node, calls.implementations[node], made[index], *seen[index], needs.scratch[index])
+        for index, node in enumerate(storage.steps)
+    )
+    cascaded = {node for cascade in storage.cascades for node in cascade.nodes}
+    alone = {step.index: _alone(step, calls) for step in steps if step.node in cascaded}
+    return Program(graph, storage, steps, needs.requests, needs.buffers, needs.overlaps, alone)
 
 
-def _dying_operand_and_result(
-    index: int, node: Node, storage: Storage, requests: Sequence[Request], buffers: Mapping[Buffer, int]
-) -> tuple[int, int] | None:
-    """Returns the requests of operand 0 and the result, if each fills its buffer and one dies as the other is born."""
-    operand, result = node.optional_input(0), node.outputs[0]
-    if operand is None or operand not in storage.places or len(node.outputs) > 1:
-        return None
-    source, target = storage.places[operand], storage.places[result]
-    fills = all(place.view.offset == 0 and place.view.span == place.buffer.bytes for place in (source, target))
-    read_again = any(t in storage.places and storage.places[t].buffer is source.buffer for t in node.operands[1:])
-    pair = buffers[source.buffer], buffers[target.buffer]
-    if not fills or read_again or requests[pair[0]].last != index or requests[pair[1]].first != index:
-        return None
-    return pair
-
-
-def _view(tensor: Tensor | None, storage: Storage) -> View | None:
-    if tensor is None:
-        return None
-    if tensor.is_constant:
-        return View.whole(tensor.shape, tensor.dtype.bytes)
-    return storage.places[tensor].view
-
-
-def _buffer_requests(
-    graph: Graph, storage: Storage, implementations: Mapping[Node, Implementation], *, keep_inputs: bool
-) -> list[Request]:
-    end = len(storage.steps) - 1 + AFTER_LAST
-    aligned: dict[Tensor, int] = {}
-    for step_node in storage.steps:
-        for tensor in [*step_node.operands, *step_node.outputs]:
-            aligned[tensor] = max(aligned.get(tensor, 1), implementations[step_node].align)
-    first: dict[Buffer, int] = {}
-    last: dict[Buffer, int] = {}
-
-    def alive(tensor: Tensor, step: int) -> None:
-        buffer = storage.places[tensor].buffer
-        first[buffer] = min(first.get(buffer, step), step)
-        last[buffer] = max(last.get(buffer, step), step)
-
-    for tensor in graph.inputs:
-        alive(tensor, 0)
-        if keep_inputs:
-            alive(tensor, end)
-    for step, node in enumerate(storage.steps):
-        for tensor in [*node.operands, *node.outputs]:
-            if tensor in storage.places:
-                alive(tensor, step)
-    for tensor in graph.outputs:
-        if tensor in storage.places:
-            alive(tensor, end)
-    requests: list[Request] = []
-    for buffer in storage.buffers:
-        align = max(4, *(max(tensor.dtype.bytes, aligned.get(tensor, 1)) for tensor in buffer.tensors))
-        requests.append(Request(buffer.name, buffer.bytes, first.get(buffer, 0), last.get(buffer, 0), align))
-    return requests
+def _alone(step: Step, calls: Calls) -> Step:
+    node = step.node
+    inputs = tuple(None if t is None else View.whole(t.shape, t.dtype.bytes) for t in node.inputs)
+    outputs = tuple(View.whole(t.shape, t.dtype.bytes) for t in node.outputs)
+    return replace(step, call=calls.of(node, inputs, outputs), inputs=inputs, outputs=outputs, scratch=(), alone=True)

@@ -5,18 +5,21 @@ buffer lives as long as any tensor in it:
 
 * nodes that only move data share memory where views can express it (`Op.shares`) and then need no code;
 * nodes that can write over an operand that nobody reads again do so (`Implementation.runs_in_place`).
+
+A tensor between the nodes of a cascade lies in a ring of rows.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aboard import ops
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import Implementation, View
 from aboard.ops.sharing import Share, box_offsets
+from aboard.schedule.cascade import Cascade
 
 #: The life of a graph output goes on after the last node.
 AFTER_LAST = 1
@@ -52,10 +55,18 @@ class Storage:
     Attributes:
         places: Of graph inputs and of all results.
         steps: Nodes to execute, in order.
+        cascades: Those of them that are computed together.
+        alone: Tensors that no data movement has brought into memory with others.
     """
 
     places: dict[Tensor, Place]
     steps: list[Node]
+    cascades: tuple[Cascade, ...] = ()
+    alone: frozenset[Tensor] = frozenset()
+
+    def turns_of(self, node: Node) -> int:
+        """Returns in how many calls a node is computed."""
+        return next((cascade.turns_of(node) for cascade in self.cascades if node in cascade.nodes), 1)
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -63,13 +74,20 @@ class Storage:
         return list(dict.fromkeys(place.buffer for place in self.places.values()))
 
 
-def assign(graph: Graph, implementations: Mapping[Node, Implementation], *, keep_inputs: bool) -> Storage:
+def assign(
+    graph: Graph,
+    implementations: Mapping[Node, Implementation],
+    *,
+    keep_inputs: bool,
+    cascades: Sequence[Cascade] = (),
+) -> Storage:
     """Decides which tensors share memory.
 
     Args:
         graph: Verified; in execution order.
         implementations: For every node.
         keep_inputs: True when the run must leave the graph's inputs as they were.
+        cascades: Of steps that `assign` returned without any; what lies between their nodes is `Storage.alone`.
 
     Returns:
         The storage. Buffers have no address yet.
@@ -78,9 +96,23 @@ def assign(graph: Graph, implementations: Mapping[Node, Implementation], *, keep
     for node in graph.nodes:
         if not assigner.share(node):
             assigner.steps.append(node)
+    alone = frozenset(tensor for tensor, place in assigner.places.items() if place.buffer.tensors == [tensor])
+    cascaded = {node for cascade in cascades for node in cascade.nodes}
     for node in assigner.steps:
-        assigner.run_in_place(node)
-    return Storage(assigner.places, assigner.steps)
+        if node not in cascaded:
+            assigner.run_in_place(node)
+    for cascade in cascades:
+        assigner.places |= {tensor: _ring(tensor, cascade) for tensor in cascade.depths}
+        for node in cascade.nodes:
+            assigner.turn_in_place(node, cascade)
+    return Storage(assigner.places, assigner.steps, tuple(cascades), alone)
+
+
+def _ring(tensor: Tensor, cascade: Cascade) -> Place:
+    depth, phase = cascade.depths[tensor], cascade.phases[tensor]
+    whole = View.whole(tensor.shape, tensor.dtype.bytes)
+    view = whole if depth >= whole.rows else dataclasses.replace(whole, depth=depth, phase=phase)
+    return Place(Buffer(tensor.name, depth * view.row_stride, [tensor]), view)
 
 
 class _Assigner:
@@ -205,6 +237,21 @@ class _Assigner:
             if self._dies_at(operand, node) and _same_geometry(self.places[operand].view, self.places[result].view):
                 self._move(result, self.places[operand].buffer, self.places[operand].view)
                 return
+
+    def turn_in_place(self, node: Node, cascade: Cascade) -> None:
+        """Lets a node of a cascade write each pixel over the one it reads, where both are needed for a turn only."""
+        operand, result = node.input(0), node.output
+        way = self.implementations[node].row_wise(node)
+        # What keeps rows reads others than those that it writes.
+        if way is None or way.keeps:
+            return
+        if not {operand, result} <= cascade.fleeting or self.consumers[operand][-1] is not node:
+            return
+        mine, other = self.places[result], self.places[operand]
+        whole = View.whole(operand.shape, operand.dtype.bytes), View.whole(result.shape, result.dtype.bytes)
+        distance = self.implementations[node].overlap(node, (whole[0], None, None)[: len(node.inputs)], whole[1:])
+        if dataclasses.replace(mine.view, phase=other.view.phase) == other.view and distance == 0:
+            self._move(result, other.buffer, other.view)
 
     def _dies_at(self, operand: Tensor, node: Node) -> bool:
         """True when nothing in the operand's buffer is read after `node`, nor twice by it."""

@@ -1,0 +1,157 @@
+"""How generated C names the arenas of a model: one, called `arena`, or one for each memory region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aboard.ir import Tensor
+from aboard.memory.arenas import Layout
+from aboard.schedule.lowering import Program, Step
+
+
+@dataclass(frozen=True)
+class Arenas:
+    """The arenas of a model, in C.
+
+    Attributes:
+        name: The model.
+        layout: Where its requests lie.
+    """
+
+    name: str
+    layout: Layout
+
+    @property
+    def several(self) -> bool:
+        """True when there is more than one."""
+        return len(self.layout.peaks) > 1
+
+    @property
+    def pointers(self) -> list[str]:
+        """For each arena, the variable that points at it."""
+        return [f"{region}_arena" for region in self.layout.regions] if self.several else ["arena"]
+
+    @property
+    def macros(self) -> list[str]:
+        """For each arena, the macro with its size."""
+        prefix = self.name.upper()
+        if not self.several:
+            return [f"{prefix}_ARENA_BYTES"]
+        return [f"{prefix}_{region.upper()}_ARENA_BYTES" for region in self.layout.regions]
+
+    @property
+    def parameters(self) -> str:
+        """Parameters of the run function."""
+        return ", ".join(f"void *{pointer}, size_t {pointer}_bytes" for pointer in self.pointers)
+
+    def pointer_of(self, tensor: Tensor, program: Program) -> str:
+        """Returns the variable that points at the arena of a tensor."""
+        return self.pointers[home(tensor, program, self.layout)]
+
+    def address(self, arena: int, offset: int) -> str:
+        """Returns an expression for the address of a byte."""
+        return f"IN({self.pointers[arena]}, {offset})" if self.several else f"AT({offset})"
+
+    def of_tensor(self, tensor: Tensor, program: Program) -> str:
+        """Returns an expression for the address of a tensor's first element."""
+        return self.address(home(tensor, program, self.layout), offset(tensor, program, self.layout))
+
+    def of_scratch(self, step: Step, number: int) -> str:
+        """Returns an expression for the address of a scratch buffer of a step."""
+        request = step.scratch[number]
+        return self.address(self.layout.homes[request], self.layout.offsets[request])
+
+    def macro(self) -> str:
+        """Returns the definitions of what `address` uses, and of what a node by itself uses in its workspace."""
+        lines = ["/* Address of a byte of the arena. */", "#define AT(offset) ((void *)(arena + (offset)))", ""]
+        if self.several:
+            lines += [
+                "/* Address of a byte of an arena. */",
+                "#define IN(arena, offset) ((void *)((arena) + (offset)))",
+                "",
+            ]
+        return "\n".join(lines)
+
+    def prologue(self) -> list[str]:
+        """Returns the first lines of the function that runs the model: what it is given, checked."""
+        if self.several:
+            return self._prologue_of_several()
+        return [
+            "static aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
+            "    uint8_t *const arena = memory;",
+            "    (void)hooks;",
+            "    if (memory == NULL) {",
+            "        return ABOARD_ERROR_NULL;",
+            "    }",
+            f"    if (bytes < {self.macros[0]}) {{",
+            "        return ABOARD_ERROR_ARENA_TOO_SMALL;",
+            "    }",
+            "    if ((uintptr_t)memory % ABOARD_ARENA_ALIGN != 0) {",
+            "        return ABOARD_ERROR_ARENA_MISALIGNED;",
+            "    }",
+        ]
+
+    def _prologue_of_several(self) -> list[str]:
+        lines = [
+            "static aboard_status_t run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {",
+            *(f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(self.pointers)),
+            "    (void)hooks;",
+        ]
+        for number, (pointer, macro) in enumerate(zip(self.pointers, self.macros, strict=True)):
+            lines += [
+                f"    if ({pointer} == NULL) {{",
+                "        return ABOARD_ERROR_NULL;",
+                "    }",
+                f"    if (memory[{number}].bytes < {macro}) {{",
+                "        return ABOARD_ERROR_ARENA_TOO_SMALL;",
+                "    }",
+                f"    if ((uintptr_t){pointer} % ABOARD_ARENA_ALIGN != 0) {{",
+                "        return ABOARD_ERROR_ARENA_MISALIGNED;",
+                "    }",
+            ]
+        return lines
+
+    def entry(self) -> list[str]:
+        """Returns the definition of the model's run function."""
+        head = f"aboard_status_t {self.name}_run({self.parameters}) {{"
+        if not self.several:
+            return [f"{head} return run(arena, arena_bytes, NULL); }}"]
+        pairs = ", ".join(f"{{{pointer}, {pointer}_bytes}}" for pointer in self.pointers)
+        return [
+            head,
+            f"    const aboard_memory_t memory[] = {{{pairs}}};",
+            "    return run(memory, NULL);",
+            "}",
+        ]
+
+    def table(self) -> list[str]:
+        """Returns the table of arenas that the model's descriptor refers to; nothing where there is one."""
+        if not self.several:
+            return []
+        rows = [
+            f'{{.region = "{region}", .bytes = {macro}}}'
+            for region, macro in zip(self.layout.regions, self.macros, strict=True)
+        ]
+        return [f"static const aboard_arena_t arenas[] = {{{', '.join(rows)}}};\n"]
+
+    def descriptor(self) -> list[str]:
+        """Returns the fields of the descriptor that say how the model is run."""
+        if not self.several:
+            return ["    .run = run,"]
+        return [f"    .arena_count = {len(self.pointers)},", "    .arenas = arenas,", "    .run_in = run,"]
+
+    @property
+    def total(self) -> str:
+        """An expression for the bytes of all arenas."""
+        return " + ".join(self.macros)
+
+
+def home(tensor: Tensor, program: Program, layout: Layout) -> int:
+    """Returns the number of the arena in which a tensor lies."""
+    return layout.homes[program.buffers[program.storage.places[tensor].buffer]]
+
+
+def offset(tensor: Tensor, program: Program, layout: Layout) -> int:
+    """Returns where element 0 of a tensor lies in its arena."""
+    place = program.storage.places[tensor]
+    return layout.offsets[program.buffers[place.buffer]] + place.view.offset

@@ -1,0 +1,111 @@
+"""The C of a cascade: a function that lets its nodes take turns, by a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aboard.schedule.cascade import Cascade
+from aboard.schedule.lowering import Program, Step
+
+#: Returns the text of the call of a step's kernel for rows [first, last), given as C expressions.
+CallText = Callable[[Step, str, str], str]
+#: Returns the address of the result of a step, as a C expression.
+ResultText = Callable[[Step], str]
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A cascade of a program.
+
+    Attributes:
+        number: Of the cascade.
+        cascade: The cascade.
+        steps: Its steps, in order.
+    """
+
+    number: int
+    cascade: Cascade
+    steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the C function."""
+        return f"cascade_{self.number}"
+
+
+def of(program: Program) -> list[Numbered]:
+    """Returns the cascades of a program."""
+    found: list[Numbered] = []
+    for number, cascade in enumerate(program.storage.cascades):
+        start = program.storage.steps.index(cascade.nodes[0])
+        found.append(Numbered(number, cascade, program.steps[start : start + len(cascade.nodes)]))
+    return found
+
+
+def text(numbered: Numbered, pointers: Sequence[str], call: CallText, result: ResultText) -> str:
+    """Returns the function.
+
+    Args:
+        numbered: The cascade.
+        pointers: The variables that point at the arenas.
+        call: How a kernel is called.
+        result: Where a result lies.
+    """
+    turns = ", ".join(str(turn.position) for turn in numbered.cascade.turns)
+    steps = numbered.steps
+    arenas = ", ".join(f"uint8_t *{pointer}" for pointer in pointers)
+    lines = [
+        f"/* Steps {steps[0].index} to {steps[-1].index} take turns, so that what lies between them is a few rows. */",
+        f"static aboard_status_t {numbered.name}({arenas}, const aboard_hooks_t *hooks) {{",
+        f"    static const uint8_t turns[] = {{{turns}}};",
+        f"    int32_t rows[{len(steps)}] = {{0}};",
+        "    (void)hooks;",
+        "    for (size_t turn = 0; turn < sizeof turns; ++turn) {",
+        "        const int32_t first = rows[turns[turn]];",
+        "        switch (turns[turn]) {",
+    ]
+    for position, step in enumerate(steps):
+        lines += _case(numbered.cascade, position, step, call, result)
+    return "\n".join(
+        [*lines, "        default:", "            break;", "        }", "    }", "    return ABOARD_OK;", "}", ""]
+    )
+
+
+def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: ResultText) -> list[str]:
+    mine = [turn for turn in cascade.turns if turn.position == position]
+    view, last = step.outputs[0], f"rows[{position}]"
+    begins, size = mine[0].last, mine[-1].last
+    usual = mine[1].last - mine[1].first if len(mine) > 1 else begins
+    until = f"first + {usual}" if begins == usual else f"(first ? first + {usual} : {begins})"
+    if mine[-1].last - mine[-1].first < usual:
+        until = f"ABOARD_MIN({until}, {size})"
+    number = step.index
+    lines = [
+        f"        case {position}: {{",
+        f"            const int32_t last = {until};",
+        f"            {last} = last;",
+        f"            ABOARD_BEGIN({number});",
+        f"            {call(step, 'first', 'last')}",
+        f"            ABOARD_END({number});",
+    ]
+    shape = f"{view.cols}, {view.channels}, {view.element_bytes}"
+    strides = f"{view.row_stride}, {view.pixel_stride}, {number}, 0"
+    if mine[-1].last > view.rows:
+        # It accumulates: the result is there after the last turn.
+        lines += [
+            f"            if (last == {size}) {{",
+            f"                ABOARD_TAP({result(step)}, {strides}, 0, {view.rows}, {shape});",
+            "            }",
+        ]
+    else:
+        row = "row" if view.depth >= view.rows else f"(row + {view.phase}) % {view.depth}"
+        lines += [
+            "#if ABOARD_TAPS",
+            "            for (int32_t row = first; row < last; ++row) {",
+            f"                const uint8_t *const data = (const uint8_t *){result(step)} + {row} * {view.row_stride};",
+            f"                ABOARD_TAP(data, {strides}, (uint32_t)row, 1, {shape});",
+            "            }",
+            "#endif",
+        ]
+    return [*lines, "            break;", "        }"]

@@ -1,0 +1,113 @@
+"""conv2d of 1x1 over few channels for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import composites
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    View,
+)
+from aboard.kernels.conv2d import groups, sliding_window
+from aboard.kernels.conv2d_dsp import LINE_SHIFT, WORTH
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.registry import implements
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+#: Instructions saved for each result, measured on Cortex-M4, by input channels: those that have a kernel.
+_SAVED = {8: 7, 16: 4}
+
+
+@implements
+class DspPointsS8(Implementation):
+    """int8: a pixel of 8 or 16 channels stays in registers; weights of 16 bits."""
+
+    op = "conv2d"
+    name = "dsp_points_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 15
+    strided = True
+    by_rows = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node) or _gain(node, target)
+        if reason is not None:
+            return reason
+        layer = _layer(node)
+        if isinstance(layer, str):
+            return layer
+        return None if layer.line else "is for results by lines"
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: a pixel is read before its results are written."""
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = _layer(node)
+        if isinstance(layer, str):
+            raise ValueError(f"{node.name}: {layer}")
+        bounds = {name: layer.params[name] for name in ("clamped", "low", "high")}
+        return KernelCall(
+            header="arm_dsp/pointwise.h",
+            function="aboard_pointwise_dsp",
+            params_type="aboard_pointwise_dsp_t",
+            params={"in": x.literal(), "out": y.literal(), **bounds},
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(layer))),
+            ),
+            rows=y.rows,
+        )
+
+
+def _geometry(node: Node) -> str | None:
+    attrs = op.attributes(node)
+    if op.window(node) != (1, 1) or attrs.strides != (1, 1) or attrs.padding.any or groups(node) != 1:
+        return "is for windows of 1x1 with a stride of 1, without padding and groups"
+    if node.input(INPUT).shape[3] not in _SAVED:
+        return f"is for {' or '.join(map(str, _SAVED))} input channels"
+    return "is for a multiple of four output channels" if node.output.shape[3] % composites.QUAD else None
+
+
+def _gain(node: Node, target: Target) -> str | None:
+    """Returns why weights of 16 bits, a byte more for each input channel of a result, are not worth it."""
+    if target.opt == "speed":
+        return None
+    batch, height, width, _ = node.output.shape
+    depth = node.input(INPUT).shape[3]
+    worth = batch * height * width * _SAVED[depth] >= WORTH * depth
+    return None if worth and target.opt != "size" else "saves too little for the size of its weights"
+
+
+def pack(layer: composites.Requantized) -> Array:
+    """Returns the words of `aboard_dsp_points_t`: [channels, ABOARD_DSP_POINT_WORDS]."""
+    channels = len(layer.bias)
+    # Taps of a quad as SXTB16 gives those of the input: 0 and 2, then 1 and 3.
+    taps = layer.weights.reshape(channels, -1, composites.QUAD)[:, :, [0, 2, 1, 3]]
+    words = np.ascontiguousarray(taps.astype(np.int16)).reshape(channels, -1).view("<u4")
+    around = wrap32(np.stack([layer.bias, layer.factor, layer.constant], 1)).astype(np.int32).view(np.uint32)
+    return np.ascontiguousarray(np.concatenate([around[:, :1], words, around[:, 1:]], 1))
+
+
+def _layer(node: Node) -> composites.Requantized | str:
+    matrix = packing.matrix(node, op.AXIS)
+    activation = op.attributes(node).activation
+    return composites.requantized(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, composite=False)
