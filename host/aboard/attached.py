@@ -32,7 +32,7 @@ def attached() -> list[Attached]:
     """Returns the serial ports that are USB devices, by name, with the boards they may be."""
     from serial.tools import list_ports
 
-    known = _boards_by_usb_id()
+    known = boards_by_usb_id()
     found = []
     for port in list_ports.comports():
         if port.vid is None or port.pid is None:
@@ -50,7 +50,8 @@ def attached() -> list[Attached]:
     return sorted(found, key=lambda port: port.device)
 
 
-def _boards_by_usb_id() -> dict[str, list[str]]:
+def boards_by_usb_id() -> dict[str, list[str]]:
+    """Returns the boards that show themselves by each USB id (`vid:pid`)."""
     found: dict[str, list[str]] = {}
     for board in _readable():
         for usb_id in board.usb:

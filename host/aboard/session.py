@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy.typing as npt
 
-from aboard import identity, operands, tensor_io
+from aboard import faults, identity, mlperf, operands, templates, tensor_io
 from aboard.errors import DeviceError, DeviceTimeout, InputError, TransportError, did_you_mean
+from aboard.faults import FaultReport
 from aboard.identity import ProjectLike
 from aboard.manifest import Manifest
 from aboard.measurements import Duration, NodeTime, Profile, RunResult, Series
+from aboard.rpc import throughput
 from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
 from aboard.rpc.messages import Kind, OpRunRequest, RunFlag, RunRequest
 from aboard.rpc.replies import Fault, Hello, ModelInfo, Stats
+from aboard.rpc.throughput import LineRate
 from aboard.taps import TapCollector
 from aboard.tensor_io import Feed, Results, Values
 from aboard.transports.base import Transport
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 _TAP_ATTEMPTS = 20
 _END_S = 1.0
 _POLL_S = 0.01
+#: How long a call waits for a port that was gone: boards with USB of their own need a second or two.
+REOPEN_S = 10.0
 
 
 class RunnerLike(Protocol):
@@ -61,6 +66,9 @@ class Session(AbstractContextManager["Session"]):
     Every call raises, besides what it names: `TransportError` (the line is gone or the emulator was killed: the session
     is over), `DeviceTimeout`, `ProtocolError`, `DeviceStatusError`, `DeviceFault` (the device crashed; the next call
     works again) and `DeviceError` (it restarted; likewise).
+
+    A serial port may go and come back, when the board is unplugged or restarts with its own USB: the call that notices
+    raises `TransportError`; the next one waits for the port, opens it, checks that the firmware is the same, and works.
     """
 
     def __init__(self, project: ProjectLike, client: Client, transport: Transport, runner: RunnerLike | None) -> None:
@@ -71,7 +79,9 @@ class Session(AbstractContextManager["Session"]):
         self._runner = runner
         self._infos: list[ModelInfo] = []
         self._failure: TransportError | None = None
+        self._port_is_gone = False
         client.check = self._check
+        client.explain = self._explain
 
     @classmethod
     def open(
@@ -93,12 +103,18 @@ class Session(AbstractContextManager["Session"]):
         Raises:
             WrongModelError: The device runs another build than the project's.
             ToolError: The runner is missing, or cannot be this board.
+            ProjectError: The project's template makes nothing that answers, or the image speaks another protocol.
         """
         from aboard import runners
         from aboard.projects import Project
 
         opened = Project.open(project) if isinstance(project, (str, Path)) else project
-        chosen = runners.choose(opened.board, runner) if runner is None or isinstance(runner, str) else runner
+        templates.load(opened.info.template).require_server()
+        mlperf.refuse_session(opened.info.options)
+        if runner is None or isinstance(runner, str):
+            chosen = runners.choose(opened.board, runner, devices=runners.devices_of(opened.models))
+        else:
+            chosen = runner
         try:
             transport = chosen.start(opened)
         except BaseException:
@@ -295,8 +311,8 @@ class Session(AbstractContextManager["Session"]):
         with self._guard():
             return self._client.stats()
 
-    def fault(self, *, clear: bool = False) -> Fault | None:
-        """Returns the record of the device's last crash, if there was one.
+    def fault(self, *, clear: bool = False) -> FaultReport | None:
+        """Returns what is known of the device's last crash, if there was one.
 
         Args:
             clear: Whether to clear it afterwards.
@@ -305,7 +321,17 @@ class Session(AbstractContextManager["Session"]):
             record = self._client.fault()
             if clear:
                 self._client.clear_fault()
-        return record if record.kind else None
+        return self._explain(record) if record.kind else None
+
+    def measure_line(self, count: int = 10) -> LineRate:
+        """Measures how fast data passes over the line; the first model's first input is gone then.
+
+        Args:
+            count: How often that input is written and read.
+        """
+        with self._guard():
+            rate = self._transport.bytes_per_second
+            return throughput.measure(self._client, rate, self.models[0].inputs[0].bytes, count)
 
     def listen(self, seconds: float) -> None:
         """Hands logs on for some time, when there is nothing to run."""
@@ -315,7 +341,14 @@ class Session(AbstractContextManager["Session"]):
     def reset(self) -> None:
         """Restarts the device; inputs and outputs on it are gone."""
         with self._guard():
-            self._client.reset()
+            try:
+                self._client.reset()
+            except TransportError:
+                # A board with USB of its own takes its port away when it restarts.
+                if not self._comes_back():
+                    raise
+                self._reopen()
+                self._client.connect()
 
     def close(self) -> None:
         """Ends the session, and the emulator if there is one. A second call does nothing."""
@@ -337,15 +370,28 @@ class Session(AbstractContextManager["Session"]):
         if self._failure is not None:
             raise TransportError(f"session: is over. {self._failure}") from self._failure
         try:
+            if self._port_is_gone:
+                self._reopen()
             yield
         except TransportError as error:
-            self._failure = self._with_reason(str(error))
-            raise self._failure from error
+            failure = self._with_reason(str(error))
+            self._port_is_gone = self._comes_back()
+            self._failure = None if self._port_is_gone else failure
+            raise failure from error
         except DeviceTimeout as error:
             if self._runner is None or self._runner.alive():
                 raise
             self._failure = self._with_reason(str(error))
             raise self._failure from error
+
+    def _comes_back(self) -> bool:
+        """True for a line that can be opened again, with a device behind it that has not ended for good."""
+        return self._transport.reopens and (self._runner is None or self._runner.alive())
+
+    def _reopen(self) -> None:
+        self._transport.reopen(REOPEN_S)
+        self._client.forget()
+        self._port_is_gone = False
 
     def _with_reason(self, message: str) -> TransportError:
         """Returns the error, with what ended the emulator if that is known."""
@@ -363,6 +409,11 @@ class Session(AbstractContextManager["Session"]):
         """Refuses a device that is not the project's."""
         self._infos = [self._client.model(number) for number in range(hello.models)]
         identity.check(hello, self._infos, self._project, self._transport.name)
+
+    def _explain(self, record: Fault) -> FaultReport:
+        """Decodes a fault record with the project's image."""
+        project = self._project
+        return faults.decode(record, project.models[0].core, project.image, project.path, project.board.memory)
 
     def _find(self, model: str | int | None) -> tuple[int, Manifest]:
         names = [manifest.name for manifest in self.models]

@@ -4,28 +4,45 @@ machine.py       loads an image and runs it in a thread: memory, instruction cou
 cortex_m.py      exceptions, SysTick, NVIC and system control of Cortex-M
 riscv.py         traps, CLINT and PLIC of RISC-V
 uarts.py         serial ports by IP block
+registers.py     clocks, resets and pins: registers that hold what is written
+boot.py          what a boot ROM does before the image
 timers.py        counters outside the core
+bus.py           what models of devices provide, and what they see of the machine
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from aboard.board import Board
 from aboard.emulation import uarts
+from aboard.emulation.bus import Bus, DeviceModel
 from aboard.emulation.cortex_m import MODELS, CortexM
 from aboard.emulation.machine import Machine
 from aboard.emulation.riscv import RiscV
 from aboard.errors import ToolError
 from aboard.target import cpu as cpus
 
-__all__ = ["Machine", "machine"]
+__all__ = ["Bus", "DeviceModel", "Machine", "machine"]
 
 
-def machine(board: Board) -> Machine:
+def machine(board: Board, devices: Iterable[DeviceModel] = ()) -> Machine:
     """Returns a machine that is a board, not started.
 
+    Args:
+        board: The board.
+        devices: Models of what lies beside the board's own parts.
+
     Raises:
-        ToolError: The board's core or serial port is not modelled.
+        ToolError: The board's core or serial port is not modelled, or a device lies where something else is.
     """
+    made = _board(board)
+    for model in devices:
+        made.attach(model)
+    return made
+
+
+def _board(board: Board) -> Machine:
     core = cpus.find(board.core().mcpu)
     emulator, port, counter = board.emulator.unicorn, board.uart, board.counter
     if emulator is None or port is None or counter is None or port.driver not in uarts.MODELS:

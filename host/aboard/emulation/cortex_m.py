@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from typing import ClassVar
 
 import unicorn
 from unicorn import arm_const as arm
 
-from aboard.board import Board, Counter
+from aboard.board import Board, Boot, Counter
+from aboard.emulation import boot as boots
 from aboard.emulation.machine import NEVER, LockupError, Machine
 from aboard.emulation.timers import Nrf51Timer
 from aboard.emulation.uarts import Uart
@@ -37,7 +39,7 @@ _FRAME = (
     arm.UC_ARM_REG_LR,
 )
 # Where handlers return to: a page that may be executed and that no board uses.
-_RETURN = 0x9FFFF000
+_RETURN = 0x9FFFF010  # bit 4 as in EXC_RETURN: the frame has no registers of the FPU
 _IT_BITS = 0x0600FC00
 _PENDSTSET, _PENDSTCLR = 1 << 26, 1 << 25
 _UNDEFINED, _BUS_PRECISE, _BUS_FETCH = 0x10000, 0x8200, 0x100
@@ -66,6 +68,11 @@ class SystemControl:
         self._since = 0
         self._turns = 0
         self.deadline = NEVER
+
+    @property
+    def vectors(self) -> int:
+        """Address of the vector table, as VTOR says; 0 after a reset."""
+        return self._stored.get(0xD08, 0)
 
     def update(self, count: int) -> None:
         """Notices the turns of SysTick that have ended."""
@@ -106,6 +113,8 @@ class SystemControl:
             self._restart()
         elif 0x100 <= offset < 0x140:
             self.enabled |= value << (offset - 0x100) * 8
+        elif 0x180 <= offset < 0x1C0:
+            self.enabled &= ~(value << (offset - 0x180) * 8)
         elif offset == 0xD04:
             self.systick_pending = self.systick_pending and not value & _PENDSTCLR
         elif offset == 0xD0C and value == 0x05FA0004:
@@ -135,6 +144,8 @@ class CortexM(Machine):
         restart: True when the image has asked for a reset.
     """
 
+    has_lines: ClassVar[bool] = True
+
     def __init__(self, board: Board, uart: Uart, counter: Counter, instructions_per_second: int) -> None:
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.ctl_set_cpu_model(MODELS[board.core().mcpu.partition("+")[0]])
@@ -152,26 +163,41 @@ class CortexM(Machine):
         self._context = uc.context_save()
         self._return_to = 0
         self._bad_address: int | None = None
-        uc.mem_map(_RETURN, 0x1000)
+        uc.mem_map(_RETURN & ~0xFFF, 0x1000)
         uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._note_address)
 
     def set_deadline(self) -> None:
-        """Takes over the next instruction count at which a timer runs out."""
+        """Takes over the next instruction count at which a timer runs out or a device is due."""
         timer = self._timer.deadline if self._timer else NEVER
-        self.deadline = min(self._system.deadline, timer)
+        self.deadline = min(self._system.deadline, timer, self.bus.deadline)
 
     def reset(self) -> int:
         """Puts the core into the state after a reset; returns where execution starts."""
         for part in (self._system, self.uart, self._timer):
             if part is not None:
                 part.reset()
+        self.reset_devices()
         self.active = 0
         self.restart = False
         self.set_deadline()
         for register in (arm.UC_ARM_REG_IPSR, arm.UC_ARM_REG_PRIMASK, arm.UC_ARM_REG_CONTROL):
             self.uc.reg_write(register, 0)
+        if self.board.boot:
+            return self._boot(self.board.boot)
         self.uc.reg_write(arm.UC_ARM_REG_SP, self._vector(0))
         return self._vector(1) | 1
+
+    def _boot(self, boot: Boot) -> int:
+        """Does what the boot ROM does; returns where the image's block is in RAM."""
+        start = self.board.load_memory.address if self.board.load_memory else 0
+        try:
+            code = boots.code(boot, bytes(self.uc.mem_read(start, boot.block_bytes)))
+        except ValueError as error:
+            raise LockupError(str(error)) from error
+        self.uc.mem_write(boot.run_address, code)
+        self.uc.reg_write(arm.UC_ARM_REG_SP, boot.run_address)
+        self.uc.reg_write(arm.UC_ARM_REG_LR, 0)
+        return boot.run_address | 1
 
     def service(self, pc: int) -> bool:
         """Takes an interrupt, ends one, or restarts; returns whether execution goes on elsewhere than at `pc`."""
@@ -230,7 +256,8 @@ class CortexM(Machine):
             return _EXTERNAL + self._uart_irq
         if self._timer and self._timer.requests and self._system.enabled >> self._timer_irq & 1:
             return _EXTERNAL + self._timer_irq
-        return 0
+        requested = (number for number in self.bus.lines if self._system.enabled >> number & 1)
+        return _EXTERNAL + lowest if (lowest := min(requested, default=-1)) >= 0 else 0
 
     def _may_interrupt(self) -> bool:
         masked = self.uc.reg_read(arm.UC_ARM_REG_PRIMASK) & 1
@@ -261,7 +288,7 @@ class CortexM(Machine):
         self.uc.reg_write(arm.UC_ARM_REG_PC, self._return_to | 1)
 
     def _vector(self, number: int) -> int:
-        base = self.board.load_memory.address if self.board.load_memory else 0
+        base = self._system.vectors or self.board.vectors_address or 0
         return int.from_bytes(self.uc.mem_read(base + 4 * number, 4), "little")
 
     def _note_address(self, _uc: unicorn.Uc, _access: int, address: int, *_rest: object) -> bool:

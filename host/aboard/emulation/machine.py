@@ -10,13 +10,16 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import unicorn
 from elftools.elf.elffile import ELFFile
 
 from aboard.board import Board
+from aboard.emulation import registers
+from aboard.emulation.bus import DeviceModel, MachineBus
 from aboard.emulation.uarts import Uart
+from aboard.errors import DeviceFault, ToolError
 
 #: Instructions until nothing asks for attention.
 NEVER = 1 << 62
@@ -53,7 +56,13 @@ class Machine(ABC):
         deadline: Count at which a timer runs out.
         attention: True when something may have to be done before the next block.
         failure: Why it runs no more; empty while it runs.
+        device_fault: What the model of a device found wrong; the machine has ended then.
+        bus: What models of devices see of it.
+        registers: Values of the registers that the set-up of the image wrote and that have no model, by address.
+        has_lines: True when models can ask for interrupts.
     """
+
+    has_lines: ClassVar[bool] = False
 
     def __init__(self, uc: unicorn.Uc, board: Board, uart: Uart, instructions_per_second: int) -> None:
         self.uc = uc
@@ -64,6 +73,9 @@ class Machine(ABC):
         self.deadline = NEVER
         self.attention = False
         self.failure = ""
+        self.device_fault: DeviceFault | None = None
+        self._devices: list[DeviceModel] = []
+        self.bus = MachineBus(self, NEVER)
         self._lengths: dict[int, int] = {}
         self._sent = bytearray()
         self._arriving: deque[bytes] = deque()
@@ -76,6 +88,9 @@ class Machine(ABC):
         uart.send = self._send
         uart.changed = self.look
         self.add(uart)
+        self.registers: dict[int, int] = {}
+        for page in registers.pages(board, self.registers):
+            self.add(page)
 
     # What a core adds.
 
@@ -125,6 +140,33 @@ class Machine(ABC):
         skip = peripheral.base % _PAGE
         pages = -(-(skip + peripheral.size) // _PAGE)
         self.uc.mmio_map(peripheral.base - skip, pages * _PAGE, read, None, write, None)
+
+    def attach(self, model: DeviceModel) -> None:
+        """Makes a device part of the machine.
+
+        Raises:
+            ToolError: Something else is mapped where its registers are.
+        """
+        model.attach(self.bus)
+        self._devices.append(model)
+        try:
+            self.add(model)
+        except unicorn.UcError as error:
+            raise ToolError(
+                f"{self.board.id}: device {model.name} cannot be mapped at {model.base:#010x}, got {error}, expected "
+                "an address where the board has nothing. Give the device another address"
+            ) from error
+
+    def reset_devices(self) -> None:
+        """Puts all devices, and the registers without a model, into the state after a reset."""
+        self.registers.clear()
+        self.bus.reset()
+        for model in self._devices:
+            model.reset()
+
+    def set_deadline(self) -> None:
+        """Takes over the next instruction count at which something is due."""
+        self.deadline = self.bus.deadline
 
     def look(self) -> None:
         """Asks the core to look for interrupts before the next block."""
@@ -186,6 +228,9 @@ class Machine(ABC):
     def _run(self) -> None:
         try:
             self._execute(self.reset())
+        except DeviceFault as error:
+            self.device_fault = error
+            self.failure = str(error)
         except LockupError as error:
             self.failure = f"the core is locked up: {error}"
         except Exception as error:
@@ -206,7 +251,11 @@ class Machine(ABC):
             self._sleep()
 
     def _sleep(self) -> None:
-        """The core waits for an interrupt."""
+        """The core waits for an interrupt; what a device has still to do is done at once."""
+        if self.bus.deadline < NEVER and not self.wake():
+            self.count = max(self.count, self.bus.deadline)
+            self.bus.run(self.count)
+            return
         with self._changed:
             self._changed.wait_for(lambda: self._stopping or self._arriving or self.wake())
         self._take_arriving()
@@ -230,4 +279,5 @@ class Machine(ABC):
             self.uc.emu_stop()
             return True
         self._take_arriving()
+        self.bus.run(self.count)
         return self.service(address)

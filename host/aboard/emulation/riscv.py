@@ -86,6 +86,7 @@ class RiscV(Machine):
     def reset(self) -> int:
         """Puts the core into the state after a reset; returns where execution starts."""
         self.uart.reset()
+        self.reset_devices()
         if self._plic:
             self._plic.reset()
         return self.board.load_memory.address if self.board.load_memory else 0

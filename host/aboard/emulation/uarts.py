@@ -86,7 +86,13 @@ class Cmsdk(Uart):
 
 
 class Pl011(Uart):
-    """PrimeCell UART PL011."""
+    """PrimeCell UART PL011.
+
+    Attributes:
+        divisor: What IBRD and FBRD hold, in 1/64.
+    """
+
+    divisor = 0
 
     def read(self, offset: int, size: int) -> int:
         """DR and FR."""
@@ -96,12 +102,67 @@ class Pl011(Uart):
         return 0 if self._waiting or offset != 0x18 else 1 << 4
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """DR and IMSC."""
+        """DR, IBRD, FBRD and IMSC."""
         del size
         if offset == 0x00:
             self.send(bytes([value & 0xFF]))
+        elif offset == 0x24:
+            self.divisor = value << 6 | self.divisor & 63
+        elif offset == 0x28:
+            self.divisor = self.divisor & ~63 | value & 63
         elif offset == 0x38:
             self._enable(value & 0x50)
+
+
+class _Stm32(Uart):
+    """USART of STM32, in either generation: the registers lie elsewhere, the bits of those that matter are the same.
+
+    Attributes:
+        divisor: What BRR holds.
+    """
+
+    control, divisor_at, status, taken, given, running = 0, 0, 0, 0, 0, 0
+
+    def __init__(self, base: int) -> None:
+        super().__init__(base)
+        self.divisor = 0
+        self._control = 0
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset; what waits on the line stays."""
+        super().reset()
+        self.divisor = self._control = 0
+
+    def read(self, offset: int, size: int) -> int:
+        """Data and status: what is sent is gone at once. Nothing comes before the USART and its receiver are on."""
+        del size
+        on = self._control & self.running == self.running
+        if offset == self.taken:
+            return self._take() if on else 0
+        return 0x80 | int(on and bool(self._waiting)) << 5 if offset == self.status else 0
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Data, CR1 and BRR, which is fixed while the USART is on. Nothing goes out without a divisor."""
+        del size
+        if offset == self.given and self._control & 8 and self.divisor:
+            self.send(bytes([value & 0xFF]))
+        elif offset == self.control:
+            self._control = value
+            self._enable(value & self.running == self.running and value & 0x20)
+        elif offset == self.divisor_at and not self._control & self.running & ~4:
+            self.divisor = value
+
+
+class Stm32UsartV1(_Stm32):
+    """USART of STM32 F1, F2, F4 and L1."""
+
+    control, divisor_at, status, taken, given, running = 0x0C, 0x08, 0x00, 0x04, 0x04, 0x2004
+
+
+class Stm32UsartV2(_Stm32):
+    """USART and LPUART of the other STM32."""
+
+    control, divisor_at, status, taken, given, running = 0x00, 0x0C, 0x1C, 0x24, 0x28, 0x0005
 
 
 class Nrf51(Uart):
@@ -181,4 +242,11 @@ class Ns16550(Uart):
 
 
 #: Models by the driver that boards name.
-MODELS: Mapping[str, type[Uart]] = {"cmsdk": Cmsdk, "pl011": Pl011, "nrf51": Nrf51, "ns16550": Ns16550}
+MODELS: Mapping[str, type[Uart]] = {
+    "cmsdk": Cmsdk,
+    "pl011": Pl011,
+    "nrf51": Nrf51,
+    "ns16550": Ns16550,
+    "stm32_usart_v1": Stm32UsartV1,
+    "stm32_usart_v2": Stm32UsartV2,
+}

@@ -10,14 +10,19 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, ProtocolError
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.exchange import Exchange, Timing
+from aboard.rpc.flow import Window
 from aboard.rpc.line import Line
 from aboard.rpc.messages import Header, Kind, Request, Type
 from aboard.rpc.status import Status, words
 from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from aboard.faults import FaultReport
 
 _OVERHEAD = messages.HEADER.size + framing.CRC_BYTES
 _TICK_BYTES = 8
@@ -25,10 +30,11 @@ _TICK_BYTES = 8
 
 @dataclass(frozen=True)
 class _Hello:
-    """What a session starts with: its nonce, and what the device said."""
+    """What a session starts with: its nonce, and what the device said; and the room the device has since then."""
 
     nonce: int
     reply: replies.Hello
+    window: Window
 
 
 class Client:
@@ -37,7 +43,10 @@ class Client:
     Attributes:
         check: Called with what the device says of itself whenever a session starts; may ask it for more; raises to
             refuse the device.
+        explain: Decodes a fault record for the errors that are raised.
     """
+
+    explain: Callable[[replies.Fault], FaultReport] | None = None
 
     def __init__(
         self,
@@ -95,11 +104,14 @@ class Client:
         """
         session = self._session or self._greet()
         self._id = (self._id + 1) & 0xFFFF
+        restarts = self._line.restarts
         header = Header(request.type, 0, self._id, session.nonce)
-        exchange = Exchange(self._line, self._timing, header, request.pack(), session.reply.burst, on_tap)
+        exchange = Exchange(self._line, self._timing, header, request.pack(), session.window, on_tap)
         status, payload = exchange.run(patience_s)
         if status == Status.SESSION:
-            raise self._restarted(request)
+            raise self._restarted(request, said_so=self._line.restarts != restarts)
+        if status == Status.DEVICE:
+            self._raise_core_fault(request)
         if status != Status.OK:
             raise DeviceStatusError(
                 f"{self._line.name}: the device refuses {request.type.name}, got status {status} ({words(status)}), "
@@ -107,6 +119,10 @@ class Client:
                 status,
             )
         return payload
+
+    def forget(self) -> None:
+        """Ends the session, as far as this side knows: the next call starts a new one."""
+        self._session = None
 
     def listen(self, seconds: float) -> None:
         """Hands on the logs that arrive in this time, when there is nothing to ask."""
@@ -180,7 +196,7 @@ class Client:
         self._id = (self._id + 1) & 0xFFFF
         header = Header(Type.RESET, 0, self._id, session.nonce)
         # Whether the reply comes or the restart was faster: a device that knows the session no more has restarted.
-        status, _ = Exchange(self._line, self._timing, header, b"", session.reply.burst).run()
+        status, _ = Exchange(self._line, self._timing, header, b"", session.window).run()
         if status not in (Status.OK, Status.SESSION):
             raise DeviceStatusError(
                 f"{self._line.name}: the device refuses RESET, got status {status} ({words(status)})", status
@@ -192,7 +208,8 @@ class Client:
         nonce = secrets.randbelow(0xFFFFFFFF) + 1
         self._line.forget_events()
         header = Header(Type.HELLO, 0, 0, nonce)
-        exchange = Exchange(self._line, self._timing.for_hello(), header, messages.HelloRequest(0xFFFF).pack(), 0)
+        window = Window()
+        exchange = Exchange(self._line, self._timing.for_hello(), header, messages.HelloRequest(0xFFFF).pack(), window)
         status, payload = exchange.run()
         if status == Status.UNSUPPORTED or (payload and payload[0] != messages.MAJOR):
             theirs = ".".join(map(str, payload[:2])) or "unknown"
@@ -209,7 +226,8 @@ class Client:
                 f"expected {messages.MIN_FRAME}"
             )
         self._id = 0
-        session = self._session = _Hello(nonce, reply)
+        window.open(reply)
+        session = self._session = _Hello(nonce, reply, window)
         try:
             # The check may ask the device for more, so the session stands already; refused, it must not go on.
             if self.check is not None:
@@ -219,21 +237,33 @@ class Client:
             raise
         return session
 
-    def _restarted(self, request: Request) -> DeviceError:
+    def _restarted(self, request: Request, *, said_so: bool) -> DeviceError:
         """Starts a new session with a device that has lost the old one, and returns what to raise."""
         hello = self._greet().reply
         where = f"{self._line.name}: {request.type.name}"
         if hello.fault == 0:
+            what = "restarted" if said_so else "lost the session, got a restart or another host"
             return DeviceError(
-                f"{where}: the device lost the session, got a restart or another host, expected a reply. "
-                "Inputs and outputs on it are gone; repeat the call"
+                f"{where}: the device {what}, expected a reply. Inputs and outputs on it are gone; repeat the call"
             )
         fault = self.fault()
-        registers = " ".join(f"{value:08x}" for value in fault.registers)
-        return DeviceFault(
-            f"{where}: the device crashed and restarted, got fault {fault.kind} (status {fault.status:#010x}, "
-            f"address {fault.address:#010x}, registers {registers})"
-        )
+        if fault.core:
+            return self._crashed(fault, f"{where}: the device restarted after core {fault.core} of it crashed")
+        return self._crashed(fault, f"{where}: the device crashed and restarted")
+
+    def _crashed(self, fault: replies.Fault, what: str, then: str = "") -> DeviceFault:
+        report = self.explain(fault) if self.explain is not None else fault
+        return DeviceFault(f"{what}, got {report}{then}", report)
+
+    def _raise_core_fault(self, request: Request) -> None:
+        """Raises the fault of another core of the device, where it was one that made a request fail."""
+        fault = self.fault()
+        if fault.core:
+            raise self._crashed(
+                fault,
+                f"{self._line.name}: {request.type.name}: core {fault.core} of the device crashed and stays stopped",
+                "\nReset the device to start it again",
+            )
 
     def _exactly(self, count: int, request: Request) -> bytes:
         payload = self.call(request)

@@ -47,6 +47,11 @@ class Decoder:
         self._pending = bytearray()
         self._dropping = False
 
+    @property
+    def in_frame(self) -> bool:
+        """True while a frame has begun and not ended."""
+        return self._dropping or bool(self._pending)
+
     def feed(self, data: bytes) -> list[bytes]:
         """Takes bytes from the line and returns the messages they complete, without CRC."""
         *ended, rest = data.split(DELIMITER)

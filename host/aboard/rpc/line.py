@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from aboard.rpc import framing, messages
@@ -11,8 +10,6 @@ from aboard.transports.base import Transport
 
 _MAX_MESSAGE = 0xFFFF
 _EVENT_NUMBERS = 256
-#: Pause after a burst, for devices that ask for one: they take a few bytes at a time and lose the rest.
-BURST_PAUSE_S = 0.002
 
 
 class Line:
@@ -21,11 +18,15 @@ class Line:
     Attributes:
         name: The transport's.
         lost_events: Events that were sent and did not arrive.
+        restarts: How often the device has said that it has started.
+        is_quiet: No bytes came when it was last waited for them.
     """
 
     def __init__(self, transport: Transport, on_log: Callable[[str], None] | None = None) -> None:
         self.name = transport.name
         self.lost_events = 0
+        self.restarts = 0
+        self.is_quiet = True
         self._transport = transport
         self._on_log = on_log
         self._decoder = framing.Decoder(_MAX_MESSAGE)
@@ -37,24 +38,26 @@ class Line:
         """Frames so far that were not whole messages."""
         return self._decoder.damaged + self._decoder.too_long + self._short
 
-    def seconds_for(self, message_bytes: int) -> float:
-        """Returns how long a message takes on the line."""
-        speed = self._transport.bytes_per_second
-        return framing.encoded_bytes(message_bytes) / speed if speed else 0.0
+    @property
+    def in_frame(self) -> bool:
+        """True while a frame has begun and not ended."""
+        return self._decoder.in_frame
 
-    def send(self, message: bytes, burst: int) -> None:
-        """Sends a message, with a pause after every `burst` bytes (0: none)."""
-        frame = framing.encode(message)
-        step = burst or len(frame)
-        for start in range(0, len(frame), step):
-            if start:
-                time.sleep(BURST_PAUSE_S)
-            self._transport.write(frame[start : start + step])
+    def seconds_for(self, count: int) -> float:
+        """Returns how long bytes take on the line."""
+        speed = self._transport.bytes_per_second
+        return count / speed if speed else 0.0
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes of a frame."""
+        self._transport.write(data)
 
     def receive(self, timeout_s: float) -> list[tuple[Header, bytes]]:
         """Waits for bytes and returns the messages they complete."""
         received = []
-        for message in self._decoder.feed(self._transport.read(timeout_s)):
+        data = self._transport.read(timeout_s)
+        self.is_quiet = not data
+        for message in self._decoder.feed(data):
             if len(message) < messages.HEADER.size:
                 self._short += 1
             else:
@@ -75,6 +78,7 @@ class Line:
             return False
         if self._next_event is None or header.type == Type.READY:
             self._next_event = header.code
+        self.restarts += header.type == Type.READY
         missing = (header.code - self._next_event) % _EVENT_NUMBERS
         if missing >= _EVENT_NUMBERS // 2:
             return False

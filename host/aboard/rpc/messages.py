@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 from aboard.errors import ProtocolError
 
 MAJOR = 1
-MINOR = 0
+MINOR = 1
 MAGIC = b"abrd"
 HEADER = struct.Struct("<BBHI")
 REPLY = 0x80

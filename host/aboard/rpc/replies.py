@@ -25,7 +25,8 @@ class Hello:
         features: What the image can do.
         tick_hz: Ticks in a second.
         max_frame: Longest message the device takes, with CRC.
-        burst: Bytes the device takes without a pause; 0 for any number.
+        burst: With credits, room for bytes that the device has not taken yet. Else bytes it takes without a pause. 0
+            for any number.
         arena_bytes: Size of the arena.
         input_copy_bytes: Size of the copy that inputs are restored from; 0 for none.
         workspace_bytes: Size of the workspace for single nodes; 0 for none.
@@ -185,12 +186,16 @@ class Stats(Fixed):
         return cls(*take(cls.form, payload, "stats"))
 
 
+#: ABOARD_FAULT_CORE_SHIFT of firmware/include/aboard/port.h.
+_FAULT_CORE_SHIFT = 16
+
+
 @dataclass(frozen=True)
 class Fault:
     """Reply to FAULT: what is known of the last crash.
 
     Attributes:
-        kind: 0 for none, else the exception number (Arm IPSR) or RISC-V mcause + 1.
+        kind: 0 for none, else the exception number (Arm IPSR) or RISC-V mcause + 1; from bit 16 on `core`.
         registers: Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. The rest is 0.
         status: Arm: CFSR. RISC-V: mcause.
         address: Arm: BFAR or MMFAR. RISC-V: mtval.
@@ -202,6 +207,22 @@ class Fault:
     address: int
 
     _FORM: ClassVar[struct.Struct] = struct.Struct("<I16III")
+
+    @property
+    def core(self) -> int:
+        """Number of the core that took the fault; 0 for the one that answers."""
+        return self.kind >> _FAULT_CORE_SHIFT
+
+    @property
+    def exception(self) -> int:
+        """The kind without the core."""
+        return self.kind & ((1 << _FAULT_CORE_SHIFT) - 1)
+
+    def __str__(self) -> str:
+        registers = " ".join(f"{value:08x}" for value in self.registers)
+        return (
+            f"fault {self.exception} (status {self.status:#010x}, address {self.address:#010x}, registers {registers})"
+        )
 
     def pack(self) -> bytes:
         """Returns the payload."""
@@ -248,6 +269,23 @@ class Tap:
         """Reads the payload."""
         sequence, node, output, row, offset, row_bytes = take(cls._FORM, payload, "tap")
         return cls(sequence, node, output, row, offset, row_bytes, payload[cls._FORM.size :])
+
+
+@dataclass(frozen=True)
+class Credit(Fixed):
+    """Event CREDIT: there is room again.
+
+    Attributes:
+        taken: Bytes the device has taken from the line since the request whose number the event has.
+    """
+
+    form: ClassVar[struct.Struct] = struct.Struct("<I")
+    taken: int
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Credit:
+        """Reads the payload."""
+        return cls(*take(cls.form, payload, "credit"))
 
 
 def unpack_ticks(payload: bytes, count: int) -> tuple[int, ...]:

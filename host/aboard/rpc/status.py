@@ -19,6 +19,8 @@ class Status(IntEnum):
     STATE = 8
     ABORTED = 9
     SESSION = 10
+    TIMEOUT = 11
+    DEVICE = 12
 
 
 _WORDS = {
@@ -33,6 +35,8 @@ _WORDS = {
     Status.STATE: "the request does not fit what came before: inputs not written, or nothing run yet",
     Status.ABORTED: "a hook stopped the run",
     Status.SESSION: "there is no such session: the device restarted, or serves another host",
+    Status.TIMEOUT: "an accelerator or another core did not answer in time",
+    Status.DEVICE: "an accelerator or another core reported a fault",
 }
 
 

@@ -1,6 +1,8 @@
 """Runners: what makes a built image run, and gives the line to it. Each is one module of this package.
 
-A module is a runner's when it defines a class that derives from `Runner` and has a `name`; nothing lists them.
+A module is a runner's when it defines a class that derives from `Runner` and has a `name`; nothing lists them. Other
+packages name theirs in an entry point of the group `aboard.runners`. Beside them each flasher is a runner: it flashes
+the board and connects to it.
 """
 
 from __future__ import annotations
@@ -8,60 +10,121 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from aboard import extensions, flashers
 from aboard.board import Board
 from aboard.errors import ToolError, did_you_mean
-from aboard.runners.base import Runner
+from aboard.extensions import Extension
+from aboard.runners.base import Runner, devices_of
+from aboard.runners.flashed import runner_of
+from aboard.runners.serial import SerialRunner
+from aboard.target import Target
 
-__all__ = ["Runner", "all_runners", "choose"]
+__all__ = ["GROUP", "Runner", "all_runners", "choose", "devices_of", "from_packages"]
+
+#: Group of entry points.
+GROUP = "aboard.runners"
+
+
+@functools.cache
+def from_packages() -> tuple[Extension, ...]:
+    """Returns what became of the runners that other packages bring."""
+    return tuple(extensions.load(GROUP, Runner))
 
 
 @functools.cache
 def all_runners() -> Mapping[str, type[Runner]]:
-    """Returns the runners by name, in the order in which they are tried."""
+    """Returns the runners by name, in the order in which they are tried; flashers are beside them."""
     found: list[type[Runner]] = []
     for module in pkgutil.iter_modules(__path__):
         members = vars(importlib.import_module(f"{__name__}.{module.name}")).values()
-        found += [m for m in members if isinstance(m, type) and issubclass(m, Runner) and hasattr(m, "name")]
+        found += [m for m in members if isinstance(m, type) and issubclass(m, Runner) and "name" in vars(m)]
+    found += [extension.found for extension in from_packages() if extension.found is not None]
     ordered = sorted(set(found), key=lambda runner: (runner.order, runner.name))
     return {runner.name: runner for runner in ordered}
 
 
-def choose(board: Board, name: str | None = None, **options: object) -> Runner:
+def choose(
+    board: Board,
+    name: str | None = None,
+    *,
+    devices: Sequence[Target] = (),
+    device: str | None = None,
+    port: str | None = None,
+    flash: bool = False,
+    **options: object,
+) -> Runner:
     """Returns a runner for a board, not started.
 
     Args:
         board: The board.
-        name: Which runner; without it the first that can be the board and is installed.
+        name: Which runner, or the flasher to flash the board with; without it the first that can be the board with its
+            devices, and is installed, and for a board that no emulator can be, the board itself.
+        devices: Devices that the image is for, beside what the board has (`devices_of`).
+        device: Serial number or serial port of the board itself, which is then meant.
+        port: Serial port of its RPC, where it is another than the probe's.
+        flash: Whether the board itself is flashed first, where no name says so.
         options: Further arguments of the runner's class.
 
     Raises:
-        ToolError: The runner is not known, cannot be the board, or is not installed.
+        ToolError: The runner is not known, cannot be the board or has no model of a device, or is not installed.
     """
-    if name is not None:
-        return _named(board, name)(board, **options)
+    is_meant = device is not None or port is not None
+    if name is None and (is_meant or (_is_real(board) and not _emulated(board, devices))):
+        name = flashers.choose(board).name if flash else SerialRunner.name
+    if name is None:
+        return _first(board, devices)(board, **options)
+    chosen = _named(board, name, devices)
+    if issubclass(chosen, SerialRunner):
+        return chosen(board, device, port, **options)
+    if is_meant:
+        raise ToolError(
+            f"runner {name}: is no board that is attached, got --device or --port, expected them with one that is: "
+            f"{', '.join([SerialRunner.name, *(f.name for f in flashers.possible(board))])}"
+        )
+    return chosen(board, **options)
+
+
+def _is_real(board: Board) -> bool:
+    """True for a board that people have on their desks."""
+    return board.flash is not None or bool(board.usb)
+
+
+def _emulated(board: Board, devices: Sequence[Target]) -> list[type[Runner]]:
+    return [runner for runner in all_runners().values() if runner.automatic and _reason(runner, board, devices) is None]
+
+
+def _first(board: Board, devices: Sequence[Target]) -> type[Runner]:
     missing: list[str] = []
-    for runner in all_runners().values():
-        if runner.supports(board) is not None:
-            continue
+    for runner in _emulated(board, devices):
         problem = runner.missing(board)
         if problem is None:
-            return runner(board, **options)
+            return runner
         missing.append(f"{runner.name}: {problem}")
     if missing:
         raise ToolError(f"{board.id}: nothing to run it with, expected one of its runners. {'; '.join(missing)}")
-    reasons = "; ".join(f"{runner.name}: {runner.supports(board)}" for runner in all_runners().values())
+    tried = (runner for runner in all_runners().values() if runner.automatic)
+    reasons = "; ".join(f"{runner.name}: {_reason(runner, board, devices)}" for runner in tried)
     raise ToolError(f"{board.id}: no runner can be this board, expected one. {reasons}")
 
 
-def _named(board: Board, name: str) -> type[Runner]:
+def _reason(runner: type[Runner], board: Board, devices: Sequence[Target]) -> str | None:
+    return runner.supports(board) or runner.lacks(devices)
+
+
+def _named(board: Board, name: str, devices: Sequence[Target]) -> type[Runner]:
     runner = all_runners().get(name)
+    if runner is None and name in flashers.all_flashers():
+        runner = runner_of(name)
     if runner is None:
-        raise ToolError(f"runner {name}: not known, got {name}. {did_you_mean(name, all_runners())}")
-    reason = runner.supports(board)
+        known = [*all_runners(), *flashers.all_flashers()]
+        raise ToolError(f"runner {name}: not known, got {name}. {did_you_mean(name, known)}")
+    reason = _reason(runner, board, devices)
     if reason is not None:
-        able = [other.name for other in all_runners().values() if other.supports(board) is None]
+        able = [other.name for other in _emulated(board, devices)]
+        if _is_real(board):
+            able += [SerialRunner.name, *(flasher.name for flasher in flashers.possible(board))]
         raise ToolError(
             f"runner {name}: cannot be {board.id}, {reason}, expected a board it can be. "
             f"Runners for this board: {', '.join(able) or 'none'}"

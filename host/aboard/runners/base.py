@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
 from aboard.board import Board
 from aboard.errors import ToolError
+from aboard.manifest import Manifest
+from aboard.target import Target, columns
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
@@ -22,11 +25,18 @@ class Runner(ABC):
     Attributes:
         name: Name on the command line.
         order: Runners with lower numbers are tried first.
+        automatic: False for one that is taken only where it is named.
+        debugs: True when it has a gdb server.
+        has_devices: True when it maps the models that packages bring of their devices (column `peripherals`), or is the
+            board itself.
         board: The board it is.
     """
 
     name: ClassVar[str]
     order: ClassVar[int]
+    automatic: ClassVar[bool] = True
+    debugs: ClassVar[bool] = False
+    has_devices: ClassVar[bool] = False
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -35,6 +45,14 @@ class Runner(ABC):
     @abstractmethod
     def supports(cls, board: Board) -> str | None:
         """Returns why it cannot be a board, or None when it can."""
+
+    @classmethod
+    def lacks(cls, devices: Iterable[Target]) -> str | None:
+        """Returns which devices of a target it does not have, or None when it can run code for them."""
+        names = [device.kind.name for device in devices if columns.has(device, "peripherals")]
+        if cls.has_devices or not names:
+            return None
+        return f"which has no model of {', '.join(dict.fromkeys(names))}"
 
     @classmethod
     @abstractmethod
@@ -64,6 +82,23 @@ class Runner(ABC):
     def end_reason(self) -> str:
         """Says why it runs no more, with the last words of what ran it; empty while it runs."""
 
+    def fresh(self) -> Runner:
+        """Returns the same runner, not started: for another image."""
+        return type(self)(self.board)
+
+    def gdb_server(self, project: Project, port: int) -> list[str] | None:
+        """Returns the command line that runs the image, halted, with a gdb server; None where there is none.
+
+        Args:
+            project: The project, built.
+            port: TCP port of this machine.
+
+        Raises:
+            ToolError: The image has not been built, or what runs it is missing.
+        """
+        del project, port
+        return None
+
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
         """Returns how many instructions the core executed in a number of ticks; None where that is not known.
 
@@ -81,6 +116,15 @@ class Runner(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def devices_of(models: Iterable[Manifest]) -> list[Target]:
+    """Returns the devices that models were compiled for.
+
+    Raises:
+        TargetError: A device is of a kind that is not installed.
+    """
+    return [device for model in models for device in Target(model.target).devices]
 
 
 def require_image(project: Project) -> str:

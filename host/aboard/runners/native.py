@@ -1,7 +1,12 @@
-"""Runs the image as a process of this machine; the line is its pseudo-terminal, opened as a serial port."""
+"""Runs the image as a process of this machine; the line is its pseudo-terminal, opened as a serial port.
+
+The image says which it is: our own port by a line with nothing else, Zephyr's native_sim by one that ends with it.
+"""
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from aboard.board import Board
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from aboard.projects import Project
 
 _START_TIMEOUT_S = 10.0
+_TERMINAL = re.compile(r"/dev/\S+$")
 
 
 class NativeRunner(Runner):
@@ -51,8 +57,8 @@ class NativeRunner(Runner):
         """Starts the image; see `Runner.start`."""
         self.stop()
         self._process = Supervised("the firmware", [require_image(project)])
-        path = self._process.line(_START_TIMEOUT_S)
-        if not path:
+        path = _terminal(self._process)
+        if path is None:
             self._process.stop()
             raise ToolError(
                 f"{project.image}: did not start, got {self._process.end_reason()}, expected the path of its "
@@ -76,3 +82,13 @@ class NativeRunner(Runner):
     def end_reason(self) -> str:
         """Says why it runs no more; see `Runner.end_reason`."""
         return self._process.end_reason() if self._process else "it was not started"
+
+
+def _terminal(process: Supervised) -> str | None:
+    """Returns the pseudo-terminal that a process names, or None when it names none in time."""
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while (line := process.line(deadline - time.monotonic())) is not None:
+        found = _TERMINAL.search(line)
+        if found is not None:
+            return found.group()
+    return None

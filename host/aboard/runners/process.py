@@ -1,7 +1,8 @@
 """A program that is never left behind: it ends with this process, even when that is killed.
 
 A shell stands between the two. It waits for the program, and kills it when its own standard input ends, which the
-system closes with this process.
+system closes with this process. A program that is started by a script of its own, or has things to put in order, is
+asked to end before: by a word on its standard input, then by SIGTERM, which all that it has started gets too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import atexit
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import tempfile
 import time
@@ -32,7 +34,37 @@ status=$?
 kill "$watcher" 2>/dev/null
 exit $status
 """
+# The program starts once its standard input has been opened for writing, which is after its process id was said.
+_ASKING_SUPERVISOR = """
+exec 3<&0
+word=$1
+patience=$2
+shift 2
+folder=$(mktemp -d)
+mkfifo "$folder/words"
+"$@" <"$folder/words" 3<&- &
+child=$!
+echo "$child"
+{
+  rm -r "$folder"
+  read -r line <&3
+  trap "" PIPE
+  echo "$word"
+  sleep "$patience"
+  trap "" TERM
+  kill -TERM 0
+  sleep 1
+  kill -KILL 0
+} >"$folder/words" 2>/dev/null &
+trap "" TERM
+exec 3<&- >&-
+wait "$child" 2>/dev/null
+status=$?
+kill -TERM 0
+exit $status
+"""
 _START_TIMEOUT_S = 30.0
+_PATIENCE_S = 3
 _END_TIMEOUT_S = 5.0
 _TAIL_BYTES = 2000
 _TAIL_LINES = 4
@@ -47,8 +79,14 @@ class Supervised:
         pid: Its process id.
     """
 
-    def __init__(self, name: str, command: Sequence[str], cwd: Path | None = None) -> None:
+    def __init__(self, name: str, command: Sequence[str], cwd: Path | None = None, farewell: str | None = None) -> None:
         """Starts it.
+
+        Args:
+            name: What to call it in messages.
+            command: Program and arguments.
+            cwd: Folder in which it runs.
+            farewell: What is written to its standard input to ask it to end; None for a program that may be killed.
 
         Raises:
             ToolError: It cannot be started.
@@ -57,9 +95,10 @@ class Supervised:
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
         self._pending = b""
         self._words = ""
+        asking = (_ASKING_SUPERVISOR, "aboard", farewell, str(_PATIENCE_S)) if farewell is not None else None
         try:
             self._shell = subprocess.Popen(
-                ["/bin/sh", "-c", _SUPERVISOR, "aboard", *command],
+                ["/bin/sh", "-c", *(asking or (_SUPERVISOR, "aboard")), *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -70,7 +109,12 @@ class Supervised:
             self._stderr.close()
             raise ToolError(f"{name}: cannot be started, got {error.strerror}, expected /bin/sh to start it") from error
         atexit.register(self.stop)
-        pid = self.line(_START_TIMEOUT_S)
+        pid, early = self.line(_START_TIMEOUT_S), b""
+        while pid and not pid.isdigit():
+            # The program may write before the shell has said its process id.
+            early += f"{pid}\n".encode()
+            pid = self.line(_START_TIMEOUT_S)
+        self._pending = early + self._pending
         if not pid:
             self.stop()
             raise ToolError(f"{name}: did not start, got {self.end_reason()}, expected a process. Try it by hand")
@@ -137,6 +181,12 @@ class Supervised:
             # The program cannot be killed or the shell is stopped: then the shell goes, and its watcher stays.
             self._shell.kill()
             self._shell.wait()
+        self._end_group()
         if not self._stderr.closed:
             self._words = self.last_words()
             self._stderr.close()
+
+    def _end_group(self) -> None:
+        """Kills what the program has started and left; the shell's id names the group as long as any of it runs."""
+        with contextlib.suppress(OSError):
+            os.killpg(self._shell.pid, signal.SIGKILL)

@@ -23,7 +23,8 @@ from aboard.transports.tcp import SocketTransport
 if TYPE_CHECKING:
     from aboard.projects import Project
 
-_PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
+#: Debian's package with each program.
+PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
 _START_TIMEOUT_S = 20.0
 _POLL_S = 0.01
 # The longest path of a local socket, on Linux and macOS.
@@ -71,6 +72,7 @@ class QemuRunner(Runner):
 
     name: ClassVar[str] = "qemu"
     order: ClassVar[int] = 10
+    debugs: ClassVar[bool] = True
 
     def __init__(self, board: Board, serial: Serial = "socket") -> None:
         """Prepares it.
@@ -95,7 +97,7 @@ class QemuRunner(Runner):
         program = board.emulator.qemu.program if board.emulator.qemu else "qemu-system-arm"
         if programs.find(program):
             return None
-        return f"{program} is not on PATH, expected QEMU. To get it: apt install {_PACKAGES[program]}"
+        return f"{program} is not on PATH, expected QEMU. To get it: apt install {PACKAGES[program]}"
 
     @property
     def pid(self) -> int | None:
@@ -109,7 +111,7 @@ class QemuRunner(Runner):
         if emulator is None:
             raise ToolError(f"runner qemu: cannot be {self.board.id}, {self.supports(self.board)}")
         image = require_image(project)
-        program = programs.require(emulator.program, f"To get it: apt install {_PACKAGES[emulator.program]}")
+        program = programs.require(emulator.program, f"To get it: apt install {PACKAGES[emulator.program]}")
         self._folder = Path(_short_folder())
         socket = self._folder / "rpc"
         backend = "pty" if self._serial == "pty" else f"socket,path={socket},server=on,wait=on"
@@ -119,6 +121,14 @@ class QemuRunner(Runner):
         except Exception:
             self.stop()
             raise
+
+    def gdb_server(self, project: Project, port: int) -> list[str] | None:
+        """Returns QEMU's command line with its gdb server; see `Runner.gdb_server`."""
+        emulator = self.board.emulator.qemu
+        if emulator is None:
+            return None
+        program = programs.require(emulator.program, f"To get it: apt install {PACKAGES[emulator.program]}")
+        return [*command(str(program), emulator, require_image(project), "null"), "-S", "-gdb", f"tcp:127.0.0.1:{port}"]
 
     def _socket(self, path: Path) -> Transport:
         self._until(path.exists)

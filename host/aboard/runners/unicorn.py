@@ -7,16 +7,21 @@ import importlib.util
 from typing import TYPE_CHECKING, ClassVar
 
 from aboard.board import Board
-from aboard.errors import ToolError, TransportError
-from aboard.runners.base import Runner, require_image, scaled
+from aboard.errors import DeviceFault, ToolError, TransportError
+from aboard.runners.base import Runner, devices_of, require_image, scaled
+from aboard.target import columns
 from aboard.target import cpu as cpus
+from aboard.target.kind import DEVICE_ATTRIBUTES
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
+    from aboard.emulation import DeviceModel
     from aboard.emulation.machine import Machine
     from aboard.projects import Project
 
 _MAX_WAIT_S = 3600.0
+# What a device may claim says nothing of what it is.
+_CLAIMS = frozenset(attribute.name for attribute in DEVICE_ATTRIBUTES)
 
 
 class _Line(Transport):
@@ -28,9 +33,11 @@ class _Line(Transport):
         self._closed = False
 
     def read(self, timeout_s: float) -> bytes:
-        """Waits for bytes; see `Transport.read`."""
+        """Waits for bytes; see `Transport.read`. A fault that the model of a device found is raised as it is."""
         self._check_open()
         data = self._machine.read(min(timeout_s, _MAX_WAIT_S))
+        if not data and self._machine.device_fault is not None:
+            raise DeviceFault(f"{self.name}: {self._machine.device_fault}") from self._machine.device_fault
         if not data and not self._machine.alive():
             raise TransportError(
                 f"{self.name}: the machine runs no more, {self._machine.failure}, expected a reply. Open a new session"
@@ -51,11 +58,26 @@ class _Line(Transport):
             raise TransportError(f"{self.name}: the line is closed. Open a new session")
 
 
+def models(project: Project) -> list[DeviceModel]:
+    """Returns models of the devices that a project's models use (column `peripherals`), each once.
+
+    Raises:
+        TargetError: A device is of a kind that is not installed, or its package is wrong.
+    """
+    without_claims = {
+        (device.kind.name, tuple((k, v) for k, v in device.attrs.items() if k not in _CLAIMS)): device
+        for device in devices_of(project.models)
+    }
+    found = (columns.call(device, "peripherals") or () for device in without_claims.values())
+    return [model for several in found for model in several]
+
+
 class UnicornRunner(Runner):
     """Runs images on boards whose core Unicorn has."""
 
     name: ClassVar[str] = "unicorn"
     order: ClassVar[int] = 20
+    has_devices: ClassVar[bool] = True
 
     def __init__(self, board: Board) -> None:
         super().__init__(board)
@@ -88,7 +110,7 @@ class UnicornRunner(Runner):
             raise ToolError(f"runner unicorn: {problem}")
         from aboard import emulation
 
-        self._machine = emulation.machine(self.board)
+        self._machine = emulation.machine(self.board, models(project))
         atexit.register(self.stop)
         self._machine.start(project.image)
         return _Line(self._machine, f"unicorn {self.board.id}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from aboard.errors import TransportError
+
 #: Longest time a write may wait for the other side to take bytes, in seconds.
 WRITE_TIMEOUT_S = 10.0
 
@@ -14,10 +16,12 @@ class Transport(ABC):
     Attributes:
         name: What to call it in messages, such as `/dev/ttyACM0 at 115200 baud`.
         bytes_per_second: Speed of the line; None where it is faster than what is at its end.
+        reopens: It can be opened again after the device was gone.
     """
 
     name: str
     bytes_per_second: float | None = None
+    reopens: bool = False
 
     @abstractmethod
     def read(self, timeout_s: float) -> bytes:
@@ -44,3 +48,15 @@ class Transport(ABC):
     @abstractmethod
     def close(self) -> None:
         """Gives the line back. A second call does nothing."""
+
+    def reopen(self, timeout_s: float) -> None:
+        """Opens the line again, as soon as the device is back.
+
+        Args:
+            timeout_s: Longest time to wait for it, in seconds.
+
+        Raises:
+            TransportError: It is not back in time, or this line ends with its device.
+        """
+        del timeout_s
+        raise TransportError(f"{self.name}: cannot be opened again, got a line that ends with its device")

@@ -1,4 +1,4 @@
-"""A bad line, for tests: wraps another transport and loses, flips, repeats and cuts what passes."""
+"""A bad line, for tests: wraps another transport and loses, flips, repeats, swaps and cuts what passes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ class Noise:
     Attributes:
         drop: Probability that a byte is lost.
         flip: Probability that a bit of a byte is flipped.
+        repeat: Probability that a byte is passed twice.
+        swap: Probability that a byte changes places with the next of its chunk.
         repeat_chunk: Probability that what is written or read at once is passed twice.
         drop_chunk: Probability that it is lost as a whole.
         cut_chunk: Probability that only its start arrives.
@@ -22,6 +24,8 @@ class Noise:
 
     drop: float = 0.0
     flip: float = 0.0
+    repeat: float = 0.0
+    swap: float = 0.0
     repeat_chunk: float = 0.0
     drop_chunk: float = 0.0
     cut_chunk: float = 0.0
@@ -34,6 +38,7 @@ class LossyTransport(Transport):
         """Wraps a transport, which it closes when it is closed."""
         self.name = f"{inner.name} (lossy)"
         self.bytes_per_second = inner.bytes_per_second
+        self.reopens = inner.reopens
         self._inner = inner
         self._noise = noise
         self._random = random.Random(seed)  # noqa: S311 - noise for tests has to repeat, and hides nothing
@@ -50,6 +55,10 @@ class LossyTransport(Transport):
         """Closes the transport inside."""
         self._inner.close()
 
+    def reopen(self, timeout_s: float) -> None:
+        """Opens the transport inside again."""
+        self._inner.reopen(timeout_s)
+
     def _damage(self, data: bytes) -> bytes:
         if not data:
             return data
@@ -59,10 +68,20 @@ class LossyTransport(Transport):
             data = data[: self._random.randrange(len(data))]
         if self._happens(self._noise.repeat_chunk):
             data = data + data
-        kept = (byte for byte in data if not self._happens(self._noise.drop))
-        return bytes(
-            byte ^ (1 << self._random.randrange(8)) if self._happens(self._noise.flip) else byte for byte in kept
-        )
+        passed = bytearray()
+        for byte in data:
+            passed += self._damage_byte(byte)
+        for at in range(1, len(passed)):
+            if self._happens(self._noise.swap):
+                passed[at - 1], passed[at] = passed[at], passed[at - 1]
+        return bytes(passed)
+
+    def _damage_byte(self, byte: int) -> bytes:
+        if self._happens(self._noise.drop):
+            return b""
+        if self._happens(self._noise.flip):
+            byte ^= 1 << self._random.randrange(8)
+        return bytes([byte] * 2 if self._happens(self._noise.repeat) else [byte])
 
     def _happens(self, probability: float) -> bool:
         return probability > 0 and self._random.random() < probability

@@ -3,60 +3,122 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import select
+import struct
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import serial
+from serial.tools import list_ports
 
 from aboard.errors import TransportError
 from aboard.transports.base import WRITE_TIMEOUT_S, Transport
 
 _SLICE_S = 0.05
 _BITS_PER_BYTE = 10
+_RETRY_S = 0.05
+#: Two UARTs understand each other up to about 5 % between them, and the other has an error of its own.
+_RATE_TOLERANCE = 0.025
+# <asm-generic/termbits.h>: four words of flags, the line discipline, 19 control characters, two rates.
+_TCGETS2 = 0x802C542A
+_TERMIOS2 = struct.Struct("=4IB19s2I")
 
 
 class SerialTransport(Transport):
     """Bytes over a serial port: 8 data bits, no parity, one stop bit."""
 
-    def __init__(self, port: str | os.PathLike[str], baud: int = 115200, *, rtscts: bool = False) -> None:
+    reopens = True
+
+    def __init__(
+        self,
+        port: str | os.PathLike[str],
+        baud: int = 115200,
+        *,
+        rtscts: bool = False,
+        dtr: bool = True,
+        rts: bool = True,
+    ) -> None:
         """Opens the port.
 
         Args:
             port: Its path, such as `/dev/ttyACM0`.
-            baud: Bits a second.
+            baud: Bits a second, up to what the adapter can do: 3,000,000 for many. USB without a UART behind it ignores
+                it.
             rtscts: Whether RTS and CTS are wired and used.
+            dtr: Level of DTR. Devices with USB of their own send nothing before it is on; on some boards it is wired
+                to reset.
+            rts: Level of RTS where it is not used for flow control; on some boards it selects the boot loader.
 
         Raises:
-            TransportError: There is no such port, it may not be opened, or somebody else has it (who is named).
+            TransportError: There is no such port, it may not be opened, somebody else has it (who is named), or it
+                cannot run at this rate.
         """
-        path = os.fspath(port)
-        self.name = f"{path} at {baud} baud"
+        self._path = os.fspath(port)
+        self._baud = baud
+        self._lines = (rtscts, dtr, rts)
+        self.name = f"{self._path} at {baud} baud"
         self.bytes_per_second = baud / _BITS_PER_BYTE
+        self._usb = UsbPort.of(self._path)
+        self._port: serial.Serial | None = self._open(self._path)
+
+    def _open(self, path: str) -> serial.Serial:
+        rtscts, dtr, rts = self._lines
         try:
-            # A short timeout of the port and a loop here: to change it later would set the whole port up again.
-            self._port: serial.Serial | None = serial.Serial(
-                path, baud, timeout=_SLICE_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True, rtscts=rtscts
+            port = serial.Serial(
+                None, self._baud, timeout=_SLICE_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True, rtscts=rtscts
             )
+            # Before it is opened, so that a board which is reset by them is not.
+            port.dtr = dtr
+            if not rtscts:
+                port.rts = rts
+            port.port = path
+            port.open()
         except (serial.SerialException, OSError, ValueError) as error:
-            raise _open_error(path, baud, error) from error
+            raise _open_error(path, self._baud, error) from error
+        actual = line_rate(port.fileno())
+        if actual is not None and abs(actual - self._baud) > _RATE_TOLERANCE * self._baud:
+            port.close()
+            raise TransportError(
+                f"{path}: the port cannot run at this rate, got {actual} baud, expected {self._baud}. "
+                "Use a rate that it has, or another adapter"
+            )
+        return port
+
+    def reopen(self, timeout_s: float) -> None:
+        """Opens the port again; see `Transport.reopen`. A USB device may have another name now."""
+        self.close()
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                path = self._usb.find() if self._usb else self._path
+                if path is not None:
+                    self._port = self._open(path)
+                    return
+            except TransportError:
+                if time.monotonic() >= deadline:
+                    raise
+            if time.monotonic() >= deadline:
+                raise TransportError(
+                    f"{self.name}: the board is not back, got no port of it for {timeout_s:g} s. Plug it in again"
+                )
+            time.sleep(_RETRY_S)
 
     def read(self, timeout_s: float) -> bytes:
         """Waits for bytes; see `Transport.read`."""
         port = self._opened()
-        deadline = time.monotonic() + timeout_s
         try:
-            while True:
-                waiting = port.in_waiting
-                if waiting or time.monotonic() < deadline:
-                    data = bytes(port.read(waiting or 1))
-                    if data:
-                        return data + bytes(port.read(port.in_waiting))
-                if time.monotonic() >= deadline:
-                    return b""
-        except (OSError, TypeError) as error:
-            # TypeError: what pyserial does when the port is closed while it reads.
+            # Waited for here: to give the port another timeout would set the whole port up again.
+            if not select.select([port.fileno()], [], [], max(0.0, timeout_s))[0]:
+                return b""
+            # A port that is gone can be read at once, and fails then.
+            return bytes(port.read(port.in_waiting or 1))
+        except (OSError, TypeError, ValueError) as error:
+            # TypeError, ValueError: what comes of a port that is closed while it is read.
             raise self._gone(error) from error
 
     def write(self, data: bytes) -> None:
@@ -87,8 +149,47 @@ class SerialTransport(Transport):
     def _gone(self, error: Exception) -> TransportError:
         return TransportError(
             f"{self.name}: the port is gone, got {error}, expected an open port. "
-            "The board was unplugged or the emulator has stopped; open a new session"
+            "The board was unplugged or has restarted, or the emulator has stopped; open it again"
         )
+
+
+@dataclass(frozen=True)
+class UsbPort:
+    """What tells a serial port of a USB device from others, whatever name it gets."""
+
+    vid: int
+    pid: int
+    serial_number: str | None
+    interface: str | None
+
+    @classmethod
+    def of(cls, path: str) -> UsbPort | None:
+        """Returns the identity of a port; None for a port that is no USB device."""
+        return cls._ports().get(os.path.realpath(path))
+
+    def find(self) -> str | None:
+        """Returns the name that the port has now; None while it is not there."""
+        return next((path for path, port in self._ports().items() if port == self), None)
+
+    @classmethod
+    def _ports(cls) -> dict[str, UsbPort]:
+        return {
+            info.device: cls(info.vid, info.pid, info.serial_number, info.interface)
+            for info in list_ports.comports()
+            if info.vid is not None and info.pid is not None
+        }
+
+
+def line_rate(fd: int) -> int | None:
+    """Returns the rate that a port runs at, which its driver may have rounded; None where it cannot be told."""
+    if sys.platform != "linux":
+        return None
+    settings = bytearray(_TERMIOS2.size)
+    try:
+        fcntl.ioctl(fd, _TCGETS2, settings)
+    except OSError:
+        return None
+    return int(_TERMIOS2.unpack(settings)[-1])
 
 
 def _open_error(path: str, baud: int, error: Exception) -> TransportError:

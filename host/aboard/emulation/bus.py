@@ -1,0 +1,171 @@
+"""Models of devices that a machine maps: what they provide (`DeviceModel`) and what they are given (`Bus`).
+
+A package that brings a device returns its models in the column `peripherals`. A model that finds itself used wrongly
+raises `aboard.errors.DeviceFault`: the machine ends, and the session reports the text.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import unicorn
+
+from aboard.errors import DeviceFault
+
+if TYPE_CHECKING:
+    from aboard.emulation.machine import Machine
+
+
+class Bus(Protocol):
+    """What a model may do in its machine.
+
+    Attributes:
+        count: Instructions that the core has executed: the machine's time.
+    """
+
+    @property
+    def count(self) -> int:
+        """Instructions that the core has executed."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """Returns bytes of the machine's memory.
+
+        Raises:
+            DeviceFault: They do not lie in one of its memories.
+        """
+
+    def write(self, address: int, data: bytes) -> None:
+        """Changes bytes of the machine's memory.
+
+        Raises:
+            DeviceFault: They do not lie in one of its memories, or that memory cannot be written.
+        """
+
+    def schedule(self, count: int, event: Callable[[], None]) -> None:
+        """Has a function called once so many instructions have been executed; at the next block where they have."""
+
+    def interrupt(self, number: int, *, active: bool) -> None:
+        """Sets the line of an external interrupt, which stays as it is until it is set again.
+
+        Raises:
+            DeviceFault: The machine's core has no such lines.
+        """
+
+
+class DeviceModel(Protocol):
+    """A model of a device.
+
+    Attributes:
+        name: What messages call it.
+        base: Address of its first register.
+        size: Bytes of its registers.
+    """
+
+    name: str
+    base: int
+    size: int
+
+    def attach(self, bus: Bus) -> None:
+        """Takes the bus of the machine that the device is part of; called once, before anything else."""
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset of the machine."""
+
+    def read(self, offset: int, size: int) -> int:
+        """Returns the value of a register.
+
+        Args:
+            offset: Bytes from the first register.
+            size: Bytes of the access: 1, 2 or 4.
+
+        Raises:
+            DeviceFault: It cannot be read so, or not now.
+        """
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Takes a value for a register; arguments and errors as for `read`."""
+
+
+class MachineBus:
+    """The bus of a machine.
+
+    Attributes:
+        deadline: Count at which the next event is due.
+        lines: External interrupts that models ask for.
+    """
+
+    def __init__(self, machine: Machine, never: int) -> None:
+        self.deadline = never
+        self.lines: set[int] = set()
+        self._machine = machine
+        self._never = never
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+
+    @property
+    def count(self) -> int:
+        """Instructions that the core has executed."""
+        return self._machine.count
+
+    def read(self, address: int, size: int) -> bytes:
+        """Returns bytes of the machine's memory; see `Bus.read`."""
+        self._check(address, size, "read")
+        try:
+            return bytes(self._machine.uc.mem_read(address, size))
+        except unicorn.UcError as error:
+            raise DeviceFault(f"memory at {address:#010x}: cannot be read by a device, got {error}") from error
+
+    def write(self, address: int, data: bytes) -> None:
+        """Changes bytes of the machine's memory; see `Bus.write`."""
+        self._check(address, len(data), "write")
+        self._machine.uc.mem_write(address, data)
+
+    def schedule(self, count: int, event: Callable[[], None]) -> None:
+        """Has a function called once so many instructions have been executed."""
+        heapq.heappush(self._events, (count, next(self._order), event))
+        self._update()
+
+    def interrupt(self, number: int, *, active: bool) -> None:
+        """Sets the line of an external interrupt; see `Bus.interrupt`."""
+        if not self._machine.has_lines:
+            raise DeviceFault(
+                f"interrupt {number}: the core has no line for it, got {self._machine.board.core().mcpu}, expected a "
+                "Cortex-M. Poll the device"
+            )
+        (self.lines.add if active else self.lines.discard)(number)
+        self._machine.look()
+
+    def run(self, count: int) -> None:
+        """Calls the functions whose time has come."""
+        while self._events and self._events[0][0] <= count:
+            heapq.heappop(self._events)[2]()
+        self._update()
+
+    def reset(self) -> None:
+        """Forgets events and interrupts."""
+        self._events.clear()
+        self.lines.clear()
+        self._update()
+
+    def _update(self) -> None:
+        self.deadline = self._events[0][0] if self._events else self._never
+        self._machine.set_deadline()
+
+    def _check(self, address: int, size: int, what: str) -> None:
+        for memory in self._machine.board.memory:
+            if memory.address <= address and address + size <= memory.address + memory.size_bytes:
+                if what == "write" and memory.kind == "flash":
+                    raise DeviceFault(
+                        f"memory at {address:#010x}: a device cannot write {memory.name}, which is flash, expected RAM"
+                    )
+                return
+        known = ", ".join(
+            f"{m.address:#010x} to {m.address + m.size_bytes - 1:#010x}" for m in self._machine.board.memory
+        )
+        raise DeviceFault(
+            f"memory at {address:#010x}: a device cannot {what} {size:,} bytes there, expected an address in one of "
+            f"the memories {known}"
+        )

@@ -1,0 +1,13 @@
+"""What a fault record means: cause, function, file and line, from the record and the project's image.
+
+`decode` is the whole of it; it never raises, because it explains an error. One file for each architecture says what the
+words of a record are and what they tell, `symbols` finds functions and lines.
+"""
+
+from __future__ import annotations
+
+from aboard.faults.decode import decode
+from aboard.faults.report import Cause, FaultReport
+from aboard.faults.symbols import Place
+
+__all__ = ["Cause", "FaultReport", "Place", "decode"]

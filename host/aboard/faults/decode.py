@@ -1,0 +1,100 @@
+"""From a record and an image to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Protocol
+
+from elftools.common.exceptions import DWARFError, ELFError
+
+from aboard.faults import arm, process, riscv
+from aboard.faults.evidence import Evidence, Stack
+from aboard.faults.report import Cause, FaultReport
+from aboard.faults.symbols import Place, Symbols
+from aboard.rpc.replies import Fault
+from aboard.target import cpu as cpus
+
+_BOTTOM = "__stack_bottom"
+_NULL_BYTES = 4096
+#: A return address is behind the call.
+_CALL_BYTES = 2
+
+
+class RegionLike(Protocol):
+    """What has to be known of a memory region."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def kind(self) -> str:
+        """What it is made of."""
+
+    @property
+    def address(self) -> int:
+        """First address."""
+
+    @property
+    def end(self) -> int:
+        """First address after it."""
+
+
+def decode(record: Fault, core: str, image: Path, root: Path, regions: Sequence[RegionLike] = ()) -> FaultReport:
+    """Returns what a record means. What cannot be found out is left out.
+
+    Args:
+        record: The record.
+        core: The core, as in the target attribute `-mcpu`.
+        image: The image that crashed; where it cannot be read, functions and lines stay unknown.
+        root: The project, which files are named relative to.
+        regions: The memory regions of the board; none for a process.
+    """
+    with ExitStack() as opened:
+        symbols = None
+        # Without an image, what the record says by itself is still worth telling.
+        with suppress(OSError, ELFError, DWARFError):
+            symbols = opened.enter_context(Symbols(image, root))
+        evidence = _read(record, core, symbols)
+        return FaultReport(
+            record=record,
+            registers=evidence.registers,
+            cause=evidence.cause,
+            address=evidence.address,
+            region=_region(evidence, regions),
+            places=_find(symbols, evidence.pc),
+            callers=tuple(place for caller in evidence.callers for place in _find(symbols, caller - _CALL_BYTES)),
+        )
+
+
+def _read(record: Fault, core: str, symbols: Symbols | None) -> Evidence:
+    cpu = cpus.find(core)
+    stack = Stack(symbols.value(_BOTTOM) if symbols is not None and record.core == 0 else None)
+    if cpu.is_host_class:
+        return process.read(record, symbols)
+    return riscv.read(record, stack) if cpu.is_riscv else arm.read(record, stack, symbols)
+
+
+def _find(symbols: Symbols | None, address: int | None) -> tuple[Place, ...]:
+    if symbols is None or address is None or address < 0:
+        return ()
+    try:
+        return symbols.find(address)
+    except (DWARFError, ELFError, KeyError, AttributeError):
+        return ()  # debug information of a form that is not known
+
+
+def _region(evidence: Evidence, regions: Sequence[RegionLike]) -> str:
+    address = evidence.address
+    if address is None:
+        return ""
+    if evidence.cause is Cause.STACK_OVERFLOW:
+        return "below the stack"
+    inside = next((region for region in regions if region.address <= address < region.end), None)
+    if inside is not None:
+        return f"in {inside.name} ({inside.kind})"
+    if address < _NULL_BYTES:
+        return "as through a NULL pointer"
+    return "where the board's file has no memory" if regions else "where the process has no memory"

@@ -1,0 +1,113 @@
+"""Flashers: tools that write an image into a board's flash. Each is one module of this package, or a package's own.
+
+A module is a flasher's when it defines a class that derives from `Flasher` and has a `name`; nothing lists them. Other
+packages name theirs in an entry point of the group `aboard.flashers` (docs/adding_a_runner.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import Any
+
+from aboard import extensions
+from aboard.board import Board
+from aboard.errors import ToolError, did_you_mean
+from aboard.extensions import Extension
+from aboard.flashers.base import Capabilities, Done, Finding, Flasher, Job, Settings
+from aboard.flashers.problems import Diagnosis, Problem
+
+__all__ = [
+    "GROUP",
+    "Capabilities",
+    "Diagnosis",
+    "Done",
+    "Finding",
+    "Flasher",
+    "Job",
+    "Problem",
+    "Settings",
+    "all_flashers",
+    "choose",
+    "from_packages",
+    "possible",
+]
+
+#: Group of entry points.
+GROUP = "aboard.flashers"
+
+
+@functools.cache
+def _ours() -> tuple[type[Flasher[Any]], ...]:
+    found: list[type[Flasher[Any]]] = []
+    for module in pkgutil.iter_modules(__path__):
+        members = vars(importlib.import_module(f"{__name__}.{module.name}")).values()
+        found += [m for m in members if isinstance(m, type) and issubclass(m, Flasher) and hasattr(m, "name")]
+    return tuple(dict.fromkeys(found))
+
+
+@functools.cache
+def from_packages() -> tuple[Extension, ...]:
+    """Returns what became of the flashers that other packages bring."""
+    return tuple(extensions.load(GROUP, Flasher))
+
+
+@functools.cache
+def all_flashers() -> Mapping[str, Flasher[Any]]:
+    """Returns the flashers by name, in the order in which they are tried; those of packages go before ours."""
+    theirs: list[type[Flasher[Any]]] = [extension.found for extension in from_packages() if extension.found is not None]
+    named = {flasher.name: flasher for flasher in (*_ours(), *theirs)}
+    ordered = sorted(named.values(), key=lambda flasher: (flasher.order, flasher.name))
+    return {flasher.name: flasher() for flasher in ordered}
+
+
+def possible(board: Board, template: str | None = None) -> list[Flasher[Any]]:
+    """Returns the flashers that can flash a board, installed or not, in the order in which they are tried."""
+    return [flasher for flasher in all_flashers().values() if flasher.supports(board, template) is None]
+
+
+def choose(
+    board: Board, name: str | None = None, template: str | None = None, *, installed: bool = True
+) -> Flasher[Any]:
+    """Returns the flasher for a board.
+
+    Args:
+        board: The board.
+        name: Which; without it the first that can flash the board and is installed.
+        template: Template of the project.
+        installed: Whether its tool has to be there.
+
+    Raises:
+        ToolError: The flasher is not known, cannot flash the board, or is not installed.
+    """
+    if name is not None:
+        return _named(board, name, template, installed)
+    missing: list[str] = []
+    for flasher in possible(board, template):
+        problem = flasher.missing() if installed else None
+        if problem is None:
+            return flasher
+        missing.append(f"{flasher.name}: {problem}")
+    if missing:
+        raise ToolError(f"{board.id}: nothing to flash it with, expected one of its tools. {'; '.join(missing)}")
+    reasons = "; ".join(f"{f.name}: {f.supports(board, template)}" for f in all_flashers().values())
+    raise ToolError(f"{board.id}: cannot be flashed, expected a board that a tool knows. {reasons}")
+
+
+def _named(board: Board, name: str, template: str | None, installed: bool) -> Flasher[Any]:
+    flasher = all_flashers().get(name)
+    if flasher is None:
+        raise ToolError(f"runner {name}: not known, got {name}. {did_you_mean(name, all_flashers())}")
+    reason = flasher.supports(board, template)
+    if reason is not None:
+        able = ", ".join(other.name for other in possible(board, template))
+        raise ToolError(
+            f"runner {name}: cannot flash {board.id}, {reason}, expected a board it can. "
+            f"Runners that flash this board: {able or 'none'}"
+        )
+    problem = flasher.missing() if installed else None
+    if problem is not None:
+        raise ToolError(f"runner {name}: {problem}")
+    return flasher

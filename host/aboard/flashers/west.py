@@ -1,0 +1,90 @@
+"""Zephyr's own runners, through `west flash`: for projects of the template zephyr, with the board's own defaults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from aboard.board import Board
+from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
+from aboard.flashers.esptool import EspTool
+from aboard.flashers.jlink import JLink
+from aboard.flashers.nrfjprog import NrfJprog
+from aboard.flashers.openocd import OpenOcd
+from aboard.flashers.problems import Problem
+from aboard.flashers.pyocd import PyOcd
+from aboard.flashers.stlink import StLink
+from aboard.zephyr import workspace
+
+_TEMPLATE = "zephyr"
+
+
+class WestSettings(Settings):
+    """Keys of `[flash.west]`, which may be left out.
+
+    Attributes:
+        runner: Zephyr's runner; None for the board's default.
+    """
+
+    runner: str | None = None
+
+
+class West(Flasher[WestSettings]):
+    """Flashes with `west flash`, what it has built."""
+
+    name: ClassVar[str] = "west"
+    order: ClassVar[int] = 60
+    interface: ClassVar[int] = 1
+    program: ClassVar[str | None] = "west"
+    purpose: ClassVar[str] = "flashes with Zephyr's own runners"
+    how_to_get: ClassVar[str] = "pip install west"
+    capabilities: ClassVar[Capabilities] = Capabilities("elf", "serial number", verifies=False, debugs=True)
+    settings = WestSettings
+    gdb_start: ClassVar[tuple[str, ...]] = ("load",)
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(r"required program .* not found|FATAL ERROR: .*not (?:found|installed)", Problem.NOT_STARTED),
+        Finding(r"unknown command|not in a west workspace|no west workspace", Problem.NOT_STARTED),
+        Finding(r"doesn't support --dev-id", Problem.NOT_SUPPORTED),
+        # What it runs says the same as elsewhere.
+        *(f for tool in (OpenOcd, PyOcd, JLink, StLink, NrfJprog, EspTool) for f in tool.findings),
+        Finding(
+            r"no (?:matching )?(?:boards?|UF2 partitions?) (?:connected|found)|Unable to find a board", Problem.NO_PROBE
+        ),
+    )
+
+    advice: ClassVar[Mapping[Problem, str]] = {
+        Problem.NOT_STARTED: "Install what Zephyr's runner needs, and run it in a west workspace (west init); or say "
+        "--runner openocd, or another tool of the board",
+        Problem.NOT_SUPPORTED: "This runner of Zephyr's takes no serial number or does not know the chip: say --runner "
+        "openocd, or another tool of the board",
+    }
+
+    def supports(self, board: Board, template: str | None = None) -> str | None:
+        """Returns why it cannot flash a board; see `Flasher.supports`."""
+        if template not in (_TEMPLATE, None):
+            return f"which flashes projects of the template {_TEMPLATE}"
+        return None if board.zephyr else "which Zephyr does not have"
+
+    def command(self, job: Job[WestSettings], program: str) -> list[str]:
+        """Returns the command line; see `Flasher.command`."""
+        return [program, "flash", *_chosen(job)]
+
+    def gdb_server(self, job: Job[WestSettings], program: str, port: int) -> list[str] | None:
+        """Returns the command line of the runner's gdb server; see `Flasher.gdb_server`."""
+        return [program, "debugserver", *_chosen(job), "--gdb-port", str(port)]
+
+    def folder(self, job: Job[WestSettings]) -> Path:
+        """Returns the workspace, where `west flash` is a command; see `Flasher.folder`."""
+        return workspace.find(job.project).topdir or job.project
+
+    def environment(self, job: Job[WestSettings]) -> Mapping[str, str]:
+        """Returns the environment with the Zephyr tree in it; see `Flasher.environment`."""
+        return {**os.environ, workspace.BASE: str(workspace.find(job.project).base)}
+
+
+def _chosen(job: Job[WestSettings]) -> list[str]:
+    runner = ["-r", job.settings.runner] if job.settings.runner else []
+    serial = ["--dev-id", job.serial_number] if job.serial_number else []
+    return ["-d", str(job.project / "build"), "--skip-rebuild", *runner, *serial]

@@ -1,0 +1,49 @@
+"""The board itself, flashed first: one runner for each flasher, made from it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, ClassVar
+
+from aboard import devices, flash, flashers
+from aboard.board import Board
+from aboard.runners.serial import SerialRunner
+from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+
+
+class FlashedRunner(SerialRunner):
+    """Flashes an image, then connects to it. `runner_of` makes one with the name of a flasher."""
+
+    flasher: ClassVar[str]
+
+    @classmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board; see `Runner.supports`."""
+        return super().supports(board) or flashers.all_flashers()[cls.flasher].supports(board)
+
+    @classmethod
+    def missing(cls, board: Board) -> str | None:
+        """Returns how to get the tool where it is missing; see `Runner.missing`."""
+        del board
+        return flashers.all_flashers()[cls.flasher].missing()
+
+    def start(self, project: Project) -> Transport:
+        """Flashes the image and opens the port; see `Runner.start`.
+
+        Raises:
+            FlashError: The tool failed; the message says what has become of the board.
+        """
+        self.stop()
+        place = devices.find(self.board, self.device)
+        flash.write(project, flash.choose(project, self.flasher), place)
+        self._line = self.connect(project, place)
+        return self._line
+
+
+@functools.cache
+def runner_of(name: str) -> type[FlashedRunner]:
+    """Returns the runner that flashes with a flasher, which has its name."""
+    return type(f"{name.capitalize()}Runner", (FlashedRunner,), {"name": name, "flasher": name})

@@ -1,0 +1,221 @@
+"""Runs the image in Renode, which is found and never installed: it comes with its own releases only.
+
+Renode executes the script that the project has, `renode/board.resc`, and is told the image and where the line shall be.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from aboard import programs
+from aboard.board import Board, Renode
+from aboard.errors import ToolError, TransportError
+from aboard.runners.base import Runner, require_image, scaled
+from aboard.runners.process import Supervised
+from aboard.transports.base import Transport
+from aboard.transports.paced import PacedTransport
+from aboard.transports.serial import SerialTransport
+from aboard.transports.tcp import SocketTransport
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+
+#: The script in a project.
+SCRIPT = "renode/board.resc"
+_OLDEST = (1, 15)
+_START_TIMEOUT_S = 90.0
+_TRY_S = 0.2
+# What Renode's monitor says when a line of a script fails; it goes on to wait for commands then.
+_FAILED = re.compile(
+    r"^.*(?:There was an error executing|Could not (?:tokenize|find)|No such (?:command|variable)).*", re.M
+)
+_ERRORS = re.compile(r"^.*\[ERROR\].*$", re.MULTILINE)
+
+Serial = Literal["socket", "pty"]
+
+
+def monitor_path(path: Path | str) -> str:
+    """Returns a path as Renode's monitor reads it."""
+    return "@" + str(path).replace(" ", "\\ ")
+
+
+def command(program: str, script: str, image: str, port: int, log: str, further: tuple[str, ...] = ()) -> list[str]:
+    """Returns Renode's command line: its monitor on standard input and output, no window.
+
+    Args:
+        program: Renode's program.
+        script: The script to execute.
+        image: The ELF file.
+        port: TCP port for the serial line.
+        log: File for Renode's log; on standard output it would stop Renode once nobody reads it.
+        further: Commands after the script, before the emulation starts.
+    """
+    lines = [
+        f"logFile {monitor_path(log)} true",
+        f"$elf={monitor_path(image)}",
+        f"$port={port}",
+        f"include {monitor_path(script)}",
+        *further,
+        "start",
+    ]
+    options = ["--console", "--disable-xwt", "--plain", "--hide-log"]
+    return [program, *options, *(word for line in lines for word in ("-e", line))]
+
+
+class RenodeRunner(Runner):
+    """Runs images on boards that Renode emulates."""
+
+    name: ClassVar[str] = "renode"
+    order: ClassVar[int] = 30
+
+    def __init__(self, board: Board, serial: Serial = "socket") -> None:
+        """Prepares it.
+
+        Args:
+            board: The board.
+            serial: What the line is: a TCP socket, or a pseudo-terminal that is opened as a serial port.
+        """
+        super().__init__(board)
+        self._serial = serial
+        self._process: Supervised | None = None
+        self._folder: Path | None = None
+        self._said = ""
+
+    @classmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board; see `Runner.supports`."""
+        return None if board.emulator.renode else "whose file has no [emulator.renode]"
+
+    @classmethod
+    def missing(cls, board: Board) -> str | None:
+        """Returns how to get Renode where it is missing or too old; see `Runner.missing`."""
+        del board
+        program = programs.find_renode()
+        if program is None:
+            named = os.environ.get(programs.RENODE_PATH)
+            place = f"at {named}" if named else "on PATH"
+            return f"renode is not {place}, expected Renode. To get it: {programs.RENODE_SOURCE}"
+        try:
+            version = programs.version(program)
+        except ToolError as error:
+            return str(error)
+        if _numbers(version) < _OLDEST:
+            return f"{program} is too old, got {version}, expected 1.15 or later. To get it: {programs.RENODE_SOURCE}"
+        return None
+
+    def fresh(self) -> RenodeRunner:
+        """Returns the same, not started; see `Runner.fresh`."""
+        return RenodeRunner(self.board, self._serial)
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of Renode; None when it was not started."""
+        return self._process.pid if self._process else None
+
+    def start(self, project: Project) -> Transport:
+        """Boots the image; see `Runner.start`."""
+        self.stop()
+        renode = self.board.emulator.renode
+        if renode is None:
+            raise ToolError(f"runner renode: cannot be {self.board.id}, {self.supports(self.board)}")
+        image, script = require_image(project), project.path / SCRIPT
+        if not script.is_file():
+            raise ToolError(f"{script}: missing, expected the script that Renode executes. Make the project again")
+        program = programs.find_renode()
+        if program is None:
+            raise ToolError(f"runner renode: {self.missing(self.board)}")
+        self._folder = Path(tempfile.mkdtemp(prefix="aboard-"))
+        port, pty = _free_port(), self._folder / "rpc"
+        further = _pty_commands(pty, renode) if self._serial == "pty" else ()
+        words = command(str(program), str(script), image, port, str(self._folder / "log"), further)
+        self._process = Supervised("Renode", words, cwd=self._folder, farewell="quit")
+        try:
+            line = self._open_pty(pty) if self._serial == "pty" else self._open_socket(port)
+        except BaseException:
+            self.stop()
+            raise
+        return PacedTransport(line, renode.receive_bytes_per_second) if renode.receive_bytes_per_second else line
+
+    def _open_socket(self, port: int) -> Transport:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while True:
+            try:
+                return SocketTransport.tcp("127.0.0.1", port, timeout_s=_TRY_S)
+            except TransportError:
+                self._check_start(deadline)
+
+    def _open_pty(self, path: Path) -> Transport:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while not path.exists():
+            self._check_start(deadline)
+            time.sleep(_TRY_S)
+        return SerialTransport(path.resolve())
+
+    def _check_start(self, deadline: float) -> None:
+        """Raises ToolError where Renode has ended, complains of the script, or takes too long."""
+        process = self._process
+        if process is None:
+            raise ToolError("runner renode: was stopped while it started. Start it again")
+        self._said = (self._said + process.seen())[-4000:] if process.alive() else self._said
+        failed = _FAILED.search(self._said)
+        if failed is None and process.alive() and time.monotonic() < deadline:
+            return
+        got = " ".join(self._said[failed.start() :].split()) if failed else process.end_reason() or "no serial line"
+        raise ToolError(
+            f"Renode: did not start, got {got}, expected a serial line. Try the script by hand: renode {SCRIPT}"
+        )
+
+    def stop(self) -> None:
+        """Ends Renode; see `Runner.stop`."""
+        if self._process:
+            self._process.stop()
+        if self._folder:
+            self._said = self._errors()
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def alive(self) -> bool:
+        """True while Renode runs."""
+        return self._process is not None and self._process.alive()
+
+    def end_reason(self) -> str:
+        """Says why it runs no more, with the last errors of its log; see `Runner.end_reason`."""
+        if self._process is None:
+            return "it was not started"
+        reason = self._process.end_reason()
+        errors = self._errors() if self._folder else self._said
+        return f"{reason}; its log: {errors}" if reason and errors else reason
+
+    def _errors(self) -> str:
+        """Returns the last errors of Renode's log, on one line."""
+        log = self._folder / "log" if self._folder else None
+        if log is None or not log.is_file():
+            return ""
+        return " / ".join(_ERRORS.findall(log.read_text(encoding="utf-8", errors="replace"))[-2:])
+
+    def instructions(self, ticks: int, tick_hz: int) -> int | None:
+        """Returns the instructions in a number of ticks; exact to one tick."""
+        renode = self.board.emulator.renode
+        return scaled(ticks, tick_hz, renode.instructions_per_second) if renode else None
+
+
+def _pty_commands(path: Path, renode: Renode) -> tuple[str, ...]:
+    create = f'emulation CreateUartPtyTerminal "pty" "{path}" true'
+    return create, f"connector Connect sysbus.{renode.uart} pty"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,89 @@
+"""The board itself, over its serial port: an image that is there already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from aboard import devices, flash
+from aboard.board import Board
+from aboard.errors import ToolError
+from aboard.runners.base import Runner
+from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from aboard.projects import Project
+
+
+class SerialRunner(Runner):
+    """Connects to a board that was flashed before; that it runs the project's build is checked by the session."""
+
+    name: ClassVar[str] = "serial"
+    order: ClassVar[int] = 90
+    automatic: ClassVar[bool] = False
+    has_devices: ClassVar[bool] = True
+
+    def __init__(self, board: Board, device: str | None = None, port: str | None = None) -> None:
+        """Prepares it.
+
+        Args:
+            board: The board.
+            device: Serial number or serial port, where several could be the board.
+            port: Serial port of the RPC, where it is another than the probe's.
+        """
+        super().__init__(board)
+        self.device = device
+        self.port = port
+        self._line: Transport | None = None
+
+    @classmethod
+    def supports(cls, board: Board) -> str | None:
+        """Returns why it cannot be a board; see `Runner.supports`."""
+        if board.is_host:
+            return "which is a machine of host class"
+        return None if board.rpc or board.zephyr else "whose file has no [rpc]"
+
+    @classmethod
+    def missing(cls, board: Board) -> str | None:
+        """Needs nothing but the board."""
+        del board
+        return None
+
+    def fresh(self) -> Runner:
+        """Returns the same, not started; see `Runner.fresh`."""
+        return type(self)(self.board, self.device, self.port)
+
+    def start(self, project: Project) -> Transport:
+        """Opens the port; see `Runner.start`.
+
+        Raises:
+            ToolError: The board is not attached, or several could be it.
+            TransportError: The port is busy, and who has it is named.
+        """
+        self.stop()
+        self._line = self.connect(project, devices.find(self.board, self.device))
+        return self._line
+
+    def connect(self, project: Project, place: devices.Place) -> Transport:
+        """Opens the serial port of a board that is attached at a place."""
+        port = flash.port_of(project, place, self.port)
+        if port is None:
+            named = f" with serial number {place.serial_number}" if place.serial_number else ""
+            raise ToolError(
+                f"{self.board.id}: no serial port, got no attached board{named} that has one, expected the port of its "
+                "RPC. Plug the board in, or name the port: --port /dev/ttyUSB0; `aboard devices` lists them"
+            )
+        return flash.open_line(project, port)
+
+    def stop(self) -> None:
+        """Closes the port; the board runs on. See `Runner.stop`."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def alive(self) -> bool:
+        """True while the port is open: whether the board runs is seen by its answers."""
+        return self._line is not None
+
+    def end_reason(self) -> str:
+        """Says why it runs no more; see `Runner.end_reason`."""
+        return "" if self.alive() else "it was not started"

@@ -1,0 +1,43 @@
+"""A line that sends no faster than the other side takes: for emulated serial ports that lose what comes in bursts."""
+
+from __future__ import annotations
+
+import time
+
+from aboard.transports.base import Transport
+
+#: Shortest pause that a clock of this machine keeps well, in seconds; several bytes go between two of them if need be.
+_SHORTEST_PAUSE_S = 0.001
+
+
+class PacedTransport(Transport):
+    """Sends a few bytes at a time through another transport; what comes back is not held up."""
+
+    def __init__(self, inner: Transport, bytes_per_second: float) -> None:
+        """Wraps a transport, which it closes when it is closed.
+
+        Args:
+            inner: The transport.
+            bytes_per_second: How fast bytes are sent.
+        """
+        self.name = inner.name
+        self.bytes_per_second = bytes_per_second
+        self._inner = inner
+        self._step = max(1, int(bytes_per_second * _SHORTEST_PAUSE_S))
+        self._free_at = 0.0
+
+    def read(self, timeout_s: float) -> bytes:
+        """Waits for bytes; see `Transport.read`."""
+        return self._inner.read(timeout_s)
+
+    def write(self, data: bytes) -> None:
+        """Sends all bytes, at the pace; see `Transport.write`."""
+        for start in range(0, len(data), self._step):
+            piece = data[start : start + self._step]
+            time.sleep(max(0.0, self._free_at - time.monotonic()))
+            self._inner.write(piece)
+            self._free_at = time.monotonic() + len(piece) / (self.bytes_per_second or 1.0)
+
+    def close(self) -> None:
+        """Closes the transport inside."""
+        self._inner.close()
