@@ -1,0 +1,71 @@
+"""Makes projects for tests, each once, and boots them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from aboard import projects, runners
+from aboard.board import Board
+from aboard.cli import model as model_argument
+from aboard.cli.options import Place
+from aboard.projects import Bundle, Project
+from aboard.session import Session
+
+#: A model file, the folder of a bundle, the name of a shipped model, or a module of `aboard.compile`.
+Model = str | Path | Bundle
+
+
+class Workshop:
+    """Compiles and builds; what was made for a model, a board and options is not made again."""
+
+    def __init__(self, folder: Path) -> None:
+        """Takes an empty folder for the projects."""
+        self._folder = folder
+        self._made: dict[tuple[object, ...], Project] = {}
+        self._kept: list[Model] = []
+
+    def project(self, model: Model, board: Board, options: Mapping[str, str]) -> Project:
+        """Returns a built project with one model.
+
+        Args:
+            model: The model.
+            board: The board.
+            options: Options of the board's template.
+
+        Raises:
+            AboardError: The model is not there or does not compile, does not fit, or the build fails.
+        """
+        named = str(model) if isinstance(model, (str, Path)) else model
+        key = (named if isinstance(named, str) else id(named), board.target, tuple(sorted(options.items())))
+        if key not in self._made:
+            # A model in this process is kept, so that its id stays its own.
+            self._kept.append(model)
+            place = Place(target=None, board=board.target)
+            bundle = model_argument.load(named, place) if isinstance(named, str) else named
+            folder = self._folder / f"{len(self._made)}-{bundle.manifest.name}"
+            project = projects.create(bundle, board, path=folder, options=options)
+            project.build()
+            self._made[key] = project
+        return self._made[key]
+
+
+def boot(
+    project: Project, runner: str | None, device: str | None, on_log: Callable[[str], None] | None = None
+) -> Session:
+    """Boots a project's image, or flashes it, and connects to it.
+
+    Args:
+        project: A built project.
+        runner: Name of the runner, or of what flashes the board; without it the first emulator that can be the board,
+            else what flashes it.
+        device: Serial number or port of an attached board.
+        on_log: Receives what the firmware logs.
+
+    Raises:
+        AboardError: The runner cannot be the board, or the device does not answer as it should.
+    """
+    needed = runners.devices_of(project.models)
+    # The image was built for this run, so a board on the desk cannot have it yet.
+    chosen = runners.choose(project.board, runner, devices=needed, device=device, flash=True)
+    return Session.open(project, chosen, on_log=on_log)
