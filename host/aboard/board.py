@@ -1,7 +1,7 @@
-"""What a board is: cores, memory, serial ports, counter, emulators, and `Board`, which joins them.
+"""What a board is: `Board` joins its cores, memory, serial ports, counter and emulators, as one of its cores sees them.
 
-A `Board` knows nothing of files: a project stores `model_dump()` and reads it back. `aboard.board_files` reads
-the files.
+A `Board` knows nothing of files: a project stores `model_dump()` and reads it back; `aboard.board_files` reads files.
+Its parts are records of `aboard.board_records`, and are imported from here.
 """
 
 from __future__ import annotations
@@ -10,192 +10,61 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from aboard.errors import BoardError, TargetError, did_you_mean
+from aboard.board_records import (
+    ADDRESS_SPACE,
+    Alias,
+    BoardId,
+    Boot,
+    Core,
+    Counter,
+    Emulators,
+    Flash,
+    FlashValue,
+    Gpu,
+    Identifier,
+    Memory,
+    Qemu,
+    Record,
+    Renode,
+    Rpc,
+    SetupStep,
+    StartStep,
+    Status,
+    Text,
+    Uart,
+    Unicorn,
+    UsbId,
+)
+from aboard.errors import BoardError, did_you_mean
 from aboard.target import cpu as cpus
 
-
-def _known_core(name: str) -> str:
-    """Returns the core's full name; `native` becomes this machine's, so that a stored board says what it was."""
-    try:
-        return cpus.find(name).name
-    except TargetError as error:
-        raise ValueError(str(error)) from error
-
-
-Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-BoardId = Annotated[str, Field(pattern=r"^[a-z0-9_.-]+/[a-z0-9_.-]+$")]
-Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
-UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
-_CoreName = Annotated[str, AfterValidator(_known_core)]
-Text = Annotated[str, Field(min_length=1)]
-_Positive = Annotated[int, Field(gt=0)]
-_ADDRESS_SPACE = 1 << 32
-_Address = Annotated[int, Field(ge=0, lt=_ADDRESS_SPACE)]
-
-
-class Record(BaseModel):
-    """Has the keys it names and no others, and does not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Core(Record):
-    """A core of the SoC.
-
-    Attributes:
-        name: Name within the SoC, as in `vendor/board:name`.
-        mcpu: Core, as in the target attribute `-mcpu`.
-        clock_hz: Clock after the start-up code has run, or the highest allowed where there is no port yet; None for
-            cores of host class, which change it.
-        aliases: Other names of it within the SoC.
-    """
-
-    name: Identifier
-    mcpu: _CoreName
-    clock_hz: _Positive | None = None
-    aliases: tuple[Identifier, ...] = ()
-
-
-class Gpu(Record):
-    """A GPU of the SoC: known, so that it can be refused by name.
-
-    Attributes:
-        name: Name within the SoC, as in `vendor/board:name`.
-        model: Name for people.
-    """
-
-    name: Identifier
-    model: Text
-
-
-class Memory(Record):
-    """A memory region, as the cores see it after reset.
-
-    Attributes:
-        name: Name in the linker script.
-        kind: What it is made of; `external` is off the chip.
-        address: First address.
-        size_bytes: Size.
-        load: True for the region of vectors, code and constants; each core has exactly one. In a file it may name the
-            cores it is that for.
-        data: True for the region of data, bss, arena and stack; likewise.
-        cores: The cores that reach it; empty for all.
-    """
-
-    name: Identifier
-    kind: Literal["flash", "ram", "itcm", "dtcm", "external"]
-    address: _Address
-    size_bytes: _Positive
-    load: bool | tuple[Identifier, ...] = False
-    data: bool | tuple[Identifier, ...] = False
-    cores: tuple[Identifier, ...] = ()
-
-    @property
-    def end(self) -> int:
-        """First address after the region."""
-        return self.address + self.size_bytes
-
-    def seen_by(self, core: str) -> Memory | None:
-        """Returns the region with its roles for one core, or None where that core does not reach it."""
-        if self.cores and core not in self.cores:
-            return None
-        roles = {"load": _applies(self.load, core), "data": _applies(self.data, core)}
-        return self.model_copy(update=roles)
-
-
-def _applies(role: bool | tuple[str, ...], core: str) -> bool:
-    return role if isinstance(role, bool) else core in role
-
-
-class Uart(Record):
-    """A serial port of the SoC.
-
-    Attributes:
-        driver: IP block: names the driver in `firmware/ports/uart/`.
-        address: First register.
-        clock_hz: Clock that the baud rate is divided from.
-        irq: Number of its receive interrupt, counted from the first external one; None where it is polled.
-        params: What else the driver has to know, by name (`tx_pin = 24`).
-    """
-
-    driver: Identifier
-    address: _Address
-    clock_hz: _Positive
-    irq: Annotated[int, Field(ge=0)] | None = None
-    params: dict[Identifier, int] = {}
-
-
-class Counter(Record):
-    """What times a run.
-
-    Attributes:
-        driver: Names the driver in `firmware/ports/counter/`: `systick`, `nrf51_timer`, `riscv_mtime`, `clock_gettime`.
-        hz: Ticks in a second.
-        address: First register; None where the core's architecture fixes it.
-        params: What else the driver has to know, by name.
-        core: The core it counts for; None for the first.
-    """
-
-    driver: Identifier
-    hz: _Positive
-    address: _Address | None = None
-    params: dict[Identifier, int] = {}
-    core: Identifier | None = None
-
-
-class Rpc(Record):
-    """The line that the host talks over.
-
-    Attributes:
-        uart: Which serial port.
-        baud: Bits in a second.
-        params: What the board adds to the serial port's `params`, such as the pins it is wired to.
-        core: The core that talks on it; None for the first.
-    """
-
-    uart: Identifier
-    baud: _Positive = 115200
-    params: dict[Identifier, int] = {}
-    core: Identifier | None = None
-
-
-class Qemu(Record):
-    """How QEMU emulates the board.
-
-    Attributes:
-        program: QEMU's command.
-        machine: Argument of -machine.
-        cpu: Argument of -cpu; None for the machine's own.
-        serial: Which of the machine's serial ports is the RPC's, counted from 0.
-        instructions_per_second: Instructions in a second of virtual time; 10**9 with `-icount shift=0`.
-        arguments: Further arguments.
-    """
-
-    program: Literal["qemu-system-arm", "qemu-system-riscv32"]
-    machine: Text
-    cpu: Text | None = None
-    serial: Annotated[int, Field(ge=0)] = 0
-    instructions_per_second: _Positive = 1_000_000_000
-    arguments: tuple[str, ...] = ()
-
-
-class Unicorn(Record):
-    """How Unicorn emulates the board.
-
-    Attributes:
-        instructions_per_second: Instructions in a second of virtual time, which the counter is derived from.
-    """
-
-    instructions_per_second: _Positive = 1_000_000_000
-
-
-class Emulators(Record):
-    """The emulators that can be the board."""
-
-    qemu: Qemu | None = None
-    unicorn: Unicorn | None = None
+__all__ = [
+    "Alias",
+    "Board",
+    "BoardId",
+    "Boot",
+    "Core",
+    "Counter",
+    "Emulators",
+    "Flash",
+    "FlashValue",
+    "Gpu",
+    "Identifier",
+    "Memory",
+    "Qemu",
+    "Record",
+    "Renode",
+    "Rpc",
+    "SetupStep",
+    "StartStep",
+    "Status",
+    "Text",
+    "Uart",
+    "Unicorn",
+    "UsbId",
+]
 
 
 class Board(Record):
@@ -221,7 +90,11 @@ class Board(Record):
         counter: What times a run on the core.
         rpc: The line that the host talks to the core over; None for the host's own process, and where there is no port
             yet.
+        setup: What the image does first, in order: the SoC's clocks and memories, the serial port, its pins.
+        status: What emulators have to know for those steps.
+        boot: The block that the SoC's boot ROM wants; None where there is none.
         emulator: The emulators that can be the board.
+        flash: How the board is flashed with an image for the core; None where nobody has written that down.
     """
 
     id: BoardId
@@ -237,10 +110,14 @@ class Board(Record):
     selected: Identifier | None = None
     gpus: tuple[Gpu, ...] = ()
     memory: tuple[Memory, ...] = ()
-    uarts: dict[Identifier, Uart] = {}
+    uarts: dict[Identifier, Uart] = Field(default_factory=dict)
     counter: Counter | None = None
     rpc: Rpc | None = None
+    setup: tuple[SetupStep, ...] = ()
+    status: tuple[Status, ...] = ()
+    boot: Boot | None = None
     emulator: Emulators = Emulators()
+    flash: Flash | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Board:
@@ -301,6 +178,13 @@ class Board(Record):
         return self.data_memory.size_bytes if self.data_memory else None
 
     @property
+    def vectors_address(self) -> int | None:
+        """Where the image's vectors lie; None for a machine of host class."""
+        if self.load_memory is None:
+            return None
+        return self.load_memory.address + (self.boot.block_bytes if self.boot else 0)
+
+    @property
     def uart(self) -> Uart | None:
         """The serial port that the host talks to, with the parameters that the board adds."""
         if self.rpc is None:
@@ -309,10 +193,14 @@ class Board(Record):
         return port.model_copy(update={"params": {**port.params, **self.rpc.params}})
 
     @property
-    def emulators(self) -> dict[str, Qemu | Unicorn]:
-        """The emulators that can be the board, by name."""
-        both: dict[str, Qemu | Unicorn | None] = {"qemu": self.emulator.qemu, "unicorn": self.emulator.unicorn}
-        return {name: emulator for name, emulator in both.items() if emulator}
+    def emulators(self) -> dict[str, Qemu | Unicorn | Renode]:
+        """The emulators that runners start, by name."""
+        named: dict[str, Qemu | Unicorn | Renode | None] = {
+            "qemu": self.emulator.qemu,
+            "unicorn": self.emulator.unicorn,
+            "renode": self.emulator.renode,
+        }
+        return {name: emulator for name, emulator in named.items() if emulator}
 
 
 def _problems(board: Board) -> Iterator[str]:
@@ -323,8 +211,8 @@ def _problems(board: Board) -> Iterator[str]:
         if twice:
             yield f"{group}: a name is used twice, got {', '.join(twice)}"
     for region in board.memory:
-        if region.end > _ADDRESS_SPACE:
-            yield f"memory: {region.name} ends too high, got 0x{region.end:x}, expected at most 0x{_ADDRESS_SPACE:x}"
+        if region.end > ADDRESS_SPACE:
+            yield f"memory: {region.name} ends too high, got 0x{region.end:x}, expected at most 0x{ADDRESS_SPACE:x}"
     for one, other in combinations(board.memory, 2):
         if one.address < other.end and other.address < one.end:
             yield (
@@ -334,6 +222,12 @@ def _problems(board: Board) -> Iterator[str]:
     yield from _homeless(board)
     if board.rpc and board.rpc.uart not in board.uarts:
         yield f"rpc.uart: no such serial port, got {board.rpc.uart}. {did_you_mean(board.rpc.uart, board.uarts)}"
+    for status in board.status:
+        if status.bits.bit_count() != status.follows.bit_count():
+            yield (
+                f"status: not as many bits as they follow, got 0x{status.bits:x} at 0x{status.address:08x} and "
+                f"0x{status.follows:x}, expected a control bit for each status bit"
+            )
     if board.rpc and board.counter is None:
         yield "counter: missing, expected what times a run on a board that has [rpc]"
 

@@ -15,15 +15,21 @@ from aboard import resources
 from aboard.board import (
     Alias,
     BoardId,
+    Boot,
     Core,
     Counter,
     Emulators,
+    Flash,
     Gpu,
     Identifier,
     Memory,
     Qemu,
     Record,
+    Renode,
     Rpc,
+    SetupStep,
+    StartStep,
+    Status,
     Text,
     Uart,
     Unicorn,
@@ -50,6 +56,10 @@ _FileType = TypeVar("_FileType", bound=BaseModel)
 #: Which record stands under a key, to name the nearest key where one is not known.
 _RECORDS: Mapping[str, type[BaseModel]] = {
     "cores": Core,
+    "start": StartStep,
+    "setup": SetupStep,
+    "status": Status,
+    "boot": Boot,
     "gpus": Gpu,
     "memory": Memory,
     "uart": Uart,
@@ -58,6 +68,8 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "emulator": Emulators,
     "qemu": Qemu,
     "unicorn": Unicorn,
+    "renode": Renode,
+    "flash": Flash,
 }
 
 
@@ -72,11 +84,17 @@ class Soc(Record):
         uart: Its serial ports.
         counter: What times a run; None where the SoC is known but has no port yet.
         gpus: Its GPUs, which are known and not supported.
+        setup: What an image does first: clocks, memories.
+        status: What emulators have to know for that.
+        boot: The block that its boot ROM wants.
     """
 
     name: Text
     source: Text
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    setup: tuple[SetupStep, ...] = ()
+    status: tuple[Status, ...] = ()
+    boot: Boot | None = None
     gpus: tuple[Gpu, ...] = ()
     memory: tuple[Memory, ...] = ()
     uart: dict[Identifier, Uart] = Field(default_factory=dict)
@@ -96,6 +114,7 @@ class BoardFile(Record):
     memory: tuple[Memory, ...] = ()
     rpc: Rpc | None = None
     emulator: Emulators = Emulators()
+    flash: Flash | None = None
 
 
 class GpuFile(Record):

@@ -13,13 +13,17 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from aboard import board_files
-from aboard.board import Board, Core, Counter, Emulators, Gpu, Memory, Qemu, Rpc, Uart, Unicorn
+from aboard.board import Board, Core, Counter, Emulators, Gpu, Memory, Qemu, Renode, Rpc, SetupStep, Uart, Unicorn
 from aboard.board_files import MANUAL, SEARCH_PATH, AliasFile, BoardFile, GpuFile, Soc
 from aboard.errors import BoardError, did_you_mean
 from aboard.target import cpu as cpus
 
+#: What stands before Zephyr's name of a board.
+ZEPHYR = "zephyr:"
+
 __all__ = [
     "SEARCH_PATH",
+    "ZEPHYR",
     "Board",
     "Core",
     "Counter",
@@ -27,6 +31,7 @@ __all__ = [
     "Gpu",
     "Memory",
     "Qemu",
+    "Renode",
     "Rpc",
     "Soc",
     "Uart",
@@ -138,20 +143,24 @@ def _meaning(alias: str, said: Mapping[str, tuple[str, Path]], files: Mapping[st
 
 
 def is_known(name: str) -> bool:
-    """True when there is a board or GPU of that id or alias; a core after it is not looked at."""
-    return _located(name) is not None
+    """True when there is a board or GPU of that id or alias; a core after it is not looked at.
+
+    A board by its Zephyr name (`zephyr:BOARD`) counts as known: whether Zephyr has it is seen when it is loaded.
+    """
+    return name.startswith(ZEPHYR) or _located(name) is not None
 
 
 def locate(name: str) -> tuple[str, str | None]:
     """Returns the id of a board, and the core that was named with it.
 
     Args:
-        name: Id (`vendor/board`) or alias, alone or with a core: `vendor/board:core`, `vendor/board/core`.
+        name: Id (`vendor/board`) or alias, alone or with a core: `vendor/board:core`, `vendor/board/core`; or
+            Zephyr's name of a board that there is a file for, `zephyr:BOARD`.
 
     Raises:
         BoardError: There is no such board.
     """
-    found = _located(name)
+    found = _by_zephyr_name(name.removeprefix(ZEPHYR)) if name.startswith(ZEPHYR) else _located(name)
     if found is None:
         raise BoardError(
             f"board {name}: not known, got {name}. {did_you_mean(name, [*names(), *aliases()])} "
@@ -174,6 +183,33 @@ def _located(name: str) -> tuple[str, str | None] | None:
             meaning, _, implied = known[board].partition(":")
             return meaning, its_core or implied or None
     return None
+
+
+def _by_zephyr_name(wanted: str) -> tuple[str, str | None] | None:
+    """Finds the board that Zephyr calls so. A board with one SoC may be named with it or without."""
+    head, _, rest = wanted.partition("/")
+    for board_id, path in sorted(board_files.find().items()):
+        for name, core in _zephyr_names(path):
+            its_head, _, its_rest = name.partition("/")
+            alone = head == its_head and "/" not in rest + its_rest and not (rest and its_rest)
+            if name == wanted or (alone and _is_one_of_a_kind(its_head)):
+                return board_id, core
+    return None
+
+
+def _is_one_of_a_kind(head: str) -> bool:
+    names = {name for path in board_files.find().values() for name, _ in _zephyr_names(path)}
+    return sum(name.partition("/")[0] == head for name in names) == 1
+
+
+def _zephyr_names(path: Path) -> list[tuple[str, str | None]]:
+    try:
+        file = None if board_files.is_gpu(path) else board_files.read(path, BoardFile)
+    except BoardError:
+        return []  # a broken file is reported when its board is asked for
+    if file is None or file.zephyr is None:
+        return []
+    return [(file.zephyr, None)] if isinstance(file.zephyr, str) else [(n, core) for core, n in file.zephyr.items()]
 
 
 def path_of(name: str) -> Path:
@@ -201,11 +237,17 @@ def load(name: str) -> Board:
     """Returns a board, as one of its cores sees it.
 
     Args:
-        name: Id (`vendor/board`) or alias; with `:core` for another core than the first.
+        name: Id (`vendor/board`) or alias; with `:core` for another core than the first. Or Zephyr's name of a board,
+            `zephyr:BOARD`: where no file has it, Zephyr's device tree and Kconfig say what it is.
 
     Raises:
         BoardError: There is no such board or core, it is a GPU, or its file or that of its SoC is wrong.
+        ToolError: Zephyr has to be asked, and there is no workspace or it does not answer.
     """
+    if name.startswith(ZEPHYR) and _by_zephyr_name(name.removeprefix(ZEPHYR)) is None:
+        from aboard.zephyr import probe
+
+        return probe.board(name.removeprefix(ZEPHYR))
     board_id, core_name = locate(name)
     path = board_files.find()[board_id]
     if board_files.is_gpu(path):
@@ -273,5 +315,15 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
         uarts=soc.uart,
         counter=soc.counter if soc.counter and (soc.counter.core or first) == core.name else None,
         rpc=file.rpc if file.rpc and (file.rpc.core or first) == core.name else None,
+        setup=_setup(file.rpc, soc) if file.rpc and (file.rpc.core or first) == core.name else (),
+        status=soc.status,
+        boot=soc.boot,
         emulator=file.emulator,
+        flash=file.flash if core.name == first else None,
     )
+
+
+def _setup(rpc: Rpc, soc: Soc) -> tuple[SetupStep, ...]:
+    """What the core that talks does first; a serial port that does not exist is reported with the board."""
+    port = soc.uart.get(rpc.uart)
+    return (*soc.setup, *(port.setup if port else ()), *rpc.setup)

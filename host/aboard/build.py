@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aboard import image, programs
+from aboard import image, programs, templates
 from aboard import toolchain as toolchains
-from aboard.errors import CapacityError, ToolError
+from aboard.board import Board
+from aboard.errors import CapacityError, ProjectError, ToolError
 from aboard.image import ImageSizes
+from aboard.target import cpu as cpus
 from aboard.toolchain import Toolchain
+from aboard.zephyr import toolchain as zephyr_toolchain
+from aboard.zephyr.reports import Module, Region
 
 if TYPE_CHECKING:
     from aboard.projects import Project
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 LOG_NAME = "aboard.log"
 _STAMP = "aboard_toolchain.txt"
 _TIMEOUT_S = 900
-_END_TIMEOUT_S = 5
 _ERROR = re.compile(r"^.*(?:\berror: |undefined reference to |CMake Error).*$", re.MULTILINE)
 # GNU ld names the region, lld section and region.
 _OVERFLOW = re.compile(r"region [`'](?P<region>\w+)'[: ]+overflowed by (?P<bytes>\d+) bytes")
@@ -41,12 +40,16 @@ class BuildResult:
         sizes: What it takes of the board's memory.
         toolchain: What it was built with.
         log: What CMake and the compiler said.
+        regions: What it takes of each memory region; empty where the build does not say.
+        modules: What each part of it takes, the largest first; likewise.
     """
 
     image: Path
     sizes: ImageSizes
     toolchain: Toolchain
     log: Path
+    regions: tuple[Region, ...] = ()
+    modules: tuple[Module, ...] = ()
 
 
 def build(project: Project, override: str | None = None) -> BuildResult:
@@ -59,7 +62,18 @@ def build(project: Project, override: str | None = None) -> BuildResult:
     Raises:
         ToolError: A tool is missing, or the compiler found an error.
         CapacityError: The image is larger than the board's memory.
+        ProjectError: Projects of its template are built by others' programs.
     """
+    template = templates.load(project.info.template)
+    if template.build == "none":
+        raise ProjectError(
+            f"{project.path}: is not built by aboard, got a project of the template {template.name}, expected one that "
+            f"CMake builds. {template.next}"
+        )
+    if template.build == "zephyr":
+        from aboard import zephyr_build
+
+        return zephyr_build.build(project, override)
     toolchain = toolchains.choose(project.board.core().mcpu, override)
     folder = project.path / "build"
     log = folder / LOG_NAME
@@ -74,12 +88,34 @@ def build(project: Project, override: str | None = None) -> BuildResult:
     return BuildResult(project.image, sizes(project), toolchain, log)
 
 
+def check(board: Board, template: str | None, override: str | None) -> None:
+    """Looks whether there is a toolchain to build with, before a model is compiled.
+
+    Args:
+        board: The board.
+        template: Name of the project's template; None for the board's own.
+        override: Name of a toolchain, or path of a compiler.
+
+    Raises:
+        ToolError: There is none.
+    """
+    chosen = templates.load(template or templates.default(board.id, is_host=board.is_host))
+    if chosen.build == "zephyr":
+        zephyr_toolchain.variables(cpus.find(board.core().mcpu), override)
+    else:
+        toolchains.choose(board.core().mcpu, override)
+
+
 def sizes(project: Project) -> ImageSizes:
     """Returns the sizes of a project's image.
 
     Raises:
         ToolError: It has not been built.
     """
+    if templates.load(project.info.template).build == "zephyr":
+        from aboard import zephyr_build
+
+        return zephyr_build.sizes(project)
     libraries = {name: f"build/models/{name}/libmodel_{name}.a" for name in project.info.models}
     return image.sizes(project.image, {name: project.path / path for name, path in libraries.items()})
 
@@ -107,7 +143,7 @@ def _run(command: list[str], project: Project, log: Path) -> None:
         key: value for key, value in os.environ.items() if key not in ("CFLAGS", "CC", "LDFLAGS", "CPPFLAGS")
     }
     try:
-        code, output = _finished(command, project.path, environment)
+        code, output = programs.run(command, project.path, environment, _TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(
             f"{command[0]}: cannot be run or did not end, got {error}. Run it by hand to see why"
@@ -116,42 +152,6 @@ def _run(command: list[str], project: Project, log: Path) -> None:
         stream.write(f"$ {' '.join(command)}\n{output}\n")
     if code != 0:
         raise _failure(output, project, log)
-
-
-def _finished(command: list[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """Runs a command and returns exit code and output; when that is interrupted, it and its children are ended."""
-    running = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    with running:
-        try:
-            output, _ = running.communicate(timeout=_TIMEOUT_S)
-        except BaseException:
-            # An interrupt or a deadline: CMake has Ninja below it, and that has compilers, which would write on.
-            _end_group(running)
-            raise
-    return running.returncode, output
-
-
-def _end_group(leader: subprocess.Popen[str]) -> None:
-    """Ends a process with its children, and waits until none of them writes any more."""
-    with contextlib.suppress(ProcessLookupError):
-        # Compilers remove their temporary files when they are asked to end, and only then.
-        for demand in (signal.SIGTERM, signal.SIGKILL):
-            os.killpg(leader.pid, demand)
-            deadline = time.monotonic() + _END_TIMEOUT_S
-            while time.monotonic() < deadline:
-                leader.poll()  # one that has ended counts until it is asked
-                os.killpg(leader.pid, 0)
-                time.sleep(0.01)
 
 
 def _failure(output: str, project: Project, log: Path) -> ToolError | CapacityError:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aboard import boards
+from aboard import boards, mlperf, placement
 from aboard.board import Board
 from aboard.errors import BoardError, CapacityError
 from aboard.manifest import Manifest
+from aboard.placement import Placement
 from aboard.templates import OptionValue
 
 #: The least an image needs beside models and buffers: start-up code, drivers, server (measured: 5 to 7 KB), its state.
 IMAGE_FLASH_BYTES = 4096
 IMAGE_RAM_BYTES = 256
 _TICK_BYTES = 8
-_ARENA_ALIGN = 16
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,27 @@ class Memory:
     """Bytes of RAM that a project reserves.
 
     Attributes:
-        arena: Shared by the models.
+        placement: Arenas and weights by memory region.
         input_copy: Copy of the inputs; 0 for none.
         nodes: Entries of the profile, 8 bytes each; 0 for none.
-        buffers: RPC message and received bytes.
+        buffers: RPC message, or inputs of MLPerf Tiny, and received bytes.
         stack: Stack.
     """
 
-    arena: int
+    placement: Placement
     input_copy: int
     nodes: int
     buffers: int
     stack: int
 
     @property
+    def arena(self) -> int:
+        """Bytes of the arena in the data region, which models share; 0 where there is none."""
+        return self.placement.shared
+
+    @property
     def total(self) -> int:
-        """All of it, with what the image needs in any case."""
+        """All of it in the data region, with what the image needs in any case; without weights."""
         return self.arena + self.input_copy + self.nodes * _TICK_BYTES + self.buffers + self.stack + IMAGE_RAM_BYTES
 
 
@@ -47,23 +52,26 @@ def _number(options: Mapping[str, OptionValue], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue]) -> Memory:
+def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board | None = None) -> Memory:
     """Returns what models need together under a template's options.
 
     Args:
         models: The models of an image.
         options: The options of its template; those a template does not have count as off.
+        board: The board that memory regions are looked for on; None to look at sizes alone.
+
+    Raises:
+        TargetError: A model names a memory region that the board does not have, or that does not suit.
     """
-    arena = max(model.ram_bytes for model in models)
-    if options.get("run_op"):
-        arena = max(arena, *(node.workspace_bytes for model in models for node in model.nodes))
+    workspace = max((n.workspace_bytes for m in models for n in m.nodes), default=0) if options.get("run_op") else 0
+    served = mlperf.plan(models, options).buffers if mlperf.asked_for(options) else _number(options, "frame_bytes")
     consumed = [model for model in models if model.input_mode == "consumed"]
     copies = [sum(tensor.bytes for tensor in model.inputs) for model in consumed]
     return Memory(
-        arena=max(-(-arena // _ARENA_ALIGN) * _ARENA_ALIGN, _ARENA_ALIGN),
+        placement=placement.place(models, board, workspace),
         input_copy=max(copies, default=0) if options.get("input_copy") else 0,
         nodes=max(len(model.nodes) for model in models) if options.get("profile") else 0,
-        buffers=_number(options, "frame_bytes") + _number(options, "receive_bytes"),
+        buffers=served + _number(options, "receive_bytes"),
         stack=_number(options, "stack_bytes"),
     )
 
@@ -72,23 +80,14 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
     """Returns what models need together, if it fits the board.
 
     Raises:
-        CapacityError: It does not fit into the board's flash or RAM.
+        TargetError: A model names a memory region that the board does not have, or that does not suit.
+        CapacityError: It does not fit into one of the board's memory regions.
     """
-    memory = plan(models, options)
+    memory = plan(models, options, board)
+    placed = memory.placement
     flash = sum(model.weights_bytes for model in models) + IMAGE_FLASH_BYTES
-    problems = []
-    if board.flash_bytes is not None and flash > board.flash_bytes:
-        weights = flash - IMAGE_FLASH_BYTES
-        problems.append(
-            f"flash: got {board.flash_bytes} bytes, expected at least {flash} "
-            f"(constants {weights}, firmware {IMAGE_FLASH_BYTES} or more, and the code of the operators)"
-        )
-    if board.ram_bytes is not None and memory.total > board.ram_bytes:
-        problems.append(
-            f"ram: got {board.ram_bytes} bytes, expected at least {memory.total} (arena {memory.arena}, "
-            f"copy of the inputs {memory.input_copy}, buffers {memory.buffers}, stack {memory.stack}, "
-            f"profile {memory.nodes * _TICK_BYTES})"
-        )
+    flash -= sum(weights.bytes for weights in placed.weights if not weights.copied)
+    problems = [*_of_code_and_data(memory, flash, board), *_elsewhere(placed, board)]
     if problems:
         names = " and ".join(model.name for model in models)
         verb = "does" if len(models) == 1 else "do"
@@ -96,6 +95,35 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
             f"{board.id}: {names} {verb} not fit. {'; '.join(problems)}. {_advice(memory, flash, options, board)}"
         )
     return memory
+
+
+def _of_code_and_data(memory: Memory, flash: int, board: Board) -> Iterator[str]:
+    """Yields what does not fit into the regions of code and data."""
+    copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
+    if board.flash_bytes is not None and flash > board.flash_bytes:
+        weights = flash - IMAGE_FLASH_BYTES
+        yield (
+            f"flash: got {board.flash_bytes} bytes, expected at least {flash} "
+            f"(constants {weights}, firmware {IMAGE_FLASH_BYTES} or more, and the code of the operators)"
+        )
+    if board.ram_bytes is not None and memory.total + copied > board.ram_bytes:
+        also = f"copied weights {copied}, " if copied else ""
+        yield (
+            f"ram: got {board.ram_bytes} bytes, expected at least {memory.total + copied} (arena {memory.arena}, {also}"
+            f"copy of the inputs {memory.input_copy}, buffers {memory.buffers}, stack {memory.stack}, "
+            f"profile {memory.nodes * _TICK_BYTES})"
+        )
+
+
+def _elsewhere(placed: Placement, board: Board) -> Iterator[str]:
+    """Yields what does not fit into other regions."""
+    for region in board.memory:
+        arenas, weights = placed.used(region.name)
+        if not region.load and not region.data and arenas + weights > region.size_bytes:
+            yield (
+                f"{region.name}: got {region.size_bytes} bytes, expected at least {arenas + weights} "
+                f"(arenas {arenas}, weights {weights})"
+            )
 
 
 def _advice(memory: Memory, flash: int, options: Mapping[str, OptionValue], board: Board) -> str:
@@ -106,6 +134,8 @@ def _advice(memory: Memory, flash: int, options: Mapping[str, OptionValue], boar
         tries.append("-O input_copy=off")
     if 0 < over <= memory.nodes * _TICK_BYTES and options.get("profile"):
         tries.append("-O profile=off")
+    if memory.placement.further or memory.placement.weights:
+        tries.append("other regions for -arena or -weights")
     tries.append("a smaller model")
     larger = [other for other in _boards() if _holds(other, memory.total, flash)]
     if larger:

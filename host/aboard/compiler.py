@@ -12,18 +12,23 @@ from typing import TYPE_CHECKING
 
 from aboard import boards, ops
 from aboard.emit import bundle
-from aboard.errors import TargetError
+from aboard.emit.instances import Instances
+from aboard.errors import CapacityError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
 from aboard.ir.printer import dump
 from aboard.kernels import strategy
 from aboard.manifest import Manifest
-from aboard.memory.planner import plan
+from aboard.memory import arenas
+from aboard.memory.arenas import Layout
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
-from aboard.schedule import storage
-from aboard.schedule.lowering import lower
+from aboard.schedule import search, traffic
+from aboard.schedule.lowering import Calls, Program, lower
 from aboard.target import Target
+from aboard.target.regions import ArenaRegion, ram_max
+from aboard.tuning import records
+from aboard.tuning.choice import Tuning
 
 if TYPE_CHECKING:
     from aboard.host_runtime import Feed, HostModel, Results
@@ -107,6 +112,7 @@ def compile_model(
     board: str | None = None,
     name: str | None = None,
     opt: str | None = None,
+    tuning: str | Path | Tuning | None = None,
     on_ir: Callable[[str, str], None] | None = None,
 ) -> Module:
     """Compiles a model to standalone C.
@@ -117,6 +123,8 @@ def compile_model(
         board: A board whose target is taken.
         name: C identifier for the model; from the file name by default.
         opt: `size`, `balanced` or `speed`; overrides the target's.
+        tuning: Which values the knobs of devices get: a file that `aboard tune` wrote, or something that chooses
+            (`aboard.tuning.choice`). By default the user's own file, where there is one.
         on_ir: Called with a pass name and the IR's text after each pass.
 
     Returns:
@@ -126,18 +134,35 @@ def compile_model(
         ModelError: The model cannot be read, or uses what is not supported.
         TargetError: The target is not valid, or neither or both of `target` and `board` are given.
         BoardError: The board is not known.
+        InputError: The records of tuning cannot be read.
+        CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`).
     """
     chosen = _target(target, board, opt)
+    tuned = _tuning(tuning)
     graph = load(model, name=name)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
-    decided = pipeline.run(graph, chosen, lambda step: on_ir(step, dump(graph)) if on_ir else None)
+    decided = pipeline.run(graph, chosen, lambda step: on_ir(step, dump(graph)) if on_ir else None, tuned)
     choices = strategy.choose_all(graph, chosen)
-    implementations = {node: choice.implementation for node, choice in choices.items()}
-    stored = storage.assign(graph, implementations, keep_inputs=chosen.input_mode == "kept")
-    program = lower(graph, stored, implementations, chosen)
-    arena = plan(program.requests, program.overlaps)
-    files, manifest = bundle.emit(graph, program, arena, chosen, macs)
+    calls = Calls({node: choice.implementation for node, choice in choices.items()}, chosen)
+    program, layout = _scheduled(graph, calls)
+    files, manifest = bundle.emit(graph, program, layout, chosen, macs)
     return Module(manifest, files, graph, decided)
+
+
+def _scheduled(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
+    """Returns the first of the schedules that keeps to `-ram-max`, and where its buffers lie."""
+    limit, least = ram_max(calls.target), None
+    for stored in search.schedules(graph, calls):
+        program = lower(graph, stored, calls)
+        regions = _arenas(program, calls.target)
+        layout = arenas.plan(program.requests, program.overlaps, traffic.accesses(program), regions, graph.name)
+        if limit is None or layout.peak <= limit:
+            return program, layout
+        least = min(layout.peak, least or layout.peak)
+    raise CapacityError(
+        f"{graph.name}: needs more RAM than -ram-max allows, got {least} bytes, expected at most {limit}. "
+        "Raise -ram-max, allow the input to be overwritten (-input=consumed), or take a smaller model"
+    )
 
 
 def partition_model(
@@ -160,6 +185,19 @@ def explain_model(
     graph = load(model, name=name)
     pipeline.run(graph, chosen)
     return [strategy.explain(node, chosen) for node in graph.nodes]
+
+
+def _tuning(given: str | Path | Tuning | None) -> Tuning:
+    if given is None:
+        return records.Records(records.default_path())
+    return records.Records(Path(given), required=True) if isinstance(given, str | Path) else given
+
+
+def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
+    """Returns the regions for the arenas, with the room that the weights leave."""
+    if target.weights_region is None:
+        return target.arenas()
+    return target.arenas(Instances(program, shared=target.opt == "size").constants_bytes)
 
 
 def _target(target: str | Target | None, board: str | None, opt: str | None) -> Target:

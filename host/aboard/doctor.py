@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from aboard import programs, toolchain
+from aboard import flashers, programs, toolchain
 from aboard.errors import ToolError
 from aboard.target import kind, kinds, plugins
+from aboard.zephyr import workspace
 
 Kind = Literal["toolchain", "build", "emulator", "probe", "device"]
 
@@ -52,22 +54,13 @@ class _Tool:
     version_arguments: tuple[str, ...] | None = ("--version",)
 
 
-_RENODE = "unpack Renode from https://github.com/renode/renode/releases and put its folder on PATH"
-
 _TOOLS: tuple[_Tool, ...] = (
     _Tool("cmake", "build", "configures projects", "pip install cmake, or apt install cmake"),
     _Tool("ninja", "build", "builds projects", "pip install ninja, or apt install ninja-build"),
     _Tool("qemu-system-arm", "emulator", "emulates Cortex-M boards", "apt install qemu-system-arm"),
     _Tool("qemu-system-riscv32", "emulator", "emulates RISC-V boards", "apt install qemu-system-misc"),
-    _Tool("renode", "emulator", "emulates boards with their peripherals", _RENODE, None),
-    _Tool("renode-test", "emulator", "runs Robot tests on emulated boards", _RENODE, None),
-    _Tool("openocd", "probe", "flashes over SWD and JTAG", "apt install openocd"),
-    _Tool("pyocd", "probe", "flashes over CMSIS-DAP", "pip install pyocd"),
-    _Tool("st-flash", "probe", "flashes ST boards", "apt install stlink-tools"),
-    _Tool("JLinkExe", "probe", "flashes over J-Link", "install the J-Link software from https://www.segger.com", None),
-    _Tool("nrfjprog", "probe", "flashes Nordic boards", "install the nRF Command Line Tools of Nordic Semiconductor"),
-    _Tool("esptool", "probe", "flashes Espressif boards", "pip install esptool", ("version",)),
-    _Tool("west", "probe", "builds and flashes with Zephyr", "pip install west"),
+    _Tool("renode", "emulator", "emulates boards with their peripherals", programs.RENODE_SOURCE),
+    _Tool("renode-test", "emulator", "runs Robot tests on emulated boards", programs.RENODE_SOURCE, None),
 )
 
 
@@ -78,10 +71,28 @@ def inspect() -> list[Check]:
     """
     with ThreadPoolExecutor(max_workers=4) as pool:
         compilers = pool.map(_compiler, toolchain.COMPILERS)
-        others = pool.map(_program, _TOOLS)
-        checks = [*compilers, *others, _unicorn(), *_devices()]
+        others = pool.map(_program, (*_TOOLS, *_probes()))
+        checks = [*compilers, *others, _zephyr(), _unicorn(), *_devices(), *_left_out()]
     order: tuple[Kind, ...] = get_args(Kind)
     return sorted(checks, key=lambda check: order.index(check.kind))
+
+
+def _probes() -> list[_Tool]:
+    """Returns the programs of the flashers, those of other packages included."""
+    return [
+        _Tool(flasher.program, "probe", flasher.purpose, flasher.how_to_get, flasher.version_arguments)
+        for flasher in flashers.all_flashers().values()
+        if flasher.program is not None
+    ]
+
+
+def _left_out() -> list[Check]:
+    """Returns a check for each flasher of a package that could not be loaded."""
+    return [
+        Check(e.name, "probe", f"flasher of {e.source}", False, None, None, "repair or remove it", e.problem)
+        for e in flashers.from_packages()
+        if e.problem
+    ]
 
 
 def _compiler(compiler: toolchain.Compiler) -> Check:
@@ -92,7 +103,8 @@ def _compiler(compiler: toolchain.Compiler) -> Check:
 
 
 def _program(tool: _Tool) -> Check:
-    return _checked(tool, programs.find(tool.name))
+    find = programs.find_renode if tool.name.startswith("renode") else programs.find
+    return _checked(tool, find(tool.name))
 
 
 def _checked(tool: _Tool, path: Path | None) -> Check:
@@ -126,6 +138,17 @@ def _devices() -> list[Check]:
             continue
         checks += [Check(n.name, "device", n.purpose, n.found, n.version, n.path, n.how_to_get) for n in needs]
     return checks
+
+
+def _zephyr() -> Check:
+    """A Zephyr tree is no program; it is looked for as a build would, from the current folder."""
+    purpose = "builds Zephyr applications"
+    try:
+        tree = workspace.find(Path.cwd())
+    except ToolError as error:
+        problem = str(error) if os.environ.get(workspace.BASE) else None
+        return Check("zephyr", "build", purpose, False, None, None, workspace.HOW_TO_GET, problem)
+    return Check("zephyr", "build", purpose, True, tree.release, str(tree.base), workspace.HOW_TO_GET)
 
 
 def _unicorn() -> Check:

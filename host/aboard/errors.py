@@ -8,6 +8,7 @@
     ├── CapacityError            the model or image does not fit the board's memory
     ├── ProjectError             a template, a project folder or its options
     ├── ToolError                a compiler, emulator or probe is missing or failed
+    │   └── FlashError           a board was not flashed; says what has become of it
     ├── InputError               data given for a run: name, shape, type or file
     └── DeviceError              the device path
         ├── TransportError       the line: busy port, closed, killed emulator
@@ -24,6 +25,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aboard.faults import FaultReport
+    from aboard.rpc.replies import Fault
 
 
 class AboardError(Exception):
@@ -61,6 +67,20 @@ class ToolError(AboardError):
     """A compiler, emulator or probe is missing or failed."""
 
 
+class FlashError(ToolError):
+    """A board was not flashed, or does not run what was flashed.
+
+    Attributes:
+        problem: Name of the problem, as in docs/flashing.md: `no_probe`, `locked`, ...
+        output: What the tool said.
+    """
+
+    def __init__(self, message: str, problem: str, output: str = "") -> None:
+        super().__init__(message)
+        self.problem = problem
+        self.output = output
+
+
 class InputError(AboardError):
     """Data given for a run has the wrong name, shape, type or file."""
 
@@ -94,7 +114,15 @@ class DeviceStatusError(DeviceError):
 
 
 class DeviceFault(DeviceError):  # noqa: N818 - the word of the field for a crash
-    """The device crashed and left a fault record."""
+    """The device crashed and left a fault record.
+
+    Attributes:
+        fault: What is known of it; None where it is the emulated device that found the fault.
+    """
+
+    def __init__(self, message: str, fault: FaultReport | Fault | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 class WrongModelError(DeviceError):

@@ -44,7 +44,8 @@ class HostModel:
         with tempfile.TemporaryDirectory(prefix="aboard-") as temporary:
             library = build_library(module, Path(temporary), cflags)
             self._ffi = cffi.FFI()
-            self._ffi.cdef(f"int {module.name}_run(void *arena, size_t arena_bytes);")
+            count = max(len(module.manifest.arenas), 1)
+            self._ffi.cdef(f"int {module.name}_run({', '.join(['void *, size_t'] * count)});")
             self._library = self._ffi.dlopen(str(library))
         self._run = getattr(self._library, f"{module.name}_run")
 
@@ -55,13 +56,15 @@ class HostModel:
     def run_named(self, feed: Feed) -> dict[str, Values]:
         """Runs the model once and returns all outputs by tensor name."""
         manifest = self.manifest
-        arena = _aligned(manifest.ram_bytes)
+        sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
+        arenas = [_aligned(size) for size in sizes]
         for record, data in zip(manifest.inputs, encode(feed, manifest.inputs, manifest.name), strict=True):
-            arena[record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
-        status = self._run(self._ffi.from_buffer(arena), manifest.ram_bytes)
+            arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
+        pairs = [(self._ffi.from_buffer(arena), size) for arena, size in zip(arenas, sizes, strict=True)]
+        status = self._run(*(argument for pair in pairs for argument in pair))
         if status != 0:
             raise AboardError(f"{manifest.name}: run returned status {status}, expected 0 (ABOARD_OK)")
-        outputs = [arena[r.offset : r.offset + r.bytes].tobytes() for r in manifest.outputs]
+        outputs = [arenas[r.arena][r.offset : r.offset + r.bytes].tobytes() for r in manifest.outputs]
         return decode(outputs, manifest.outputs)
 
 

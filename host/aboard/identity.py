@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from aboard.errors import WrongModelError
+from aboard.faults.decode import RegionLike
 from aboard.manifest import Manifest
 from aboard.rpc.replies import Hello, ModelInfo
 
@@ -19,6 +21,10 @@ class BoardLike(Protocol):
     def id(self) -> str:
         """Its id, as the image states it."""
 
+    @property
+    def memory(self) -> Sequence[RegionLike]:
+        """Its memory regions; none where they are not known."""
+
 
 class ProjectLike(Protocol):
     """What a session has to know of a project."""
@@ -26,6 +32,14 @@ class ProjectLike(Protocol):
     @property
     def board(self) -> BoardLike:
         """The board it was made for."""
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+
+    @property
+    def image(self) -> Path:
+        """Where the image lies once it is built."""
 
     @property
     def build_id(self) -> str:

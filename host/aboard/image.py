@@ -16,6 +16,7 @@ from aboard.errors import ToolError
 
 _RESERVED = (".stack", ".heap")
 _MODEL = ".model"
+_WEIGHTS = ".weights"
 _ARCHIVE_MAGIC = b"!<arch>\n"
 _MEMBER_HEADER = 60
 
@@ -25,8 +26,8 @@ class ImageSizes:
     """What an image takes of flash and RAM.
 
     Attributes:
-        image_flash_bytes: Code, constants, and the first values of data.
-        image_ram_bytes: Data and bss; without stack and heap.
+        image_flash_bytes: Code, constants, and the first values of data and of weights that are copied to RAM.
+        image_ram_bytes: Data, bss, arenas and weights that are copied to RAM; without stack and heap.
         model_flash_bytes: The models' part of flash: code, kernels, constants, and what they need of the compiler's
             library.
         stack_reserved: Bytes set aside for the stack; 0 where the operating system does that.
@@ -47,10 +48,13 @@ class _Section:
     alloc: bool
     writable: bool
     stored: bool
+    copied: bool
 
 
 def _sections(stream: BinaryIO) -> Iterator[_Section]:
-    for section in ELFFile(stream).iter_sections():
+    file = ELFFile(stream)
+    moved = [segment for segment in file.iter_segments("PT_LOAD") if segment["p_vaddr"] != segment["p_paddr"]]
+    for section in file.iter_sections():
         flags = section["sh_flags"]
         yield _Section(
             section.name,
@@ -58,6 +62,7 @@ def _sections(stream: BinaryIO) -> Iterator[_Section]:
             bool(flags & SH_FLAGS.SHF_ALLOC),
             bool(flags & SH_FLAGS.SHF_WRITE),
             section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL"),
+            any(segment.section_in_segment(section) for segment in moved),
         )
 
 
@@ -72,7 +77,7 @@ def sizes(elf: Path, archives: Mapping[str, Path] | None = None) -> ImageSizes:
     """Returns the sizes of an image.
 
     Args:
-        elf: The image.
+        elf: The image, or the library of a model.
         archives: The models' libraries by name, for images whose link does not set the models apart (those of this
             machine); what the linker left out is counted too.
 
@@ -80,6 +85,8 @@ def sizes(elf: Path, archives: Mapping[str, Path] | None = None) -> ImageSizes:
         ToolError: The file is missing or no ELF file.
     """
     with _open(elf) as stream:
+        if stream.read(len(_ARCHIVE_MAGIC)) == _ARCHIVE_MAGIC:
+            return _library_sizes(archives or {elf.stem: elf})
         try:
             sections = [section for section in _sections(stream) if section.alloc]
         except ELFError as error:
@@ -87,20 +94,34 @@ def sizes(elf: Path, archives: Mapping[str, Path] | None = None) -> ImageSizes:
     counted = [section for section in sections if not section.name.startswith(_RESERVED)]
     parts = [section for section in sections if section.name == _MODEL or section.name.startswith(f"{_MODEL}.")]
     models = {section.name.removeprefix(f"{_MODEL}."): section.size for section in parts if section.name != _MODEL}
+    for section in sections:
+        if section.name.startswith(f"{_WEIGHTS}."):
+            models[section.name.removeprefix(f"{_WEIGHTS}.")] += section.size
     if not parts and archives:
         models = {name: archive_bytes(path) for name, path in archives.items()}
     shared = sum(section.size for section in parts if section.name == _MODEL)
     return ImageSizes(
         image_flash_bytes=sum(section.size for section in counted if section.stored),
-        image_ram_bytes=sum(section.size for section in counted if section.writable),
+        image_ram_bytes=sum(section.size for section in counted if section.writable or section.copied),
         model_flash_bytes=sum(models.values()) + shared,
         stack_reserved=sum(section.size for section in sections if section.name.startswith(".stack")),
         models=models,
     )
 
 
-def archive_bytes(path: Path) -> int:
+def _library_sizes(archives: Mapping[str, Path]) -> ImageSizes:
+    models = {name: archive_bytes(path) for name, path in archives.items()}
+    total = sum(models.values())
+    written = sum(archive_bytes(path, writable=True) for path in archives.values())
+    return ImageSizes(total, written, total, 0, models)
+
+
+def archive_bytes(path: Path, *, writable: bool = False) -> int:
     """Returns the bytes of code and constants in a static library.
+
+    Args:
+        path: The library.
+        writable: True to count what can be written instead.
 
     Raises:
         ToolError: The file is missing or no library of ELF files.
@@ -113,7 +134,7 @@ def archive_bytes(path: Path) -> int:
             stream.seek(start)
             content = stream.read(size)
             if content.startswith(b"\x7fELF"):
-                total += _object_bytes(io.BytesIO(content))
+                total += _object_bytes(io.BytesIO(content), writable)
     return total
 
 
@@ -125,5 +146,6 @@ def _members(stream: BinaryIO) -> Iterator[tuple[int, int]]:
         stream.seek(start + size + size % 2)
 
 
-def _object_bytes(stream: BinaryIO) -> int:
-    return sum(section.size for section in _sections(stream) if section.alloc and section.stored)
+def _object_bytes(stream: BinaryIO, writable: bool) -> int:
+    counted = (section for section in _sections(stream) if section.alloc)
+    return sum(section.size for section in counted if (section.writable if writable else section.stored))

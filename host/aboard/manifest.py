@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, ValidationError
 
 from aboard.errors import ProjectError
 
@@ -40,6 +40,7 @@ class TensorRecord(_Record):
         shape: Outermost dimension first.
         scale: Quantisation; None for float.
         zero_point: Likewise.
+        arena: Number of the arena it lies in; 0 where there is one.
         offset: Bytes from the start of the arena.
         bytes: Size.
     """
@@ -50,6 +51,7 @@ class TensorRecord(_Record):
     shape: tuple[int, ...]
     scale: float | None = None
     zero_point: int | None = None
+    arena: int = 0
     offset: int
     bytes: int
 
@@ -87,7 +89,7 @@ class NodeRecord(_Record):
         name: Name of the node.
         op: Name of the op.
         implementation: Which implementation computes it.
-        device: Kind of the device that computes it; None for the host's own kernels.
+        device: What tables call the device that computes it; None for the host's own kernels.
         sources: Numbers of the operators in the model file it stands for.
         macs: Multiply-accumulates as compiled.
         rows: Rows of its first output.
@@ -96,6 +98,13 @@ class NodeRecord(_Record):
         workspace_bytes: Bytes that `run_op` needs for it.
         inputs: Operands that are computed (not constants).
         outputs: Results.
+        tuning: Value of every knob of the device.
+        tuning_origin: Where these values are from: `default`, `given`, `record`, or why a record was left aside; empty
+            where there are none.
+        estimated_instructions: Instructions of the host, estimated from what was measured of its kernel; None where a
+            device computes it.
+        cascade: Number of the cascade in which it takes turns with its neighbours, a few rows each, so that what lies
+            between them is never there as a whole; None where it is computed at once.
     """
 
     name: str
@@ -110,13 +119,51 @@ class NodeRecord(_Record):
     inputs: tuple[OperandRecord, ...]
     outputs: tuple[OperandRecord, ...]
     device: str | None = None
+    tuning: dict[str, StrictBool | StrictInt | StrictStr] = {}
+    tuning_origin: str = ""
+    estimated_instructions: int | None = None
+    cascade: int | None = None
+
+
+class ArenaRecord(_Record):
+    """An arena that is meant for a memory region (`-arena=`).
+
+    Attributes:
+        region: Name of the region.
+        bytes: Size.
+        lower_bound_bytes: No plan for what lies in it can need less.
+    """
+
+    region: str
+    bytes: int
+    lower_bound_bytes: int
+
+
+class SourceFlags(_Record):
+    """Flags for sources that another core than the model's executes; they come behind all others.
+
+    Attributes:
+        sources: C files, relative to the bundle.
+        gcc: Flags for gcc.
+        clang: Flags for clang, and for zig.
+    """
+
+    sources: tuple[str, ...]
+    gcc: tuple[str, ...]
+    clang: tuple[str, ...]
+
+    @property
+    def selects_core(self) -> bool:
+        """True where another core than the model's executes the sources."""
+        return any(flag.startswith(("-mcpu=", "-march=")) for flag in self.gcc)
 
 
 class BufferRecord(_Record):
-    """A piece of the arena, for memory maps.
+    """A piece of an arena, for memory maps.
 
     Attributes:
         name: Tensor or scratch.
+        arena: Number of the arena it lies in; 0 where there is one.
         offset: Bytes from the start of the arena.
         bytes: Size.
         first: Index of the first node during which it lives.
@@ -124,6 +171,7 @@ class BufferRecord(_Record):
     """
 
     name: str
+    arena: int = 0
     offset: int
     bytes: int
     first: int
@@ -144,13 +192,17 @@ class Manifest(_Record):
         input_mode: `consumed` or `kept`.
         macs: Multiply-accumulates of the model as given.
         macs_run: As compiled.
-        ram_bytes: Arena: tensors, scratch, inputs and outputs.
-        ram_lower_bound_bytes: No plan for this order of nodes can need less.
+        ram_bytes: Arenas: tensors, scratch, inputs and outputs.
+        ram_lower_bound_bytes: No plan for this order of nodes can need less; with several arenas, for this division.
+        arenas: The arenas, fastest first, where memory regions are named for them; else there is one.
+        weights_region: Memory region of the constants; None for that of the code.
         weights_bytes: Constants as emitted.
         cflags: Flags the generated sources want (optimisation level).
         sources: C files, relative to the bundle.
+        source_flags: Which of them want further flags; `CMakeLists.txt` of the bundle sets them.
         headers: Header files, relative to the bundle.
         include_folders: Folders the sources need beside `include`, relative to the bundle.
+        template: Project template that the target's runtime brings; None where the board's own will do.
     """
 
     format: Literal[1] = FORMAT
@@ -165,11 +217,15 @@ class Manifest(_Record):
     macs_run: int
     ram_bytes: int
     ram_lower_bound_bytes: int
+    arenas: tuple[ArenaRecord, ...] = ()
+    weights_region: str | None = None
     weights_bytes: int
     cflags: tuple[str, ...]
     sources: tuple[str, ...]
+    source_flags: tuple[SourceFlags, ...] = ()
     headers: tuple[str, ...]
     include_folders: tuple[str, ...] = ()
+    template: str | None = None
     inputs: tuple[TensorRecord, ...]
     outputs: tuple[TensorRecord, ...]
     nodes: tuple[NodeRecord, ...]

@@ -1,18 +1,32 @@
-"""Finds the programs that aboard runs, and asks them for their version."""
+"""Finds the programs that aboard runs, asks them for their version, and runs them to their end."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aboard.errors import ToolError
 
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*|\d+(?=\s*$)", re.MULTILINE)
 _TIMEOUT_S = 20
+_END_TIMEOUT_S = 5
+
+
+#: Environment variable with Renode's folder, or its program.
+RENODE_PATH = "RENODE_PATH"
+#: Renode is in no package index.
+RENODE_SOURCE = (
+    "unpack Renode from https://github.com/renode/renode/releases and put its folder on PATH, or name it in RENODE_PATH"
+)
 
 
 def find(name: str) -> Path | None:
@@ -24,6 +38,19 @@ def find(name: str) -> Path | None:
     beside_python = sysconfig.get_path("scripts")
     found = shutil.which(name) or shutil.which(name, path=beside_python)
     return None if found is None else Path(found)
+
+
+def find_renode(name: str = "renode") -> Path | None:
+    """Returns a program of Renode: where `RENODE_PATH` says, else on PATH; None where it is not installed.
+
+    Args:
+        name: `renode` or `renode-test`.
+    """
+    named = os.environ.get(RENODE_PATH)
+    if not named:
+        return find(name)
+    folder = Path(named).parent if Path(named).is_file() else Path(named)
+    return find(str(folder / name))
 
 
 def require(name: str, how_to_get: str) -> Path:
@@ -82,3 +109,53 @@ def _version(path: Path, arguments: tuple[str, ...], modified_ns: int) -> str:
             f"{command}: failed, got exit code {done.returncode} and {first}, expected a version. Install it again"
         )
     return found.group()
+
+
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float) -> tuple[int, str]:
+    """Runs a command; when that is interrupted, it and its children are ended.
+
+    Args:
+        command: Program and arguments.
+        folder: Where it runs.
+        environment: Its variables.
+        timeout_s: Longest time it may take, in seconds.
+
+    Returns:
+        Exit code, and what it wrote to standard output and error.
+
+    Raises:
+        OSError: It cannot be started.
+        subprocess.TimeoutExpired: It took too long.
+    """
+    running = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    with running:
+        try:
+            output, _ = running.communicate(timeout=timeout_s)
+        except BaseException:
+            # An interrupt or a deadline: CMake has Ninja below it, and that has compilers, which would write on.
+            _end_group(running)
+            raise
+    return running.returncode, output
+
+
+def _end_group(leader: subprocess.Popen[str]) -> None:
+    """Ends a process with its children, and waits until none of them writes any more."""
+    with contextlib.suppress(ProcessLookupError):
+        # Compilers remove their temporary files when they are asked to end, and only then.
+        for demand in (signal.SIGTERM, signal.SIGKILL):
+            os.killpg(leader.pid, demand)
+            deadline = time.monotonic() + _END_TIMEOUT_S
+            while time.monotonic() < deadline:
+                leader.poll()  # one that has ended counts until it is asked
+                os.killpg(leader.pid, 0)
+                time.sleep(0.01)

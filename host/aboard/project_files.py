@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from aboard import resources
+from aboard import mlperf, renode_platform, resources
 from aboard.board import Board
 from aboard.capacity import Memory
 from aboard.errors import ProjectError, did_you_mean
 from aboard.manifest import Manifest
+from aboard.rpc import framing
+from aboard.rpc.messages import MAJOR, MINOR, Header, Type
 from aboard.target import Cpu
 from aboard.target import cpu as cpus
 from aboard.templates import OptionValue, Template
 from aboard.version import VERSION
+from aboard.zephyr import modules
 
 _SOURCES = (".c", ".h")
 
@@ -46,6 +49,7 @@ def check_drivers(board: Board) -> None:
             "docs/adding_a_board.md says how to add it"
         )
     wanted = {"counter": board.counter.driver} | ({"uart": board.uart.driver} if board.uart else {})
+    wanted |= {"boot": board.boot.driver} if board.boot else {}
     for kind, driver in wanted.items():
         folder = resources.firmware() / "ports" / kind
         known = [path.stem for path in folder.glob("*.c") if path.stem != "receive"]
@@ -72,25 +76,70 @@ def generate(
         options: Values of all options of the template.
         memory: What the models need together.
     """
-    firmware = _firmware(template, board)
+    firmware = _firmware(template, board, options)
     baud = int(options.get("baud", 0)) or (board.rpc.baud if board.rpc else 0)
     context: dict[str, object] = {
         "board": board,
-        "board_macros": list(_board_macros(board, options, baud)),
+        "board_macros": list(_board_macros(board, template, options, baud)),
         "baud": baud,
         "cpu": cpus.find(board.core().mcpu),
         "definitions": _definitions(options),
+        "constants_bytes": sum(model.weights_bytes for model in models),
         "features": [f"ABOARD_FEATURE_{name.upper()}" for name in ("profile", "taps") if options.get(name)],
         "generator": f"aboard {VERSION}",
         "include_folders": _include_folders(firmware),
         "memory": memory,
+        "mlperf": mlperf.plan(models, options) if mlperf.asked_for(options) else None,
         "models": models,
         "options": options,
-        "sources": ["src/main.c", *(path for path in firmware if path.endswith(".c"))],
+        "sources": [
+            "src/main.c",
+            *(path for path in firmware if path.endswith(".c")),
+            *_board_sources(template, board),
+        ],
+        "renode_platform": renode_platform.describe(board, own_drivers=template.drivers == "board"),
+        "ready_frame": framing.encode(Header(Type.READY, 0, 0, 0).pack() + bytes((MAJOR, MINOR))).hex(" "),
         "template": template,
+        "zephyr_modules": modules.needed(board),
     }
-    rendered = template.render(context)
+    rendered = template.render(context, models)
     return {**rendered, ".gitignore": "build/\n", **firmware}
+
+
+def place_bundles(folder: Path, template: Template, models: Sequence[Manifest]) -> None:
+    """Moves the files of models from `models/<name>` to where a template wants them.
+
+    Args:
+        folder: The project.
+        template: Its template.
+        models: Its models.
+
+    Raises:
+        ProjectError: Two models have different files for one place.
+    """
+    if not template.bundle:
+        return
+    for model in models:
+        bundle = folder / "models" / model.name
+        for path in sorted(path for path in bundle.rglob("*") if path.is_file()):
+            place = template.place(model.name, path.relative_to(bundle).as_posix())
+            if place is None:
+                path.unlink()
+            elif path != folder / place:
+                _move(path, folder / place, f"{template.name}: {model.name}: {place}")
+        for inner in sorted((path for path in bundle.rglob("*") if path.is_dir()), reverse=True):
+            if not any(inner.iterdir()):
+                inner.rmdir()
+
+
+def _move(path: Path, place: Path, where: str) -> None:
+    if place.exists() and place.read_bytes() != path.read_bytes():
+        raise ProjectError(
+            f"template {where}: two models have different files there, got two contents, expected one. "
+            "Compile both with the same version of aboard, or make a project for each"
+        )
+    place.parent.mkdir(parents=True, exist_ok=True)
+    path.replace(place)
 
 
 def build_header(build_id: str) -> str:
@@ -110,16 +159,20 @@ def build_header(build_id: str) -> str:
     )
 
 
-def _firmware(template: Template, board: Board) -> dict[str, str]:
+def _firmware(template: Template, board: Board, options: Mapping[str, OptionValue]) -> dict[str, str]:
     """Returns the firmware sources that a template asks for, by path in the project."""
     root = resources.firmware()
     names = {
         "port": port_of(cpus.find(board.core().mcpu)),
         "counter": board.counter.driver if board.counter else "",
         "uart": board.uart.driver if board.uart else "",
+        "boot": board.boot.driver if board.boot else "",
+        "protocol": str(options.get("protocol", "rpc")),
     }
     files: dict[str, str] = {}
     for entry in template.firmware:
+        if "{boot}" in entry and board.boot is None:
+            continue
         path = root / entry.format(**names)
         found = [path] if path.is_file() else [p for p in path.rglob("*") if p.suffix in _SOURCES]
         if not found:
@@ -139,15 +192,24 @@ def _include_folders(firmware: Mapping[str, str]) -> list[str]:
     return sorted(folder for folder in ports if not folder.endswith("/include"))
 
 
+def _board_sources(template: Template, board: Board) -> list[str]:
+    """What the template's files for the board make of its steps; other drivers have steps of their own."""
+    return ["board/setup.c"] if board.setup and template.drivers == "board" else []
+
+
 def _definitions(options: Mapping[str, OptionValue]) -> list[str]:
     hooks = options.get("profile") or options.get("taps")
     switches = {"ABOARD_HOOKS": hooks, "ABOARD_TAPS": options.get("taps"), "ABOARD_RUN_OP": options.get("run_op")}
     return [f"{name}={int(bool(value))}" for name, value in switches.items()]
 
 
-def _board_macros(board: Board, options: Mapping[str, OptionValue], baud: int) -> Iterator[tuple[str, str]]:
+def _board_macros(
+    board: Board, template: Template, options: Mapping[str, OptionValue], baud: int
+) -> Iterator[tuple[str, str]]:
     """Yields the macros that drivers read: names without and values with C's suffixes."""
     yield "ABOARD_BOARD_ID", f'"{board.id}"'
+    if template.drivers == "system":
+        return
     if board.uart:
         yield "ABOARD_UART_BASE", f"0x{board.uart.address:08X}u"
         yield "ABOARD_UART_CLOCK_HZ", f"{board.uart.clock_hz}u"
@@ -161,6 +223,10 @@ def _board_macros(board: Board, options: Mapping[str, OptionValue], baud: int) -
         if board.counter.address is not None:
             yield "ABOARD_COUNTER_BASE", f"0x{board.counter.address:08X}u"
         yield from _params("ABOARD_COUNTER", board.counter.params)
+    if board.setup:
+        yield "ABOARD_SETUP", "1"
+    if board.core().caches:
+        yield "ABOARD_CACHES", "1"
 
 
 def _params(prefix: str, params: Mapping[str, int]) -> Iterator[tuple[str, str]]:

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aboard import boards, capacity, manifest, project_files, templates
+from aboard import boards, capacity, manifest, mlperf, project_files, templates
 from aboard.board import Board
 from aboard.errors import ProjectError
 from aboard.manifest import Manifest
+from aboard.placement import Placement
 from aboard.templates import OptionValue, Template
 from aboard.version import VERSION
 
@@ -35,10 +36,15 @@ if TYPE_CHECKING:
 FILE_NAME = "project.json"
 BUILD_FOLDER = "build"
 _BUILD_HEADER = "board/aboard_build.h"
+_LINKER_SCRIPT = "linker.ld.j2"
 
 
 class Bundle(Protocol):
     """A compiled model that can be written to a folder, such as `aboard.Module`."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What it is."""
 
     def save(self, folder: str | Path) -> Path:
         """Writes the bundle."""
@@ -164,7 +170,8 @@ def create(
     Args:
         bundles: The model, or several: modules, or folders of bundles.
         board: The board, or its id or alias.
-        template: Name of a template; by default `baremetal`, and `native` for this machine.
+        template: Name of a template; by default that of the models' runtime, else `baremetal`, and `native` for this
+            machine.
         path: Folder of the project: a new one, or one with an unchanged project, which is replaced.
         options: Options of the template by name.
 
@@ -174,13 +181,15 @@ def create(
         CapacityError: The models do not fit the board.
     """
     chosen = board if isinstance(board, Board) else boards.load(board)
-    plan = templates.load(template or ("native" if chosen.is_host else "baremetal"))
-    values = plan.parse_options(options or {})
+    several = [bundles] if isinstance(bundles, (str, Path)) or not isinstance(bundles, Sequence) else list(bundles)
+    wanted = template or _template_of(several) or templates.default(chosen.id, is_host=chosen.is_host)
+    plan = templates.load(wanted)
+    values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
     _check_kind(plan, chosen)
-    project_files.check_drivers(chosen)
+    if plan.drivers == "board":
+        project_files.check_drivers(chosen)
     folder = Path(path).resolve()
     _check_replaceable(folder)
-    several = [bundles] if isinstance(bundles, (str, Path)) or not isinstance(bundles, Sequence) else list(bundles)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
@@ -194,13 +203,24 @@ def create(
     return Project.open(folder)
 
 
+def _template_of(bundles: Sequence[Bundle | str | Path]) -> str | None:
+    """Returns the template that the runtime of the first model brings which brings one."""
+    found = (manifest.read(Path(b)) if isinstance(b, (str, Path)) else b.manifest for b in bundles)
+    return next((model.template for model in found if model.template is not None), None)
+
+
 def _check_kind(template: Template, board: Board) -> None:
     kind = "host" if board.is_host else "microcontroller"
-    if template.runs_on != kind:
-        fitting = [name for name in templates.names() if templates.load(name).runs_on == kind]
+    if template.runs_on not in (kind, "any"):
+        fitting = [name for name in templates.names() if templates.load(name).runs_on in (kind, "any")]
         raise ProjectError(
             f"template {template.name}: is not for the board, got {board.id}, a {kind}, expected a {template.runs_on}. "
             f"Use --template {' or '.join(fitting)}"
+        )
+    if template.build == "zephyr" and board.zephyr is None:
+        raise ProjectError(
+            f"template {template.name}: Zephyr's name of {board.id} is not known, got a board file without `zephyr`, "
+            "expected one. Say --board zephyr:BOARD with a name that `west boards` lists, or add the key to the file"
         )
 
 
@@ -229,17 +249,22 @@ def _fill(
     """Writes a whole project into a new folder."""
     models = _write_bundles(folder / "models", bundles)
     _check_models(models, board)
+    _check_flags(models, template)
+    project_files.place_bundles(folder, template, models)
     memory = capacity.check(models, options, board)
+    _check_regions(memory.placement, template)
+    _check_cores(models, template)
     for name, text in project_files.generate(template, board, models, options, memory).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     build_id = _hash(folder)
-    (folder / _BUILD_HEADER).write_text(project_files.build_header(build_id), encoding="utf-8")
+    if template.serves:
+        (folder / _BUILD_HEADER).write_text(project_files.build_header(build_id), encoding="utf-8")
     info = ProjectInfo(
         generator=f"aboard {VERSION}",
         template=template.name,
         options=dict(options),
-        image=f"{BUILD_FOLDER}/{template.image}",
+        image=f"{BUILD_FOLDER}/{template.image_of(models[0].name, on_host=board.is_host)}",
         models=tuple(model.name for model in models),
         build_id=build_id,
         board=board,
@@ -278,6 +303,44 @@ def _check_models(models: Sequence[Manifest], board: Board) -> None:
                 f"{model.name}: was compiled for another core, got {model.core}, expected {core} of {board.id}. "
                 f"Compile it again with --board {board.id}"
             )
+
+
+def _check_cores(models: Sequence[Manifest], template: Template) -> None:
+    """Refuses models that call another core where the linker script, which places its stack, is not the project's."""
+    calling = [model.name for model in models if any(flags.selects_core for flags in model.source_flags)]
+    if calling and not (template.folder / _LINKER_SCRIPT).is_file():
+        fitting = [name for name in templates.names() if (templates.load(name).folder / _LINKER_SCRIPT).is_file()]
+        raise ProjectError(
+            f"template {template.name}: does not start other cores, got {' and '.join(calling)}, which calls one, "
+            f"expected a model for one core. Compile without that device, or use --template {' or '.join(fitting)}"
+        )
+
+
+def _check_flags(models: Sequence[Manifest], template: Template) -> None:
+    """Refuses models whose sources need flags of their own where others' build rules compile them."""
+    if template.build != "none":
+        return
+    for model in models:
+        defined = [flag for flag in model.cflags if flag.startswith("-D")]
+        if model.include_folders or model.source_flags or defined:
+            device = next((node.device for node in model.nodes if node.device), "a device")
+            raise ProjectError(
+                f"template {template.name}: has no flags for single sources, got {model.name}, whose code for {device} "
+                "needs some, expected a model that the host's own kernels compute. Compile it without that device, or "
+                "use --template cmake-lib"
+            )
+
+
+def _check_regions(placed: Placement, template: Template) -> None:
+    """Refuses arenas and weights in memory regions where the linker script is not the project's own."""
+    wanted = [f"an arena in {buffer.region}" for buffer in placed.further if buffer.section]
+    wanted += [f"weights in {weights.region}" for weights in placed.weights]
+    if wanted and not (template.folder / _LINKER_SCRIPT).is_file():
+        fitting = [name for name in templates.names() if (templates.load(name).folder / _LINKER_SCRIPT).is_file()]
+        raise ProjectError(
+            f"template {template.name}: does not place memory regions, got {' and '.join(wanted)}, expected a model "
+            f"without -arena and -weights. Compile without them, or use --template {' or '.join(fitting)}"
+        )
 
 
 def _hash(folder: Path) -> str:

@@ -1,21 +1,25 @@
 """Project templates: one folder each under `project_templates/`, described by its `template.toml`.
 
-The folder's `*.j2` files are rendered with Jinja2 to the same paths without `.j2`. What several templates share lies in
-`project_templates/shared`, which is no template because it has no `template.toml`.
+The folder's `*.j2` files are rendered with Jinja2 to the same paths without `.j2`. A path with `MODEL` in it is
+rendered for each model, and a file of which nothing is left is not written. What several templates share lies in
+`project_templates/shared`, which is no template because it has no `template.toml`. The environment variable
+`ABOARD_TEMPLATES` names further folders of the same layout (separated as in PATH), which come before the built-in one.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import jinja2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aboard import resources
 from aboard.errors import ProjectError, did_you_mean
+from aboard.target import runtimes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,8 +29,22 @@ else:
 OptionValue = bool | int | str
 
 FILE_NAME = "template.toml"
+
+#: Environment variable with further folders of templates.
+SEARCH_PATH = "ABOARD_TEMPLATES"
+
+_MANUAL = "See docs/adding_a_template.md for the format"
 _SUFFIX = ".j2"
+_EACH_MODEL = "MODEL"
 _SWITCH: Mapping[str, bool] = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+class ModelLike(Protocol):
+    """What a file that is made for each model is named by."""
+
+    @property
+    def name(self) -> str:
+        """C identifier of the model."""
 
 
 class _Record(BaseModel):
@@ -93,22 +111,37 @@ class Template(_Record):
     Attributes:
         name: Name of its folder.
         description: What it makes, one line.
-        runs_on: Which boards it is for: microcontrollers, or machines of host class.
+        runs_on: Which boards it is for: microcontrollers, machines of host class, or both.
         needs: What a build needs.
         prints: What a built image prints.
-        image: File of the image in the build folder.
+        image: What the build makes, in the build folder: the image, or the library of the first model, which `MODEL`
+            stands for.
+        image_on_host: The same where it is for this machine; None where that is no other.
+        build: What builds it: `cmake` alone, `zephyr` (CMake in a Zephyr workspace), or `none` of what aboard calls.
+        next: What to do with a project that aboard does not build.
+        serves: True when the image answers the RPC, so that it can be run and verified.
+        bundle: Where the files of models go in the project, by their paths in the bundle or the folders there; both
+            sides may hold `MODEL`, and what goes to an empty path is left out. Files that are not named stay in
+            `models/MODEL`.
+        drivers: Whose drivers it uses: those that the board's file names, or the operating system's own.
         firmware: What is copied from `firmware/`: files, or folders with all their files, with `{port}`, `{uart}` and
-            `{counter}` in place of what the board has.
+            `{counter}` in place of what the board has, and `{protocol}` of that option's value.
         options_from: Files with further options, relative to the folder of templates.
         options: Its options by name.
     """
 
     name: str
     description: str
-    runs_on: Literal["microcontroller", "host"]
+    runs_on: Literal["microcontroller", "host", "any"]
     needs: tuple[str, ...]
     prints: str
     image: str
+    image_on_host: str | None = None
+    build: Literal["cmake", "zephyr", "none"] = "cmake"
+    next: str = ""
+    serves: bool = True
+    bundle: Mapping[str, str] = {}
+    drivers: Literal["board", "system"] = "board"
     firmware: tuple[str, ...]
     options_from: tuple[str, ...] = ()
     options: dict[str, Option] = {}
@@ -116,7 +149,44 @@ class Template(_Record):
     @property
     def folder(self) -> Path:
         """Where it lies."""
-        return resources.project_templates() / self.name
+        return _folder(self.name)
+
+    def image_of(self, model: str, *, on_host: bool) -> str:
+        """Returns the image in the build folder.
+
+        Args:
+            model: Name of the first model.
+            on_host: True where the project is for a machine of host class.
+        """
+        return ((on_host and self.image_on_host) or self.image).replace(_EACH_MODEL, model)
+
+    def place(self, model: str, path: str) -> str | None:
+        """Returns where a file of a bundle goes in the project; None where it is left out.
+
+        Args:
+            model: Name of the model.
+            path: Of the file in the bundle.
+        """
+        for source, target in self.bundle.items():
+            named, goes = source.replace(_EACH_MODEL, model), target.replace(_EACH_MODEL, model)
+            if path == named:
+                return goes or None
+            if path.startswith(f"{named}/"):
+                return f"{goes}{path.removeprefix(named)}" if goes else None
+        return f"models/{model}/{path}"
+
+    def require_server(self) -> None:
+        """Checks that images of this template can be run.
+
+        Raises:
+            ProjectError: They do not answer the RPC.
+        """
+        if not self.serves:
+            fitting = [name for name in names() if load(name).serves]
+            raise ProjectError(
+                f"template {self.name}: makes nothing that answers on a line, got {self.name}, expected a template "
+                f"with the RPC server. Use --template {' or '.join(fitting)}"
+            )
 
     def parse_options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """Returns the values of all options.
@@ -144,11 +214,12 @@ class Template(_Record):
             values[name] = parsed
         return values
 
-    def render(self, context: Mapping[str, object]) -> dict[str, str]:
+    def render(self, context: Mapping[str, object], models: Sequence[ModelLike] = ()) -> dict[str, str]:
         """Returns the rendered files, by path in the project.
 
         Args:
             context: What the files may use.
+            models: The models, for the files that are made for each; there each is `model`.
         """
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader([self.folder, resources.project_templates()]),
@@ -157,17 +228,46 @@ class Template(_Record):
             lstrip_blocks=True,
             autoescape=False,  # noqa: S701 - the files are C, CMake and Markdown, not HTML
         )
-        paths = sorted(path.relative_to(self.folder) for path in self.folder.rglob(f"*{_SUFFIX}"))
-        return {
-            path.as_posix().removesuffix(_SUFFIX): environment.get_template(path.as_posix()).render(context).rstrip()
-            + "\n"
-            for path in paths
-        }
+        files: dict[str, str] = {}
+        for path in sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob(f"*{_SUFFIX}")):
+            source = environment.get_template(path)
+            place = path.removesuffix(_SUFFIX)
+            if _EACH_MODEL in place:
+                for model in models:
+                    files[place.replace(_EACH_MODEL, model.name)] = source.render({**context, "model": model})
+            else:
+                files[place] = source.render(context)
+        return {place: text.rstrip() + "\n" for place, text in files.items() if text.strip()}
 
 
 def names() -> list[str]:
     """Returns the names of all templates, sorted."""
-    return sorted(path.parent.name for path in resources.project_templates().glob(f"*/{FILE_NAME}"))
+    own = {path.parent.name for folder in folders() for path in folder.glob(f"*/{FILE_NAME}")}
+    return sorted(own | set(runtimes.templates()))
+
+
+def folders() -> list[Path]:
+    """Returns the folders of templates: those of `ABOARD_TEMPLATES`, then ours."""
+    further = [Path(text) for text in os.environ.get(SEARCH_PATH, "").split(os.pathsep) if text]
+    return [*further, resources.project_templates()]
+
+
+def _folder(name: str) -> Path:
+    """Returns the folder of a template: the first that has it, or one that a runtime of a plug-in brings."""
+    own = [folder / name for folder in folders() if (folder / name / FILE_NAME).is_file()]
+    return own[0] if own else runtimes.templates()[name]
+
+
+def default(board_id: str, *, is_host: bool) -> str:
+    """Returns the name of the template that projects for a board are made with where none is named.
+
+    Args:
+        board_id: Id of the board. One that is known from Zephyr alone (`zephyr:BOARD`) has no drivers of ours.
+        is_host: True for a machine of host class.
+    """
+    if board_id.startswith("zephyr:"):
+        return "zephyr"
+    return "native" if is_host else "baremetal"
 
 
 def load(name: str) -> Template:
@@ -178,7 +278,7 @@ def load(name: str) -> Template:
     """
     if name not in names():
         raise ProjectError(f"template {name}: not known, got {name}. {did_you_mean(name, names())}")
-    path = resources.project_templates() / name / FILE_NAME
+    path = _folder(name) / FILE_NAME
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         further: dict[str, object] = {}
@@ -189,8 +289,6 @@ def load(name: str) -> Template:
         return Template.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ProjectError(
-            f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}. See docs/adding_a_port.md for the format"
-        ) from error
+        raise ProjectError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}. {_MANUAL}") from error
     except (OSError, ValueError, KeyError) as error:
-        raise ProjectError(f"{path}: cannot be read, got {error}. See docs/adding_a_port.md for the format") from error
+        raise ProjectError(f"{path}: cannot be read, got {error}. {_MANUAL}") from error

@@ -42,18 +42,19 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def invoke(arguments: Sequence[str]) -> int:
+def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
     """Runs one command line.
 
     Args:
         arguments: Words after `aboard`.
+        program: What was called, for usage messages.
 
     Returns:
         The exit code.
     """
     console = Console(json="--json" in arguments)
     try:
-        result = group.main(args=list(arguments), prog_name="aboard", standalone_mode=False, obj=console)
+        result = group.main(args=list(arguments), prog_name=program, standalone_mode=False, obj=console)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard import mlperf, templates
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
-from aboard.cli.schema import BuildResult, ToolchainInfo
+from aboard.cli.schema import BuildResult, ImageModule, ImageRegion, ToolchainInfo
 from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def command(console: Console, project: Path, toolchain: str | None) -> None:
     opened = Project.open(project)
     built = build(console, opened, toolchain)
     result = describe(opened, built)
-    console.emit(result, lambda: _report(result))
+    serves = templates.load(opened.info.template).serves
+    runs = serves and not mlperf.asked_for(opened.info.options)
+    console.emit(result, lambda: _report(result, serves=serves, runs=runs))
 
 
 def build(console: Console, project: Project, toolchain: str | None) -> builds.BuildResult:
@@ -55,6 +58,8 @@ def describe(project: Project, built: builds.BuildResult) -> BuildResult:
         image_ram_bytes=sizes.image_ram_bytes,
         image_flash_bytes=sizes.image_flash_bytes,
         stack_reserved_bytes=sizes.stack_reserved,
+        regions=[ImageRegion(**vars(region)) for region in built.regions],
+        modules=[ImageModule(**vars(module)) for module in built.modules],
     )
 
 
@@ -63,14 +68,27 @@ def describe_toolchain(toolchain: Toolchain) -> ToolchainInfo:
     return ToolchainInfo(name=toolchain.name, version=toolchain.version, path=str(toolchain.path))
 
 
-def _report(result: BuildResult) -> str:
+def _report(result: BuildResult, *, serves: bool, runs: bool) -> str:
+    ram = f"{amount(result.image_ram_bytes)}, of them the model {result.ram_bytes:,}"
+    if not serves:
+        ram = f"{amount(result.ram_bytes)} for the arena, which the application provides"
     lines = facts(
         [
             ("image", result.image),
             ("toolchain", f"{result.toolchain.name} {result.toolchain.version}"),
             ("flash", f"{amount(result.image_flash_bytes)}, of them the model {result.flash_bytes:,}"),
-            ("RAM", f"{amount(result.image_ram_bytes)}, of them the model {result.ram_bytes:,}"),
-            ("stack", f"{amount(result.stack_reserved_bytes)} set aside"),
+            ("RAM", ram),
+            ("stack", f"{amount(result.stack_reserved_bytes)} set aside" if serves else None),
+            *((f"region {region.name}", _share(region)) for region in result.regions if region.used_bytes),
+            *((module.name, _both(module)) for module in result.modules),
         ]
     )
-    return f"{lines}\n\nNext: aboard run {result.path}"
+    return f"{lines}\n\nNext: aboard run {result.path}" if runs else lines
+
+
+def _share(region: ImageRegion) -> str:
+    return f"{region.used_bytes:,} of {amount(region.size_bytes)}"
+
+
+def _both(module: ImageModule) -> str:
+    return f"{module.flash_bytes:,} bytes of flash, {module.ram_bytes:,} of RAM"

@@ -19,9 +19,10 @@ from aboard.cli.options import (
     output_dir_option,
     pass_console,
     place_options,
+    tuning_option,
 )
 from aboard.cli.partition import placed
-from aboard.cli.schema import BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
+from aboard.cli.schema import ArenaInfo, BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
 from aboard.reports import compiled
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 @output_dir_option("build/NAME")
 @name_option
 @opt_option
+@tuning_option
 @click.option("--dump-ir", is_flag=True, help="Print the IR after each pass.")
 @json_option
 @pass_console
@@ -52,6 +54,7 @@ def command(
     output_dir: Path | None,
     name: str | None,
     opt: str | None,
+    tuning: Path | None,
     dump_ir: bool,
 ) -> None:
     """Compile MODEL to a bundle of standalone C.
@@ -63,12 +66,12 @@ def command(
     dumps: list[IrDump] = []
     on_ir = (lambda step, text: dumps.append(IrDump(after=step, text=text))) if dump_ir else None
     with console.step(f"compiling {model}"):
-        module = models.compile_file(model, place, name=name, opt=opt, on_ir=on_ir)
+        module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning, on_ir=on_ir)
         folder = module.save(output_dir or Path("build") / module.name)
     for dump in dumps:
         console.text(f"IR after {dump.after}\n\n{dump.text}\n")
-    result = describe(module, folder, dumps if dump_ir else None)
-    console.emit(result, lambda: f"{_summary(module)}\n\nBundle in {folder}")
+    result = describe(module, folder, dumps if dump_ir else None, _records(module, tuning))
+    console.emit(result, lambda: _report(module, result))
 
 
 def _summary(module: Module) -> str:
@@ -80,7 +83,25 @@ def _summary(module: Module) -> str:
     return f"{partition.summary(module.partition)}\n\n{text}"
 
 
-def describe(module: Module, folder: Path, dumps: list[IrDump] | None) -> CompileResult:
+def _report(module: Module, result: CompileResult) -> str:
+    used = "" if result.records is None else f"\nTuning records of {result.records}"
+    return f"{_summary(module)}\n\nBundle in {result.bundle}{used}"
+
+
+def _records(module: Module, given: Path | None) -> str | None:
+    """Returns the file of records of which some were used, or None."""
+    from aboard.tuning.choice import RECORD
+    from aboard.tuning.records import default_path
+
+    if all(node.tuning_origin != RECORD for node in module.manifest.nodes):
+        return None
+
+    return str(given or default_path())
+
+
+def describe(
+    module: Module, folder: Path, dumps: list[IrDump] | None = None, records: str | None = None
+) -> CompileResult:
     """Returns what is said of a compiled model in JSON."""
     manifest = module.manifest
     return CompileResult(
@@ -96,6 +117,8 @@ def describe(module: Module, folder: Path, dumps: list[IrDump] | None) -> Compil
         macs_run=manifest.macs_run,
         ram_bytes=manifest.ram_bytes,
         ram_lower_bound_bytes=manifest.ram_lower_bound_bytes,
+        arenas=[ArenaInfo.model_validate(record.model_dump()) for record in manifest.arenas],
+        weights_region=manifest.weights_region,
         weights_bytes=manifest.weights_bytes,
         inputs=[_tensor(record) for record in manifest.inputs],
         outputs=[_tensor(record) for record in manifest.outputs],
@@ -107,13 +130,17 @@ def describe(module: Module, folder: Path, dumps: list[IrDump] | None) -> Compil
                 sources=list(node.sources),
                 output=list(node.outputs[0].shape) if node.outputs else [],
                 macs=node.macs,
+                estimated_instructions=node.estimated_instructions,
                 weights_bytes=node.weights_bytes,
                 scratch_bytes=node.scratch_bytes,
+                tuning=dict(node.tuning),
+                tuning_origin=node.tuning_origin or None,
             )
             for node in manifest.nodes
         ],
         buffers=[BufferInfo.model_validate(record.model_dump()) for record in manifest.buffers],
         placed=placed(module.partition) if module.partition is not None and module.target.devices else None,
+        records=records,
         ir=dumps,
     )
 

@@ -78,7 +78,13 @@ def command(
 
 
 def compile_all(
-    console: Console, models: Iterable[str], place: Place, *, name: str | None, opt: str | None
+    console: Console,
+    models: Iterable[str],
+    place: Place,
+    *,
+    name: str | None,
+    opt: str | None,
+    tuning: Path | None = None,
 ) -> list[model_argument.Compiled]:
     """Compiles models, or reads those that are bundles.
 
@@ -88,7 +94,7 @@ def compile_all(
     modules = []
     for text in models:
         with console.step(f"compiling {text}"):
-            modules.append(model_argument.load(text, place, name=name, opt=opt))
+            modules.append(model_argument.load(text, place, name=name, opt=opt, tuning=tuning))
     return modules
 
 
@@ -128,7 +134,13 @@ def _report(result: CreateResult) -> str:
             *models,
         ]
     )
-    return f"{lines}\n\nNext: aboard build {result.path}\n  or, there: cmake -S . -B build && cmake --build build"
+    template = templates.load(result.template)
+    if template.build == "none":
+        return f"{lines}\n\nNext: {template.next}"
+    there = "cmake -S . -B build && cmake --build build"
+    if template.build == "zephyr":
+        there = f"west build -b {boards.load(result.board).zephyr}"
+    return f"{lines}\n\nNext: aboard build {result.path}\n  or, there: {there}"
 
 
 def _word(value: object) -> str:

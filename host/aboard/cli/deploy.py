@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards, feeds, projects, runners, templates
-from aboard import toolchain as toolchains
+from aboard import boards, build, feeds, mlperf, projects, runners, templates
 from aboard.board import Board
 from aboard.cli import build as builds
 from aboard.cli import run as runs
@@ -22,6 +22,7 @@ from aboard.cli.create import compile_all
 from aboard.cli.model import Compiled
 from aboard.cli.options import (
     Place,
+    device_option,
     example,
     input_option,
     json_option,
@@ -32,16 +33,19 @@ from aboard.cli.options import (
     output_option,
     pass_console,
     place_options,
+    port_option,
     profile_option,
     runner_option,
     template_option,
     template_options,
     toolchain_option,
+    tuning_option,
 )
 from aboard.cli.schema import DeployResult
 from aboard.errors import CapacityError
 from aboard.projects import Project
 from aboard.runners import Runner
+from aboard.target import Target
 
 if TYPE_CHECKING:
     from aboard.build import BuildResult
@@ -91,9 +95,12 @@ class Plan:
 @template_option
 @template_options
 @runner_option
+@device_option
+@port_option
 @toolchain_option
 @name_option
 @opt_option
+@tuning_option
 @profile_option
 @json_option
 @pass_console
@@ -108,9 +115,12 @@ def command(
     template: str | None,
     options: dict[str, str],
     runner: str | None,
+    device: str | None,
+    port: str | None,
     toolchain: str | None,
     name: str | None,
     opt: str | None,
+    tuning: Path | None,
     profile: bool,
 ) -> None:
     """Compile MODEL, create a project, build it, boot it and run one inference.
@@ -120,10 +130,12 @@ def command(
     place = Place.chosen(target, board)
     if output is not None:
         feeds.check_output(output)
-    plan = prepare(place, runner=runner, template=template, options=options, toolchain=toolchain)
-    (module,) = compile_all(console, [model], place, name=name, opt=opt)
+    plan = prepare(
+        place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
+    )
+    (module,) = compile_all(console, [model], place, name=name, opt=opt, tuning=tuning)
     feed = runs.read_input(source, module.manifest)
-    folder = output_dir or Path("build") / f"{module.name}-{plan.board.id.replace('/', '_')}"
+    folder = output_dir or Path("build") / f"{module.name}-{re.sub('[/:]', '_', plan.board.id)}"
     project, built = make(console, [module], plan, folder)
     outcome = runs.infer(console, project, plan.runner, project.models[0], feed, profile)
     if output is not None:
@@ -148,17 +160,26 @@ def prepare(
     template: str | None,
     options: Mapping[str, str],
     toolchain: str | None,
+    device: str | None = None,
+    port: str | None = None,
 ) -> Plan:
     """Looks at everything that can be refused before a model is compiled.
+
+    A board that no emulator can be, or that `device` or `port` names, is flashed by the first tool that can.
 
     Raises:
         AboardError: Board, runner, template, an option or the toolchain is not known, not fitting or not installed.
     """
     board = boards.load(place.board_name())
+    mlperf.refuse_session(options)
     if template is not None:
-        templates.load(template).parse_options(options)
-    toolchains.choose(board.core().mcpu, toolchain)
-    return Plan(board, runners.choose(board, runner), template, options, toolchain)
+        chosen = templates.load(template)
+        chosen.parse_options(options)
+        chosen.require_server()
+    build.check(board, template, toolchain)
+    devices = () if place.target is None else Target(place.target).devices
+    chosen_runner = runners.choose(board, runner, devices=devices, device=device, port=port, flash=True)
+    return Plan(board, chosen_runner, template, options, toolchain)
 
 
 def make(

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from aboard import doctor
+from aboard import doctor, runners
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema import DoctorResult, ToolInfo
@@ -28,7 +28,8 @@ _PACKAGES = (
 def command(console: Console) -> None:
     """Tell which compilers, emulators and probes are here, and how to get what is missing."""
     with console.step("looking for tools"):
-        tools = [*(ToolInfo.model_validate(asdict(check)) for check in doctor.inspect()), *_packages()]
+        found = (ToolInfo.model_validate(asdict(check)) for check in doctor.inspect())
+        tools = [*found, *_runners_left_out(), *_packages()]
     result = DoctorResult(ready=is_ready(tools), tools=tools, serial_ports=_serial_ports())
     console.emit(result, lambda: _report(result))
 
@@ -39,6 +40,24 @@ def is_ready(tools: Sequence[ToolInfo]) -> bool:
     compiler = found & {"arm-none-eabi-gcc", "zig"}
     emulator = found & {"qemu-system-arm", "unicorn"}
     return bool(compiler) and bool(emulator) and {"cmake", "ninja", "tflite"} <= found
+
+
+def _runners_left_out() -> list[ToolInfo]:
+    """Returns the runners of other packages that could not be loaded."""
+    return [
+        ToolInfo(
+            name=extension.name,
+            kind="emulator",
+            purpose=f"runner of {extension.source}",
+            found=False,
+            version=None,
+            path=None,
+            how_to_get="repair or remove it",
+            problem=extension.problem,
+        )
+        for extension in runners.from_packages()
+        if extension.problem
+    ]
 
 
 def _packages() -> list[ToolInfo]:

@@ -12,6 +12,7 @@ from aboard.cli.console import Console
 from aboard.cli.create import compile_all
 from aboard.cli.options import (
     Place,
+    device_option,
     example,
     json_option,
     model_argument,
@@ -19,6 +20,7 @@ from aboard.cli.options import (
     output_dir_option,
     pass_console,
     place_options,
+    port_option,
     runner_option,
     template_option,
     template_options,
@@ -47,6 +49,8 @@ from aboard.session import Session
 @template_option
 @template_options
 @runner_option
+@device_option
+@port_option
 @toolchain_option
 @opt_option
 @json_option
@@ -62,21 +66,25 @@ def command(
     template: str | None,
     options: dict[str, str],
     runner: str | None,
+    device: str | None,
+    port: str | None,
     toolchain: str | None,
     opt: str | None,
 ) -> None:
     """Measure accuracy, confusion matrix and time of the classifier MODEL on a board."""
     place = Place.chosen(target, board)
-    plan = deploy.prepare(place, runner=runner, template=template, options=options, toolchain=toolchain)
+    plan = deploy.prepare(
+        place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
+    )
     modules = compile_all(console, [model], place, name=None, opt=opt)
     loaded = evaluate.load(data, modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
         project, _ = deploy.make(console, modules, plan, folder)
         with (
-            Session.open(project, plan.runner, on_log=console.note) as device,
+            Session.open(project, plan.runner, on_log=console.note) as session,
             console.progress("running samples", len(loaded)) as advance,
         ):
-            found = evaluate.evaluate(device, loaded, advance)
+            found = evaluate.evaluate(session, loaded, advance)
     counts = found.instructions is None and found.runs[0].duration.tick_hz == plan.board.core().clock_hz
     result = EvaluateResult(
         board=plan.board.id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,19 +24,17 @@ from aboard.cli.schema_boards import (
 )
 from aboard.errors import BoardError, did_you_mean
 from aboard.reports.table import amount, facts, table
-from aboard.target import Target
+from aboard.target import Target, regions
 from aboard.target import cpu as cpus
 from aboard.target.hardware import origins
-
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 def _size(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
     """Returns a number of bytes: `65536`, `64K`, `64KiB`, `1M`."""
-    found = re.fullmatch(r"(\d+)\s*([km]?)(?:i?b)?", value.strip().lower())
+    found = regions.size(value)
     if found is None:
         raise click.BadParameter(f"got {value!r}, expected a number of bytes, as in 65536, 64K or 1M", ctx, parameter)
-    return int(found[1]) * _UNITS[found[2]]
+    return found
 
 
 def _size_option(name: str, what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

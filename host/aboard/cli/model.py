@@ -85,7 +85,15 @@ def find(text: str) -> Path:
     )
 
 
-def _model_file(text: str) -> Path:
+def model_file(text: str) -> Path:
+    """Returns the path of a model file.
+
+    Args:
+        text: A path, or the name of a shipped model.
+
+    Raises:
+        ModelError: There is neither, or it is a bundle.
+    """
     path = find(text)
     if path.is_dir():
         raise ModelError(f"{path}: a folder, expected a model file. A bundle is compiled already")
@@ -98,6 +106,7 @@ def compile_file(
     *,
     name: str | None = None,
     opt: str | None = None,
+    tuning: Path | None = None,
     on_ir: Callable[[str, str], None] | None = None,
 ) -> Module:
     """Returns a model file, compiled.
@@ -107,16 +116,19 @@ def compile_file(
         place: Where it shall run.
         name: C identifier.
         opt: What to prefer.
+        tuning: File of records; None for the user's own.
         on_ir: Called with the IR after each pass.
 
     Raises:
         AboardError: It is not there, is a bundle, or does not compile.
     """
-    path = _model_file(text)
-    with _whole_installation(text):
+    path = model_file(text)
+    with whole_installation(text):
         from aboard.compiler import compile_model
 
-        return compile_model(path, target=place.target, board=place.board, name=name, opt=opt, on_ir=on_ir)
+        return compile_model(
+            path, target=place.target, board=place.board, name=name, opt=opt, tuning=tuning, on_ir=on_ir
+        )
 
 
 def partition_file(text: str, place: Place) -> Partition:
@@ -129,8 +141,8 @@ def partition_file(text: str, place: Place) -> Partition:
     Raises:
         AboardError: It is not there, is a bundle, cannot be read, or a device's package is wrong.
     """
-    path = _model_file(text)
-    with _whole_installation(text):
+    path = model_file(text)
+    with whole_installation(text):
         from aboard.compiler import partition_model
 
         return partition_model(path, target=place.target, board=place.board)
@@ -138,14 +150,16 @@ def partition_file(text: str, place: Place) -> Partition:
 
 def explain_file(text: str, place: Place) -> list[Explanation]:
     """Returns how each node of a model file would be computed, and why; arguments and errors as above."""
-    path = _model_file(text)
-    with _whole_installation(text):
+    path = model_file(text)
+    with whole_installation(text):
         from aboard.compiler import explain_model
 
         return explain_model(path, target=place.target, board=place.board)
 
 
-def load(text: str, place: Place, *, name: str | None = None, opt: str | None = None) -> Compiled:
+def load(
+    text: str, place: Place, *, name: str | None = None, opt: str | None = None, tuning: Path | None = None
+) -> Compiled:
     """Returns a model, compiled now, or as it lies in a bundle.
 
     Args:
@@ -153,26 +167,31 @@ def load(text: str, place: Place, *, name: str | None = None, opt: str | None = 
         place: Where it shall run.
         name: C identifier.
         opt: What to prefer.
+        tuning: File of records; None for the user's own.
 
     Raises:
-        AboardError: It is neither, does not compile, or is a bundle for which name or opt are asked.
+        AboardError: It is neither, does not compile, or is a bundle for which name, opt or tuning are asked.
     """
     path = find(text)
     if not path.is_dir():
-        return compile_file(text, place, name=name, opt=opt)
+        return compile_file(text, place, name=name, opt=opt, tuning=tuning)
     if not (path / manifest.FILE_NAME).is_file():
         raise ProjectError(f"{path}: a folder without {manifest.FILE_NAME}, expected a bundle. Give the .tflite file")
-    if name is not None or opt is not None:
+    if name is not None or opt is not None or tuning is not None:
         raise TargetError(
-            f"{path}: is compiled already, expected a model file with --name or --opt. "
+            f"{path}: is compiled already, expected a model file with --name, --opt or --tuning. "
             "Leave them out, or give the .tflite file"
         )
     return Bundle(path, manifest.read(path))
 
 
 @contextmanager
-def _whole_installation(text: str) -> Iterator[None]:
-    """Tells a user of a device-only installation what is missing."""
+def whole_installation(text: str) -> Iterator[None]:
+    """Tells a user of a device-only installation what is missing.
+
+    Raises:
+        ToolError: A package of the compile path cannot be imported.
+    """
     try:
         yield
     except ModuleNotFoundError as error:

@@ -48,10 +48,31 @@ name_option = click.option("--name", metavar="NAME", help="C identifier of the m
 opt_option = click.option(
     "--opt", type=click.Choice(OPT_LEVELS), help="What to prefer where a layer can be small or fast."
 )
+tuning_option = click.option(
+    "--tuning",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Records of `aboard tune`; by default what ABOARD_TUNING names, or your own file.",
+)
 template_option = click.option("--template", metavar="NAME", help="Project template; the board's own by default.")
-runner_option = click.option("--runner", metavar="NAME", help="What runs the image: qemu, unicorn or native.")
+runner_option = click.option(
+    "--runner",
+    metavar="NAME",
+    help="What runs the image: an emulator (qemu, renode, unicorn), native, serial for a board that was flashed, or a "
+    "tool to flash it with (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
+)
+device_option = click.option(
+    "--device",
+    metavar="SERIAL",
+    help="Which attached board: serial number of its probe, its port, or its boot loader's drive (`aboard devices`).",
+)
+port_option = click.option(
+    "--port", metavar="PORT", help="Serial port of the board's RPC, where it is another than its probe's."
+)
 toolchain_option = click.option(
-    "--toolchain", metavar="NAME", help="C toolchain: arm-none-eabi-gcc, riscv64-unknown-elf-gcc, zig, or a path."
+    "--toolchain",
+    metavar="NAME",
+    help="C toolchain: arm-none-eabi-gcc, riscv64-unknown-elf-gcc, zig, zephyr-sdk, or a path.",
 )
 input_option = click.option(
     "--input",
@@ -125,7 +146,7 @@ class Place:
 
 def place_options(function: _Function) -> _Function:
     """Adds `--target` and `--board`, for `Place.chosen`."""
-    function = click.option("--board", "-b", metavar="B", help="Board (`aboard boards`).")(function)
+    function = click.option("--board", "-b", metavar="B", help="Board (`aboard boards`), or zephyr:BOARD.")(function)
     return click.option("--target", "-t", metavar="T", help="Core or board, with attributes (`aboard targets`).")(
         function
     )

@@ -11,10 +11,11 @@ from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.files import write_text
 from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
-from aboard.cli.schema_targets import PartitionResult, PlacedNode, PriceInfo, RefusalInfo
+from aboard.cli.schema_targets import PartitionResult, PlacedNode, PriceInfo, RefusalInfo, TotalInfo, TotalsInfo
 
 if TYPE_CHECKING:
     from aboard.partition.partitioner import Partition
+    from aboard.partition.trial import Whole
 
 
 @click.command(
@@ -48,6 +49,7 @@ def command(console: Console, model: str, target: str | None, board: str | None,
         host=decided.host,
         nodes=placed(decided),
         prices=_prices(decided),
+        totals=_totals(decided),
         picture=None if svg is None else str(svg),
     )
     console.emit(result, lambda: _report(decided, svg))
@@ -84,6 +86,23 @@ def _prices(decided: Partition) -> list[PriceInfo] | None:
         )
         for price in decided.prices
     ]
+
+
+def _totals(decided: Partition) -> TotalsInfo | None:
+    totals = decided.totals
+    if totals is None:
+        return None
+    return TotalsInfo(alone=_total(totals.alone), chosen=_total(totals.chosen), cycles_per_byte=totals.cycles_per_byte)
+
+
+def _total(whole: Whole) -> TotalInfo:
+    return TotalInfo(
+        host_instructions=whole.host,
+        compute_cycles=whole.compute,
+        transfer_cycles=whole.transfer,
+        ram_bytes=whole.ram_bytes,
+        missing_nodes=whole.missing,
+    )
 
 
 def _report(decided: Partition, svg: Path | None) -> str:

@@ -12,11 +12,13 @@ import numpy as np
 from aboard import build, feeds, runners, tensor_io
 from aboard.cli.console import Console
 from aboard.cli.options import (
+    device_option,
     example,
     input_option,
     json_option,
     output_option,
     pass_console,
+    port_option,
     profile_option,
     project_argument,
     runner_option,
@@ -64,6 +66,8 @@ class Outcome:
 @input_option
 @output_option
 @runner_option
+@device_option
+@port_option
 @click.option("--model", metavar="NAME", help="Which model, where the project has several.")
 @profile_option
 @json_option
@@ -74,6 +78,8 @@ def command(
     source: str,
     output: Path | None,
     runner: str | None,
+    device: str | None,
+    port: str | None,
     model: str | None,
     profile: bool,
 ) -> None:
@@ -86,7 +92,9 @@ def command(
         feeds.check_output(output)
     manifest = choose(opened, model)
     feed = read_input(source, manifest)
-    outcome = infer(console, opened, runners.choose(opened.board, runner), manifest, feed, profile)
+    devices = runners.devices_of(opened.models)
+    chosen = runners.choose(opened.board, runner, devices=devices, device=device, port=port)
+    outcome = infer(console, opened, chosen, manifest, feed, profile)
     if output is not None:
         feeds.save(output, outcome.run.outputs)
     result = describe(outcome)

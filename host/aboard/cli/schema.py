@@ -18,6 +18,8 @@ from aboard.cli.schema_boards import (
     HardwareShowResult,
     Result,
 )
+from aboard.cli.schema_ci import CiResult
+from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
 from aboard.cli.schema_targets import (
     NewTargetResult,
     PartitionResult,
@@ -26,6 +28,7 @@ from aboard.cli.schema_targets import (
     TargetsResult,
     WhyResult,
 )
+from aboard.cli.schema_tune import TuneResult
 
 
 class ErrorDetail(Result):
@@ -51,6 +54,7 @@ class TensorInfo(Result):
     shape: list[int] = Field(description="Outermost dimension first.")
     scale: float | None = Field(description="Quantisation; null for float.")
     zero_point: int | None = Field(description="Likewise.")
+    arena: int = Field(description="Index of the arena it lies in; 0 where there is one.")
     offset: int = Field(description="Bytes from the start of the arena.")
     bytes: int = Field(description="Size.")
 
@@ -64,14 +68,30 @@ class OpInfo(Result):
     sources: list[int] = Field(description="Numbers of the operators in the model file it stands for.")
     output: list[int] = Field(description="Shape of its first output.")
     macs: int = Field(description="Multiply-accumulates as compiled.")
+    estimated_instructions: int | None = Field(
+        description="Instructions of the host, estimated from what was measured of the kernel; null on a device."
+    )
     weights_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
+    tuning: dict[str, str | int | bool] = Field(description="Value of every knob of the device that computes it.")
+    tuning_origin: str | None = Field(
+        description="`default`, `given`, `record`, or why a record was left aside; null without knobs."
+    )
+
+
+class ArenaInfo(Result):
+    """An arena that is meant for a memory region."""
+
+    region: str = Field(description="Name of the region.")
+    bytes: int = Field(description="Size.")
+    lower_bound_bytes: int = Field(description="No plan for what lies in it can need less.")
 
 
 class BufferInfo(Result):
-    """A piece of the arena."""
+    """A piece of an arena."""
 
     name: str = Field(description="Tensor, or scratch of an operator.")
+    arena: int = Field(description="Index in `arenas` of the arena it lies in; 0 where there is one.")
     offset: int = Field(description="Bytes from the start of the arena.")
     bytes: int = Field(description="Size.")
     first: int = Field(description="Index in `ops` of the first operator during which it lives.")
@@ -98,14 +118,17 @@ class CompileResult(Result):
     input_mode: str = Field(description="`consumed`: a run may overwrite the inputs; `kept`: it does not.")
     macs: int = Field(description="Multiply-accumulates of the model as given.")
     macs_run: int = Field(description="Multiply-accumulates as compiled.")
-    ram_bytes: int = Field(description="Arena: tensors, scratch, inputs and outputs.")
+    ram_bytes: int = Field(description="Arenas: tensors, scratch, inputs and outputs.")
     ram_lower_bound_bytes: int = Field(description="No plan for this order of operators can need less.")
+    arenas: list[ArenaInfo] = Field(description="Arenas, fastest first, where `-arena` names memory regions.")
+    weights_region: str | None = Field(description="Memory region of the constants; null for that of the code.")
     weights_bytes: int = Field(description="Constants as emitted.")
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
     ops: list[OpInfo]
     buffers: list[BufferInfo]
     placed: list[PlacedNode] | None = Field(description="Who computes each node; null without devices.")
+    records: str | None = Field(description="File of tuning records of which some were used; null where none was.")
     ir: list[IrDump] | None = Field(description="With `--dump-ir`.")
 
 
@@ -138,6 +161,22 @@ class ToolchainInfo(Result):
     path: str
 
 
+class ImageRegion(Result):
+    """What an image takes of a memory region."""
+
+    name: str = Field(description="As the linker calls it.")
+    used_bytes: int
+    size_bytes: int
+
+
+class ImageModule(Result):
+    """What a part of an image takes."""
+
+    name: str = Field(description="`model NAME`, `application`, `aboard`, `zephyr FOLDER`, a module, or `other`.")
+    ram_bytes: int
+    flash_bytes: int
+
+
 class BuildResult(Result):
     """`aboard build`."""
 
@@ -149,6 +188,10 @@ class BuildResult(Result):
     image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
     image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
     stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
+    regions: list[ImageRegion] = Field(description="What the linker says of each; empty where it says nothing.")
+    modules: list[ImageModule] = Field(
+        description="What Zephyr's ram_report and rom_report say of each part, the largest first; empty without it."
+    )
 
 
 class ProfileRow(Result):
@@ -157,7 +200,9 @@ class ProfileRow(Result):
     node: int = Field(description="Index of the operator in the manifest.")
     name: str
     op: str
-    device: str | None = Field(description="Kind of the device that computed it; null for the host.")
+    device: str | None = Field(
+        description="The device that computed it: its kind, or its hardware where kinds do not tell; null for the host."
+    )
     ticks: int = Field(description="Ticks of the device's counter.")
     instructions: int | None = Field(description="Emulated boards; null elsewhere.")
 
@@ -267,10 +312,14 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "compile": CompileResult,
     "create": CreateResult,
     "build": BuildResult,
+    "flash": FlashResult,
     "run": RunResult,
     "deploy": DeployResult,
     "verify": VerifyResult,
     "evaluate": EvaluateResult,
+    "ci init": CiResult,
+    "debug": DebugResult,
+    "devices": DevicesResult,
     "boards": BoardsResult,
     "boards show": BoardInfo,
     "hardware": HardwareResult,
@@ -279,6 +328,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "targets": TargetsResult,
     "targets show": TargetResult,
     "targets why": WhyResult,
+    "tune": TuneResult,
     "partition": PartitionResult,
     "new-target": NewTargetResult,
     "doctor": DoctorResult,

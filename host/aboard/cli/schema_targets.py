@@ -74,23 +74,43 @@ class PlacedNode(Result):
 
     name: str
     op: str = Field(description="Name of the op in the IR, such as `conv2d`.")
-    device: str = Field(description="Kind of the device, or of the host.")
+    device: str = Field(
+        description="The device: its kind, or its hardware where kinds do not tell; or the kind of the host."
+    )
     region: int | None = Field(description="Nodes of one region are computed together; null for the host.")
     pattern: str | None = Field(description="Pattern of the device that it matched; null for the host.")
     refused: list[RefusalInfo] = Field(description="The devices that were asked and do not compute it.")
 
 
 class PriceInfo(Result):
-    """What a match of a device's pattern would cost; cycles are estimates."""
+    """What a match of a device's pattern changes, beside the others that were taken; all figures are estimates."""
 
     device: str
     pattern: str
     nodes: list[str]
-    host_cycles: float = Field(description="Cycles on the host.")
-    compute_cycles: float = Field(description="Cycles on the device.")
+    host_cycles: float = Field(description="Instructions that the host saves, one counted as one cycle.")
+    compute_cycles: float = Field(description="Cycles on devices.")
     transfer_cycles: float = Field(description="Cycles for bringing operands there and results back.")
-    ram_bytes: int = Field(description="RAM beside operands and results.")
+    ram_bytes: int = Field(description="Change of the least RAM a plan can need.")
     taken: bool = Field(description="True when the device got it.")
+
+
+class TotalInfo(Result):
+    """What a whole model costs; all figures are estimates."""
+
+    host_instructions: int = Field(description="Instructions of the host.")
+    compute_cycles: float = Field(description="Cycles on devices.")
+    transfer_cycles: float = Field(description="Cycles for bringing operands there and results back.")
+    ram_bytes: int = Field(description="The least RAM a plan can need.")
+    missing_nodes: int = Field(description="Nodes that neither a device nor the host computes.")
+
+
+class TotalsInfo(Result):
+    """What `-partition=cost` decided by."""
+
+    alone: TotalInfo = Field(description="On the host alone.")
+    chosen: TotalInfo = Field(description="As decided.")
+    cycles_per_byte: int = Field(description="How many cycles a byte of RAM counted as (`-ram-cycles`).")
 
 
 class PartitionResult(Result):
@@ -102,6 +122,7 @@ class PartitionResult(Result):
     host: str = Field(description="Kind of the host.")
     nodes: list[PlacedNode]
     prices: list[PriceInfo] | None = Field(description="With `-partition=cost`.")
+    totals: TotalsInfo | None = Field(description="With `-partition=cost`.")
     picture: str | None = Field(description="With `--svg`: path of the picture.")
 
 

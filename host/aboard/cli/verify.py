@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import runners
 from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli.console import Console
@@ -16,6 +15,7 @@ from aboard.cli.create import compile_all
 from aboard.cli.model import Compiled
 from aboard.cli.options import (
     Place,
+    device_option,
     example,
     json_option,
     model_argument,
@@ -23,6 +23,7 @@ from aboard.cli.options import (
     output_dir_option,
     pass_console,
     place_options,
+    port_option,
     runner_option,
     template_option,
     template_options,
@@ -62,6 +63,8 @@ _DIFFERENT = 1
 @template_option
 @template_options
 @runner_option
+@device_option
+@port_option
 @toolchain_option
 @opt_option
 @json_option
@@ -76,6 +79,8 @@ def command(
     template: str | None,
     options: dict[str, str],
     runner: str | None,
+    device: str | None,
+    port: str | None,
     toolchain: str | None,
     opt: str | None,
 ) -> int:
@@ -88,7 +93,9 @@ def command(
     from aboard.reference import Reference
 
     place = Place.chosen(target, board)
-    plan = deploy.prepare(place, runner=runner, template=template, options=options, toolchain=toolchain)
+    plan = deploy.prepare(
+        place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
+    )
     path = models.find(model)
     if path.is_dir():
         raise ModelError(f"{path}: a bundle, expected the model file it was made of: the reference needs it")
@@ -98,10 +105,10 @@ def command(
     with deploy.folder_of(output_dir) as folder:
         project, _ = deploy.make(console, modules, plan, folder)
         with (
-            Session.open(project, plan.runner, on_log=console.note) as device,
+            Session.open(project, plan.runner, on_log=console.note) as session,
             console.progress(f"comparing with {reference.name}", len(inputs)) as advance,
         ):
-            found = verify.compare(device, reference, inputs, advance)
+            found = verify.compare(session, reference, inputs, advance)
     first = None
     if found.first is not None:
         first = _locate(console, modules, plan, reference, found.first)
@@ -130,7 +137,7 @@ def _locate(
     number, feed = first
     with deploy.folder_of(None) as folder, console.step("looking for the operator at fault"):
         project, _ = deploy.make(console, modules, plan, folder, taps="on")
-        with Session.open(project, runners.choose(plan.board, plan.runner.name)) as tapped:
+        with Session.open(project, plan.runner.fresh()) as tapped:
             found = verify.locate(tapped, reference, feed)
     return None if found is None else _describe(number, found)
 

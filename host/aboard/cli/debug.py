@@ -1,0 +1,70 @@
+"""`aboard debug`: gdb on a project's image."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from aboard import debug
+from aboard.cli.console import Console
+from aboard.cli.options import device_option, example, json_option, pass_console, project_argument
+from aboard.cli.schema_flash import DebugResult
+from aboard.projects import Project
+
+
+@click.command(
+    "debug",
+    epilog=example(
+        "aboard debug build/kws",
+        "aboard debug build/kws --runner openocd --ex 'break main' --ex continue",
+        "aboard debug build/kws --dry-run",
+    ),
+)
+@project_argument
+@click.option(
+    "--runner",
+    metavar="NAME",
+    help="What has the gdb server: qemu, or the tool of a probe (openocd, pyocd, jlink, stlink, west).",
+)
+@device_option
+@click.option("--gdb", metavar="PROGRAM", help="gdb's program; by the board's architecture by default.")
+@click.option("--gdb-port", type=click.IntRange(1, 65535), metavar="PORT", help="TCP port; a free one by default.")
+@click.option("--ex", "commands", multiple=True, metavar="COMMAND", help="Command for gdb; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Print the two command lines and start nothing.")
+@json_option
+@pass_console
+def command(
+    console: Console,
+    project: Path,
+    runner: str | None,
+    device: str | None,
+    gdb: str | None,
+    gdb_port: int | None,
+    commands: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Start the emulator's or the probe's gdb server with the image of the project in DIR, and gdb on it.
+
+    An emulated board waits at its first instruction; a board is flashed by gdb and halted after reset.
+    """
+    opened = Project.open(project)
+    with debug.prepared(opened, runner, device=device, gdb=gdb, port=gdb_port, commands=commands) as plan:
+        # gdb talks on the terminal, and stdout is for the result.
+        code = None if dry_run else debug.run(plan, sys.stderr.fileno() if console.json else None)
+    result = DebugResult(
+        path=str(opened.path),
+        image=str(opened.image),
+        runner=plan.runner,
+        server=list(plan.server),
+        gdb=list(plan.gdb),
+        port=plan.port,
+        exit_code=code,
+    )
+    console.emit(result, lambda: _report(result) if dry_run else f"gdb ended with exit code {code}")
+
+
+def _report(result: DebugResult) -> str:
+    return "\n".join(shlex.join(words) for words in (result.server, result.gdb) if words)

@@ -1,0 +1,74 @@
+"""`aboard devices`: the boards that are attached."""
+
+from __future__ import annotations
+
+import click
+
+from aboard import boards, devices
+from aboard.cli.console import Console
+from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.schema_flash import DeviceInfo, DevicesResult, DriveInfo, PortInfo
+from aboard.errors import BoardError
+from aboard.flashers import uf2
+from aboard.reports.table import table
+from aboard.transports.serial import port_holders
+
+_FEW = 3
+
+
+@click.command("devices", epilog=example("aboard devices", "aboard devices --json"))
+@json_option
+@pass_console
+def command(console: Console) -> None:
+    """List the boards that are attached: USB ids, serial numbers, ports and who holds them, drives of boot loaders."""
+    result = DevicesResult(devices=[_device(device) for device in devices.devices()], drives=_drives())
+    console.emit(result, lambda: _report(result))
+
+
+def _device(device: devices.Device) -> DeviceInfo:
+    return DeviceInfo(
+        usb_id=device.usb_id,
+        serial_number=device.serial_number,
+        description=device.description,
+        ports=[PortInfo(device=port, held_by=list(port_holders(port))) for port in device.ports],
+        boards=list(device.boards),
+    )
+
+
+def _drives() -> list[DriveInfo]:
+    known: dict[str, list[str]] = {}
+    for name in boards.names():
+        try:
+            flash = boards.load(name).flash
+        except BoardError:
+            continue  # a broken file of the user's is reported when its board is asked for
+        if flash is not None and "uf2" in flash.tools:
+            known.setdefault(str(flash.tools["uf2"].get("board_id")), []).append(name)
+    found = ((drive, uf2.board_id(drive)) for drive in uf2.drives())
+    return [DriveInfo(path=str(d), board_id=board_id, boards=known.get(board_id or "", [])) for d, board_id in found]
+
+
+def _report(result: DevicesResult) -> str:
+    parts = []
+    if result.devices:
+        rows = [(d.serial_number, d.usb_id, _ports(d), _short(d.boards), d.description or None) for d in result.devices]
+        parts.append(table(("serial number", "USB id", "port", "board", "description"), rows))
+    if result.drives:
+        drives = [(drive.path, drive.board_id, _short(drive.boards)) for drive in result.drives]
+        parts.append(table(("drive", "board id", "board"), drives))
+    return "\n\n".join(parts) or (
+        "No board is attached: no USB device with a serial port or the USB id of a board, and no boot loader's drive."
+    )
+
+
+def _ports(device: DeviceInfo) -> str | None:
+    words = [f"{p.device} (held by {', '.join(p.held_by)})" if p.held_by else p.device for p in device.ports]
+    return ", ".join(words) or None
+
+
+def _short(boards_: list[str]) -> str:
+    """Returns a few of the boards that have one kind of probe, and how many more there are."""
+    if not boards_:
+        return "not known"
+    more = f" and {len(boards_) - _FEW} more" if len(boards_) > _FEW else ""
+    return ", ".join(boards_[:_FEW]) + more

@@ -1,0 +1,112 @@
+"""`aboard flash`: an image into a board, and the question whether it runs."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from aboard import devices, flash, mlperf
+from aboard.cli.console import Console
+from aboard.cli.options import device_option, example, json_option, pass_console, port_option
+from aboard.cli.schema_flash import FlashResult
+from aboard.flash import Flashed
+from aboard.flashers import Flasher
+from aboard.projects import Project
+from aboard.reports.table import facts
+
+
+@click.command(
+    "flash",
+    epilog=example(
+        "aboard flash build/kws",
+        "aboard flash build/kws --runner openocd --device 0670FF485457725187103732",
+        "aboard flash build/kws --runner jlink --dry-run",
+    ),
+)
+@click.argument("project", metavar="[DIR]", type=click.Path(path_type=Path), default=".")
+@click.option(
+    "--runner",
+    metavar="NAME",
+    help="The tool: openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west, or a package's own. By default the "
+    "first that can flash the board and is installed (docs/flashing.md).",
+)
+@device_option
+@port_option
+@click.option("--no-check", is_flag=True, help="Do not ask the board over RPC whether it runs the image.")
+@click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
+@json_option
+@pass_console
+def command(
+    console: Console,
+    project: Path,
+    runner: str | None,
+    device: str | None,
+    port: str | None,
+    no_check: bool,
+    dry_run: bool,
+) -> None:
+    """Flash the image of the project in DIR (here: the current folder) into its board.
+
+    Then the board is asked over RPC whether it runs this very build.
+    """
+    opened = Project.open(project)
+    flasher = flash.choose(opened, runner, installed=not dry_run)
+    place = devices.find(opened.board, device)
+    if dry_run:
+        planned = Flashed(flasher.name, flash.plan(opened, flasher, place), place, False, None, 0.0, None)
+        result = _describe(opened, flasher, planned, None)
+        console.emit(result, lambda: shlex.join(result.command))
+        return
+    with console.step(f"flashing {opened.board.id} ({flasher.name})"):
+        done = flash.write(opened, flasher, place, on_note=console.note)
+    unasked = no_check or mlperf.asked_for(opened.info.options)
+    asked = None if unasked else flash.port_of(opened, place, port)
+    if asked is not None:
+        with console.step(f"asking {opened.board.id} on {asked}"):
+            flash.check(opened, asked)
+        done = replace(done, answered=True)
+    elif not unasked:
+        console.note(
+            f"{opened.board.id}: was flashed and not asked whether it runs the image: no serial port of it is known. "
+            "Name one with --port"
+        )
+    result = _describe(opened, flasher, done, asked)
+    console.emit(result, lambda: _report(result))
+
+
+def _describe(project: Project, flasher: Flasher[Any], done: Flashed, asked: str | None) -> FlashResult:
+    return FlashResult(
+        path=str(project.path),
+        board=project.board.id,
+        image=str(project.image),
+        build_id=project.build_id,
+        runner=done.flasher,
+        version=flash.version(flasher),
+        command=list(done.command),
+        flashed=done.log is not None,
+        serial_number=done.place.serial_number,
+        port=asked,
+        verified=done.verified,
+        answered=done.answered,
+        seconds=None if done.log is None else done.seconds,
+        log=None if done.log is None else str(done.log),
+    )
+
+
+def _report(result: FlashResult) -> str:
+    checked = {True: f"the board runs build {result.build_id}", None: "not asked whether it runs"}[result.answered]
+    lines = facts(
+        [
+            ("board", result.board),
+            ("tool", f"{result.runner} {result.version or ''}".strip()),
+            ("probe", result.serial_number),
+            ("image", result.image),
+            ("verified", f"{'by the tool; ' if result.verified else ''}{checked}"),
+            ("time", f"{result.seconds or 0:.1f} s"),
+        ]
+    )
+    return f"{lines}\n\nNext: aboard run {result.path} --runner serial"

@@ -1,0 +1,175 @@
+"""`aboard tune`: find the best values for the knobs of devices, and record them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard import boards
+from aboard.cli import deploy
+from aboard.cli import model as models
+from aboard.cli.console import Console
+from aboard.cli.options import (
+    Place,
+    example,
+    json_option,
+    model_argument,
+    name_option,
+    opt_option,
+    pass_console,
+    place_options,
+    runner_option,
+    template_option,
+    template_options,
+    toolchain_option,
+)
+from aboard.cli.schema_tune import BestInfo, TrialInfo, TuneResult
+from aboard.errors import TargetError
+from aboard.target import Target
+
+if TYPE_CHECKING:
+    from aboard.tuner.bench import Bench
+    from aboard.tuner.search import Best, Found, Trial
+
+
+@click.command(
+    "tune",
+    epilog=example(
+        'aboard tune kws.tflite --target "arm/mps2_an386 + my-npu"',
+        'aboard tune digits --target "c -runtime=host + my-npu" --limit 8 --json',
+    ),
+)
+@model_argument
+@place_options
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N points of each device.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Random inputs for which every point is compared; the smallest and the largest are added.",
+)
+@click.option(
+    "--tuning",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File of records; by default what ABOARD_TUNING names, or your own file.",
+)
+@template_option
+@template_options
+@runner_option
+@toolchain_option
+@name_option
+@opt_option
+@json_option
+@pass_console
+def command(
+    console: Console,
+    model: str,
+    target: str | None,
+    board: str | None,
+    limit: int | None,
+    samples: int,
+    tuning: Path | None,
+    template: str | None,
+    options: dict[str, str],
+    runner: str | None,
+    toolchain: str | None,
+    name: str | None,
+    opt: str | None,
+) -> None:
+    """Try every point of the tuning spaces of a target's devices, and record the best for each part of MODEL.
+
+    Each point is built, booted, compared bit for bit with the host alone, and measured node by node. `aboard compile`
+    for the same target takes what is recorded. With -runtime=host points are checked in this process and not measured.
+    """
+    place = Place.chosen(target, board)
+    path = models.model_file(model)
+    chosen = _target(place, opt)
+    with models.whole_installation(model):
+        from aboard.reports import tuned
+        from aboard.tuner.search import Search
+        from aboard.tuning.records import Records, default_path, store
+    bench = _bench(chosen, runner, template, options, toolchain)
+    file = tuning or default_path()
+    known = Records(file).entries
+    with console.step(f"compiling {model}"):
+        search = Search.prepare(path, chosen, bench, name=name, samples=samples, limit=limit, known=known)
+    with console.progress("trying points", search.builds) as advance:
+        found = search.run(advance)
+    if found.best:
+        store(file, [best.record for best in found.best])
+    result = _describe(found, file if found.best else None)
+    console.emit(result, lambda: f"{tuned.summary(found)}\n\n{_recorded(result)}")
+
+
+def _target(place: Place, opt: str | None) -> Target:
+    target = Target(place.target if place.target is not None else boards.load(str(place.board)).target)
+    return target if opt is None else target.overridden({"opt": opt})
+
+
+def _bench(
+    target: Target, runner: str | None, template: str | None, options: Mapping[str, str], toolchain: str | None
+) -> Bench:
+    from aboard.tuner.bench import OnBoard, ThisProcess
+
+    if target.runtime == "host":
+        return ThisProcess()
+    if target.hardware is None:
+        raise TargetError(
+            f"target {target}: names no board, so that nothing can be measured, expected hardware as its host. "
+            'Say --target "arm/mps2_an386 + DEVICE" with a board of `aboard boards`, or check points without measuring '
+            "them with -runtime=host"
+        )
+    plan = deploy.prepare(
+        Place(str(target), None), runner=runner, template=template, options=options, toolchain=toolchain
+    )
+    return OnBoard(plan.board, plan.runner.name, plan.template, plan.options, plan.toolchain)
+
+
+def _describe(found: Found, file: Path | None) -> TuneResult:
+    return TuneResult(
+        model=found.model,
+        target=str(found.target),
+        key=found.target.key,
+        ran_on=found.bench,
+        samples=found.samples,
+        trials=[_trial(trial) for trial in found.trials],
+        best=[_best(best) for best in found.best],
+        host_instructions=found.host,
+        default_instructions=found.default,
+        tuned_instructions=found.tuned,
+        records=None if file is None else str(file),
+    )
+
+
+def _trial(trial: Trial) -> TrialInfo:
+    return TrialInfo(
+        device=trial.device,
+        values=dict(trial.point),
+        region_instructions=sum(trial.regions.values()) if trial.regions else None,
+        instructions=trial.total,
+        exact=not trial.refused,
+        refused=trial.refused or None,
+    )
+
+
+def _best(best: Best) -> BestInfo:
+    return BestInfo(
+        device=best.record.device,
+        nodes=list(best.names),
+        workload=best.record.workload,
+        values=dict(best.record.values),
+        instructions=best.instructions,
+        default_instructions=best.default,
+    )
+
+
+def _recorded(result: TuneResult) -> str:
+    if result.records is None:
+        return "Nothing is recorded: points were checked in this process, where instructions cannot be told"
+    return f"Recorded in {result.records}; `aboard compile` takes it for this target"
