@@ -1,17 +1,35 @@
 """What all tests share.
 
+Tests that need a source tree of CMSIS-NN are deselected where there is none, and the first lines say so
+(`support.cmsis_nn_tree`).
 Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases
 that hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new.
+No test reads the tuning records of whoever runs it.
 """
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from support import cmsis_nn_tree, renode
+
 settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Names a file of records that is not there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABOARD_TUNING", str(tmp_path_factory.mktemp("tuning") / "none.json"))
+        yield
+
+
+def pytest_report_header() -> list[str]:
+    return [cmsis_nn_tree.report(), renode.report()]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -81,6 +81,43 @@ def test_every_size_of_block(zero_point: int) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": activation}
+    shapes = (1, 10, 13, depth), (channels, 1, 1, depth), (1, 10, 13, channels)
+    return Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128)
+
+
+def test_pixels_in_registers() -> None:
+    drawn = [shallow(8, 4), shallow(8, 20), shallow(16, 4), shallow(16, 12), shallow(8, 8, "RELU6")]
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+def many_pixels(depth: int, channels: int) -> Layer:
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
+    shapes = (1, 13, 20, depth), (channels, 1, 1, depth), (1, 13, 20, channels)
+    return Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128)
+
+
+def test_every_entry_with_wide_weights() -> None:
+    pairs = [(1, 4), (3, 6), (5, 3), (6, 2), (7, 8), (8, 5)]
+    drawn = [many_pixels(4 * quads, channels) for quads, channels in pairs]
+    check([(layer.model(), layer.input()) for layer in drawn])
+    # Longer windows where speed is all that counts.
+    drawn = [many_pixels(4 * quads, channels) for quads, channels in [(9, 4), (13, 3), (16, 6), (17, 2)]]
+    check([(layer.model(), layer.input()) for layer in drawn], opt="speed")
+
+
+@pytest.mark.parametrize("width", [4, 5, 9])
+def test_windows_of_a_word_at_every_edge(width: int) -> None:
+    # Rows of a window that are one word are shifted where part of them is padding.
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+    drawn = [
+        Layer("CONV_2D", (1, 5, width, depth), (2, 3, 4 // depth, depth), (1, 5, width, 2), 0, options)
+        for depth in (1, 2)
+    ]
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
 @pytest.mark.parametrize(("board", "opt"), [("arm/mps2_an500", "speed"), ("arm/mps2_an505", "size")])
 def test_other_cores_and_preferences(board: str, opt: str) -> None:
     drawn = [pointwise(40, 5), pointwise(12, 4, 3), rows_of(7, 1), rows_of(9, 2, 3), dense(50, 6), dense(64, 8, 3)]

@@ -7,14 +7,18 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aboard.rpc import framing
+from aboard.errors import DeviceStatusError
+from aboard.rpc import framing, messages
+from aboard.rpc.client import Client
+from aboard.rpc.messages import Kind
 from support.rpc_device import INCLUDES, RPC_SOURCES, SANITIZERS, SOURCES, WARNINGS, FakeDevice, compile_c
 
 VECTORS = json.loads((Path(__file__).parent.parent / "data" / "rpc_vectors.json").read_text())
-_COUNTED = (("crc", "crc32"), ("frames", "frames"), ("damaged", "damaged"), ("dialogue", "dialogue"))
+_COUNTED = (("crc", "crc32"), *((key, key) for key in ("frames", "damaged", "dialogue", "credits")))
 TOYS = [SOURCES / "fake_device.c", SOURCES / "toy_models.c"]
 
 
@@ -31,6 +35,14 @@ def _table(kind: str, rows: list[str]) -> str:
     )
 
 
+def _dialogue(cases: list[dict[str, Any]]) -> list[str]:
+    return [
+        f'{{"{case["name"]}", {_bytes(framing.encode(bytes.fromhex(case["send"])).hex())}, '
+        f"{_bytes(''.join(framing.encode(bytes.fromhex(message)).hex() for message in case['receive']))}}}"
+        for case in cases
+    ]
+
+
 def _c_header() -> str:
     crc = [f'{{"{case["data"][:16]}", {_bytes(case["data"])}, {case["crc"]}u}}' for case in VECTORS["crc32"]]
     frames = [f'{{"{case["name"]}", {_bytes(case["message"])}, {_bytes(case["frame"])}}}' for case in VECTORS["frames"]]
@@ -38,12 +50,8 @@ def _c_header() -> str:
         f'{{"{case["name"]}", {_bytes(case["bytes"])}, {case["damaged"]}, {case["too_long"]}}}'
         for case in VECTORS["damaged"]
     ]
-    dialogue = [
-        f'{{"{case["name"]}", {_bytes(framing.encode(bytes.fromhex(case["send"])).hex())}, '
-        f"{_bytes(''.join(framing.encode(bytes.fromhex(message)).hex() for message in case['receive']))}}}"
-        for case in VECTORS["dialogue"]
-    ]
-    tables = (("crc", crc), ("frame", frames), ("damaged", damaged), ("dialogue", dialogue))
+    dialogues = [(kind, _dialogue(VECTORS[key])) for kind, key in (("dialogue", "dialogue"), ("credit", "credits"))]
+    tables = (("crc", crc), ("frame", frames), ("damaged", damaged), *dialogues)
     return "".join(_table(kind, rows) for kind, rows in tables)
 
 
@@ -83,7 +91,7 @@ def test_the_server_is_small(tmp_path: Path) -> None:
     objects = [_compile_for_arm(source, tmp_path, "cortex-m4") for source in RPC_SOURCES]
     done = subprocess.run(["arm-none-eabi-size", "-t", *objects], capture_output=True, text=True, check=True)
     text, data, bss = map(int, done.stdout.splitlines()[-1].split()[:3])
-    assert text <= 4300
+    assert text <= 4600
     assert (data, bss) == (0, 0)
     frames = [int(line.split("\t")[1]) for file in tmp_path.glob("*.su") for line in file.read_text().splitlines()]
     assert max(frames) <= 128
@@ -94,6 +102,37 @@ def test_the_server_checks_its_configuration(has: int, frame_bytes: int, status:
     assert FakeDevice(has=has, frame_bytes=frame_bytes).status == status
 
 
+@pytest.mark.parametrize(("burst", "status"), [(0, 0), (15, 5), (16, 0), (65535, 0)])
+def test_the_server_checks_its_room(burst: int, status: int) -> None:
+    assert FakeDevice(burst=burst).status == status
+
+
 def test_a_build_id_that_is_too_long_is_refused() -> None:
     assert FakeDevice(build="x" * 40).status == 0
     assert FakeDevice(build="x" * 41).status == 5
+
+
+@pytest.mark.parametrize(
+    ("fast", "large", "shift", "status"),
+    [(12, 16, 0, 0), (16, 32, 0, 0), (11, 16, 0, 1), (12, 15, 0, 1), (12, 16, 4, 2), (0, 16, 0, 3), (0, 0, 0, 3)],
+)
+def test_the_memory_of_each_arena_is_checked(fast: int, large: int, shift: int, status: int) -> None:
+    assert FakeDevice().c.fake_start_divided(fast, large, shift) == status
+
+
+def test_a_model_with_two_arenas_is_served_beside_one_in_the_shared_arena() -> None:
+    device = FakeDevice()
+    assert device.c.fake_start_divided(12, 16, 0) == 0
+    client = Client(device.transport())
+    assert (client.model(1).name, client.model(1).arena_bytes, client.hello.arena_bytes) == ("divided", 28, 160)
+    client.write_input(1, 0, bytes(range(8)))
+    for _ in range(2):  # the input is consumed, and comes from the copy again
+        client.run(messages.RunRequest(1))
+        assert client.read_tensor(1, Kind.OUTPUT, 0, 8) == bytes(range(1, 9))
+    client.write_workspace(0, bytes(4))  # the workspace is the second arena
+    with pytest.raises(DeviceStatusError, match="status 8"):
+        client.read_tensor(1, Kind.OUTPUT, 0, 8)
+    client.write_input(0, 0, bytes(24))
+    client.write_input(0, 1, bytes(range(24)))
+    client.run(messages.RunRequest(0))
+    assert client.read_tensor(0, Kind.OUTPUT, 0, 24) == bytes(range(24))

@@ -153,3 +153,18 @@ def test_split_and_concatenation_along_channels_need_no_code() -> None:
     assert [node.op for node in module.manifest.nodes] == ["relu", "relu6"]
     x = np.arange(36, dtype=np.int8).reshape(1, 3, 3, 4) - 18
     np.testing.assert_array_equal(module.run(x), oracle.tflm(data, x)[0])
+
+
+@given(models(), st.integers(0, 1 << 30))
+@settings(max_examples=25, deadline=None)
+def test_a_core_that_computes_a_part_never_changes_a_result(
+    model: tuple[bytes, list[tuple[int, ...]]], seed: int
+) -> None:
+    data, shapes = model
+    rng = np.random.default_rng(seed)
+    inputs = [rng.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
+    wanted = oracle.tflm(data, *inputs)
+    numbers = sorted({int(number) for number in rng.integers(0, 10, 6)})
+    claims = f"+ arm/mps2_an521:cpu1 -claim-nodes={','.join(map(str, numbers))}"
+    for got, expected in zip(compiled(data, *inputs, attributes=claims), wanted, strict=True):
+        np.testing.assert_array_equal(got, expected)

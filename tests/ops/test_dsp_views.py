@@ -14,7 +14,7 @@ from aboard.importers import load
 from aboard.kernels.contract import View
 from aboard.ops import get
 from support import kernel_call
-from support.dsp_layers import DSP, TAPS, TARGET, implementation, layers, refusal
+from support.dsp_layers import DSP, POINTS, TAPS, TARGET, implementation, layers, refusal
 from support.kernel_call import Placed
 from support.weighted_models import Layer
 
@@ -93,6 +93,17 @@ def test_what_is_left_to_other_kernels() -> None:
     assert refusal(changed(conv, spread=1e-5)) == "results are not smaller than sums"
     assert refusal(changed(conv, form="float32")) == "is for int8"
     assert refusal(changed(matrix, per_channel=True)) == "has a scale for each channel"
+    assert refusal(conv, POINTS) == "is for windows of 1x1 with a stride of 1, without padding and groups"
+    point = changed(conv, shape_in=(1, 5, 7, 8), shape_weights=(4, 1, 1, 8), shape_out=(1, 5, 7, 4))
+    point = changed(point, zero_point_out=-128)
+    assert refusal(point, POINTS) is None
+    three = changed(point, shape_weights=(3, 1, 1, 8), shape_out=(1, 5, 7, 3))
+    assert refusal(three, POINTS) == "is for a multiple of four output channels"
+    deep = changed(point, shape_in=(1, 5, 7, 12), shape_weights=(4, 1, 1, 12))
+    assert refusal(deep, POINTS) == "is for 8 or 16 input channels"
+    small = changed(point, shape_in=(1, 2, 7, 8), shape_out=(1, 2, 7, 4))
+    assert refusal(small, POINTS) == "saves too little for the size of its weights"
+    assert refusal(changed(point, zero_point_out=5), POINTS) == "is for results by lines"
     wide = changed(depthwise, shape_weights=(1, 5, 5, 4))
     assert refusal(wide, DSP) == "is for windows of 3x3 without dilation"
     odd = changed(depthwise, options={**depthwise.options, "StrideW": 2}, shape_out=(1, 5, 2, 4))

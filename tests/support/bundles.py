@@ -1,7 +1,8 @@
 """A bundle written by hand, so that projects, ports and runners are tested without the compiler.
 
 Its model has one node, which negates bytes; an input whose first byte is 1 makes it crash, with 2 it does not end, with
-3 it counts to a million first.
+3 it counts to a million first, with 101 it overflows its stack, with 102 it reads from an odd address by an instruction
+that wants an even one, with 103 it reads where there is no memory, with 104 it jumps there.
 """
 
 from __future__ import annotations
@@ -14,21 +15,70 @@ from aboard.manifest import Manifest, NodeRecord, TensorRecord
 BYTES = 64
 HASH = bytes(range(32))
 
+#: Where the emulated boards have no memory; odd, as the address of Thumb code is.
+NOWHERE = 0x90000001
+
 #: What the first byte of the input asks for.
-CRASH, HANG, LINGER = 1, 2, 3
+CRASH, HANG, LINGER, OVERFLOW, UNALIGNED, UNMAPPED, LOST = 1, 2, 3, 101, 102, 103, 104
 
 _SOURCE = """\
 #include "{name}.h"
 
+#include "aboard/config.h"
 #include "aboard/hooks.h"
 
-static const aboard_tensor_t input = {{0, {count}, ABOARD_INT8}};
-static const aboard_tensor_t output = {{{count}, {count}, ABOARD_INT8}};
+static const aboard_tensor_t input = {{0, {count}, ABOARD_INT8, 0}};
+static const aboard_tensor_t output = {{{count}, {count}, ABOARD_INT8, 0}};
 
-static void misbehave(int8_t what) {{
+#define NOWHERE {nowhere}u
+
+/* Not a tail call, and not a loop. */
+static ABOARD_NOINLINE uint32_t dig(volatile uint32_t *above) {{
+    volatile uint32_t here[8] = {{0}};
+    here[0] = above[0] + 1;
+    return above[0] == UINT32_MAX ? 0 : dig(here) + here[0];
+}}
+
+static ABOARD_NOINLINE uint32_t read_at(uintptr_t address) {{
+    return *(const volatile uint32_t *)address;
+}}
+
+static ABOARD_NOINLINE uint32_t read_unaligned(const void *address) {{
+    uint32_t value = 0;
+#if defined(__riscv)
+    register const void *from __asm("a0") = address;
+    register uint32_t into __asm("a1") = value;
+    __asm volatile(".word 0x100525af" : "=r"(into) : "r"(from)); /* lr.w a1, (a0) */
+    value = into;
+#elif defined(__ARM_ARCH) && __ARM_ARCH >= 7 && defined(__arm__)
+    uint32_t more;
+    __asm volatile("ldrd %0, %1, [%2]" : "=&r"(value), "=r"(more) : "r"(address));
+#else
+    value = *(const volatile uint32_t *)address;
+#endif
+    return value;
+}}
+
+static void leave(uintptr_t address) {{
+    ((void (*)(void))address)();
+}}
+
+static ABOARD_NOINLINE void misbehave(int8_t what) {{
     volatile uint32_t turns = 0;
     if (what == 1) {{
         __builtin_trap();
+    }}
+    if (what == 101) {{
+        turns = dig(&turns);
+    }}
+    if (what == 102) {{
+        turns = read_unaligned((const char *)&turns + 1);
+    }}
+    if (what == 103) {{
+        turns = read_at(NOWHERE - 1u);
+    }}
+    if (what == 104) {{
+        leave(NOWHERE);
     }}
     while (what == 2) {{
         turns = turns + 1;
@@ -136,7 +186,13 @@ def tiny_bundle(
     folder: Path, core: str, name: str = "tiny", *, ram_bytes: int = 2 * BYTES, weights_bytes: int = 0
 ) -> Path:
     """Writes the bundle and returns its folder."""
-    words = {"name": name, "upper": name.upper(), "count": BYTES, "hash": ", ".join(str(byte) for byte in HASH)}
+    words = {
+        "name": name,
+        "upper": name.upper(),
+        "count": BYTES,
+        "hash": ", ".join(str(byte) for byte in HASH),
+        "nowhere": hex(NOWHERE),
+    }
     files = {f"src/{name}.c": _SOURCE, f"include/{name}.h": _HEADER, "CMakeLists.txt": _CMAKE}
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

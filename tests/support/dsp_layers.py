@@ -11,15 +11,16 @@ from aboard.kernels.contract import Implementation
 from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
-DSP, TAPS = "dsp_s8", "dsp_taps_s8"
-NAMES = (DSP, TAPS)
+DSP, TAPS, POINTS = "dsp_s8", "dsp_taps_s8", "dsp_points_s8"
+NAMES = (DSP, TAPS, POINTS)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
 def implementation(node: Node) -> Implementation:
-    """Returns the implementation with the DSP extension that is taken for a node; the first where none is."""
+    """Returns the implementation with the DSP extension that is taken for a node; `dsp_s8` where none is."""
     found = [i for i in of(node.op) if i.name in NAMES]
-    return next((i for i in found if i.refuses(node, TARGET) is None), found[0])
+    general = next(i for i in found if i.name == DSP)
+    return next((i for i in found if i.refuses(node, TARGET) is None), general)
 
 
 def refusal(layer: Layer, name: str | None = None) -> str | None:
@@ -43,6 +44,26 @@ def _convolution(draw: st.DrawFn) -> Layer:
     options |= {"DilationHFactor": dilations[0], "DilationWFactor": dilations[1]}
     shape_in, shape_out = (batch, *size, depth * groups), (batch, *out, channels * groups)
     return Layer("CONV_2D", shape_in, (channels * groups, *window, depth), shape_out, 0, options)
+
+
+@st.composite
+def _pointwise(draw: st.DrawFn) -> Layer:
+    depth, channels, batch = draw(st.sampled_from([8, 16])), 4 * draw(st.integers(1, 5)), draw(st.integers(1, 2))
+    # As many pixels as wider weights are worth.
+    height, width = draw(st.integers(10, 14)), draw(st.integers(12, 15))
+    shapes = (batch, height, width, depth), (channels, 1, 1, depth), (batch, height, width, channels)
+    return Layer("CONV_2D", *shapes, 0, {"Padding": "VALID", "StrideH": 1, "StrideW": 1})
+
+
+@st.composite
+def _wide(draw: st.DrawFn) -> Layer:
+    """Of few taps and as many pixels as weights of 16 bits are worth."""
+    window, (depth, most) = draw(st.integers(1, 3)), draw(st.sampled_from([(1, 3), (2, 3), (3, 3), (4, 2), (32, 1)]))
+    window, groups = min(window, most), draw(st.integers(1, 2))
+    height, width, channels = 13, draw(st.integers(20, 24)), draw(st.integers(1, 5))
+    shapes = (1, height, width, depth * groups), (channels * groups, window, window, depth)
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+    return Layer("CONV_2D", *shapes, (1, height, width, channels * groups), 0, options)
 
 
 @st.composite
@@ -75,7 +96,8 @@ def _fully_connected(draw: st.DrawFn) -> Layer:
 @st.composite
 def _layers(draw: st.DrawFn, kind: str) -> Layer:
     depthwise = _depthwise() | _depthwise_of_any_window()
-    made = {"CONV_2D": _convolution(), "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
+    convolution = _convolution() | _pointwise() | _wide()
+    made = {"CONV_2D": convolution, "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
     layer = draw(made[kind])
     layer.per_channel = kind != "FULLY_CONNECTED" and draw(st.booleans())
     layer.bias = draw(st.booleans())

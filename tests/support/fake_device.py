@@ -1,11 +1,12 @@
 """A library device for tests, complete: it computes int8 products (fully connected, 1x1 convolution) by its own C code.
 
-Version v1 takes one layer at a time; v2 takes chains of them and keeps what lies between in scratch.
+Version v1 takes one layer at a time; v2 takes chains of them and keeps what lies between in scratch. It has knobs where
+a test asks for them: they change how often the generated code computes a layer, so which is best is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -16,8 +17,15 @@ from aboard.kernels.device import DeviceCode, Region
 from aboard.ops import weighted
 from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import DevicePattern, any_tensor, chain, constant, constant_or_absent, op, optional
-from aboard.target import Runtime, Target
+from aboard.target import Knob, Runtime, Target, Value
 from support.device import device
+
+#: How often a layer is computed; and once more where its outputs are not as many as the second knob has it.
+RUNS = Knob("runs", (2, 1, 3), "How often each layer is computed")
+SUITS = Knob("suits", ("few", "many"), "Layers of how many outputs are not computed once more")
+#: Its second value is wrong on purpose.
+ZERO = Knob("zero", ("right", "wrong"), "Which zero point the inputs have")
+MANY_OUTPUTS = 20
 
 HEADER = """\
 #ifndef FAKE_PRODUCT_H
@@ -108,9 +116,11 @@ def codegen(target: Target, region: Region) -> DeviceCode:
         types = ("int8_t", "int32_t", "int32_t")
         parameters += [f"const {t} *{c.name}" for t, c in zip(types, constants, strict=True)]
         names = ", ".join(c.name for c in constants)
+        fields = ", ".join(map(str, layer_fields(matched, region.tuning)))
         calls += [
-            f"    static const fake_layer_t l{number} = {{{', '.join(map(str, _layer(matched)))}}};",
-            f"    fake_product(&l{number}, {places[number]}, {names}, {places[number + 1]});",
+            f"    static const fake_layer_t l{number} = {{{fields}}};",
+            *[f"    fake_product(&l{number}, {places[number]}, {names}, {places[number + 1]});"]
+            * _runs(matched.named["layer"], region.tuning),
         ]
     lines = ['#include "fake_product.h"', "", f"aboard_status_t {region.name}({', '.join(parameters)}) {{"]
     text = "\n".join([*lines, *calls, "    return ABOARD_OK;", "}"])
@@ -123,13 +133,20 @@ def _matrix(node: Node) -> np.ndarray:
     return data.reshape(data.shape[0], -1)
 
 
-def _layer(matched: Matched) -> tuple[int, ...]:
+def _runs(node: Node, tuning: Mapping[str, Value]) -> int:
+    many = _matrix(node).shape[0] >= MANY_OUTPUTS
+    return int(tuning.get("runs", 1)) + ("suits" in tuning and many != (tuning["suits"] == "many"))
+
+
+def layer_fields(matched: Matched, tuning: Mapping[str, Value]) -> tuple[int, ...]:
+    """Returns the fields of `fake_layer_t`."""
     node = matched.named["layer"]
     outs, inner = _matrix(node).shape
     low, high = node.attrs.activation.range(node.output.quant)
     if "relu" in matched.named:
         low = max(low, node.output.quant.zero_point)
-    zeros = node.input(0).quant.zero_point, node.output.quant.zero_point
+    wrong = tuning.get("zero") == "wrong"
+    zeros = node.input(0).quant.zero_point + wrong, node.output.quant.zero_point
     return node.output.type.elements // outs, inner, outs, *zeros, low, high
 
 
@@ -143,8 +160,9 @@ def _constants(node: Node, number: int) -> list[Constant]:
 
 
 @contextmanager
-def fake_device() -> Iterator[None]:
-    """Registers the device `fake` for a block."""
+def fake_device(*knobs: Knob) -> Iterator[None]:
+    """Registers the device `fake` for a block, with knobs that it understands."""
     versions = {"v1": patterns(), "v2": patterns(merge=True)}
-    with device(versions, codegen=codegen, runtime=runtime):
+    columns = {"tuning": lambda target: knobs} if knobs else {}
+    with device(versions, codegen=codegen, runtime=runtime, **columns):
         yield

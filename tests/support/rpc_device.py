@@ -10,12 +10,14 @@ import functools
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import cffi
 
 from aboard import resources
+from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport
 
 SOURCES = Path(__file__).resolve().parent.parent / "firmware" / "rpc"
@@ -29,10 +31,12 @@ WORKSPACE = 2
 PROFILE = 4
 TAPS = 8
 WORKSPACE_IN_ARENA = 16
+YIELD = 32
 ALL = 15
 
 _DECLARATIONS = """
 int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst);
+int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift);
 size_t fake_feed(const uint8_t *data, size_t count);
 void fake_work(void);
 size_t fake_take(uint8_t *data, size_t capacity);
@@ -43,6 +47,7 @@ void fake_set_build(const char *build);
 uint32_t fake_runs(void);
 uint32_t fake_op_runs(void);
 uint32_t fake_resets(void);
+uint32_t fake_yields(void);
 size_t fake_server_bytes(void);
 uint32_t aboard_crc32(uint32_t crc, const uint8_t *data, size_t count);
 """
@@ -92,3 +97,50 @@ class FakeDevice:
     def log(self, text: str) -> None:
         """Lets the firmware log a text."""
         self.c.fake_log(text.encode())
+
+
+class FifoLine(Transport):
+    """A line to a device whose receiver holds a few bytes: what comes when it is full is lost, and counted.
+
+    The device takes bytes while the host reads, and while the host pauses.
+
+    Attributes:
+        overruns: Bytes that found the receiver full.
+    """
+
+    name = "line with a small FIFO"
+    _PAUSE_S = 0.002
+
+    def __init__(self, device: FakeDevice, capacity: int, per_turn: int = 5) -> None:
+        """Takes the device, the bytes its receiver holds, and how many of them it takes each time the host reads."""
+        self.overruns = 0
+        self._device = device
+        self._capacity = capacity
+        self._per_turn = per_turn
+        self._waiting = b""
+        self._sent = b""
+        self._written_at = 0.0
+
+    def read(self, timeout_s: float) -> bytes:
+        """Lets the device take some bytes, and returns what it sent."""
+        self._take(self._per_turn)
+        data, self._sent = self._sent, b""
+        if not data and not self._waiting:
+            time.sleep(timeout_s)
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Fills the receiver."""
+        if time.monotonic() - self._written_at >= self._PAUSE_S:
+            self._take(len(self._waiting))
+        room = self._capacity - len(self._waiting)
+        self.overruns += max(0, len(data) - room)
+        self._waiting += data[:room]
+        self._written_at = time.monotonic()
+
+    def close(self) -> None:
+        """Does nothing."""
+
+    def _take(self, count: int) -> None:
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._sent += self._device.step(taken)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from aboard.board import Memory
 from aboard.manifest import Manifest, NodeRecord, OperandRecord, TensorRecord
 
 SHAPE = (1, 2, 3, 4)
@@ -13,6 +15,7 @@ SURVIVING = (0, 1, 3)
 @dataclass(frozen=True)
 class ToyBoard:
     id: str = "fake/device"
+    memory: tuple[Memory, ...] = ()
 
 
 def _tensor(
@@ -64,7 +67,7 @@ def _manifest(
         model_file=f"{name}.tflite",
         model_hash=digest.ljust(32, b"\0").hex(),
         target="c",
-        core="host",
+        core="cortex-m4",
         input_mode="consumed",
         macs=0,
         macs_run=0,
@@ -105,5 +108,7 @@ DOUBLER = _manifest(
 @dataclass(frozen=True)
 class ToyProject:
     board: ToyBoard = ToyBoard()
+    path: Path = Path("toy")
+    image: Path = Path("toy/firmware.elf")
     build_id: str = "build-1"
     models: tuple[Manifest, ...] = (ADDER, DOUBLER)

@@ -90,6 +90,63 @@ FIGURES = {
     "arm/mps2_an521": ("cortex-m33+nodsp+nofp", 4 << 20, 2 << 20, "cmsdk", 0x5020_0000, 20_000_000, {"qemu"}),
     "arm/mps3_an547": ("cortex-m55", 512 << 10, 512 << 10, "cmsdk", 0x5930_3000, 32_000_000, {"qemu"}),
     "bbc/microbit": ("cortex-m0", 256 << 10, 16 << 10, "nrf51", 0x4000_2000, 16_000_000, {"qemu", "unicorn"}),
+    "netduino/netduinoplus2": (
+        "cortex-m4",
+        1 << 20,
+        128 << 10,
+        "stm32_usart_v1",
+        0x4001_1400,
+        168_000_000,
+        {"qemu", "unicorn"},
+    ),
+    "olimex/stm32_h405": (
+        "cortex-m4",
+        1 << 20,
+        128 << 10,
+        "stm32_usart_v1",
+        0x4000_4400,
+        168_000_000,
+        {"unicorn"},
+    ),
+    "nordic/nrf52840dk": ("cortex-m4", 1 << 20, 256 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
+    "raspberrypi/rpi_pico": ("cortex-m0plus", 2 << 20, 264 << 10, "pl011", 0x4003_4000, 133_000_000, {"unicorn"}),
+    "sifive/hifive1": ("rv32imac", 12 << 20, 16 << 10, "sifive", 0x1001_3000, 16_000_000, {"qemu"}),
+    "st/nucleo_f746zg": (
+        "cortex-m7+nofp.dp",
+        1 << 20,
+        256 << 10,
+        "stm32_usart_v2",
+        0x4000_4800,
+        216_000_000,
+        {"unicorn"},
+    ),
+    "st/nucleo_h743zi": (
+        "cortex-m7",
+        2 << 20,
+        512 << 10,
+        "stm32_usart_v2",
+        0x4000_4800,
+        400_000_000,
+        {"unicorn"},
+    ),
+    "st/nucleo_l4r5zi": (
+        "cortex-m4",
+        2 << 20,
+        640 << 10,
+        "stm32_usart_v2",
+        0x4000_8000,
+        120_000_000,
+        {"unicorn"},
+    ),
+    "st/stm32f4_disco": (
+        "cortex-m4",
+        1 << 20,
+        128 << 10,
+        "stm32_usart_v1",
+        0x4000_4400,
+        168_000_000,
+        {"unicorn"},
+    ),
     "riscv/qemu_virt32": ("rv32imac", 16 << 20, 16 << 20, "ns16550", 0x1000_0000, 10_000_000, {"qemu", "unicorn"}),
     "ti/lm3s6965evb": ("cortex-m3", 256 << 10, 64 << 10, "pl011", 0x4000_C000, 12_500_000, {"qemu", "unicorn"}),
 }
@@ -107,7 +164,7 @@ def test_figures_of_the_boards(name: str) -> None:
         found.uart.driver,
         found.uart.address,
         found.counter.hz,
-        set(found.emulators),
+        set(found.emulators) - {"renode"},
     )
 
 
@@ -133,8 +190,21 @@ def test_every_file_is_a_board_with_a_target_and_a_source() -> None:
 
 
 def test_boards_without_a_port_are_those_that_no_emulator_can_be() -> None:
-    ported = {name for name in boards.names() if boards.load(name).counter is not None}
-    assert ported == {*FIGURES, "host/native"}
+    ported = {name for name in boards.names() if boards.load(name).rpc is not None}
+    assert ported == set(FIGURES)
+
+
+def test_every_wait_ends_by_a_status_bit_that_the_soc_file_names() -> None:
+    waits = [(name, step) for name in FIGURES for step in boards.load(name).setup if step.wait_set or step.wait_clear]
+    assert len(waits) > 30
+    for name, step in waits:
+        found = boards.load(name)
+        if "unicorn" in found.emulators:
+            bits = step.wait_set or step.wait_clear or 0
+            kept = {s.address for s in found.setup if s.write == bits}  # a register that is read back
+            ruled = [rule for rule in found.status if rule.address == step.address and rule.bits & bits]
+            assert ruled or step.address in kept, (name, step)
+            assert bits & ~sum(rule.bits for rule in ruled) == 0 or step.address in kept, (name, step)
 
 
 def test_every_soc_file_is_used() -> None:
@@ -210,6 +280,21 @@ SOC_ERRORS = {
     "text for number": ("irq = 3", 'irq = "three"', r"uart\.uart0\.irq: .*valid integer.*got 'three'"),
     "address too large": ("0x4000_0000", "0x1_4000_0000", r"uart\.uart0\.address: .*less than 4294967296"),
     "no core": (SOC[SOC.index("[[cores]]") : SOC.index("[[memory]]")], "cores = []\n", r"cores: .*at least 1 item"),
+    "step without an action": (
+        "[counter]",
+        "[[setup]]\naddress = 4\n\n[counter]",
+        r"setup\.0: does not say one thing, got nothing, expected write, set, clear, wait_set or wait_clear",
+    ),
+    "step with two actions": (
+        "irq = 3",
+        "irq = 3\nsetup = [{ address = 4, set = 1, wait_set = 2 }]",
+        r"uart\.uart0\.setup\.0: does not say one thing, got set, wait_set, expected write, set, clear, wait_set or",
+    ),
+    "unknown key of a step": (
+        "[counter]",
+        "[[setup]]\naddress = 4\nwait = 1\n\n[counter]",
+        r"setup\.0\.wait: unknown key, got wait\. Did you mean what, write, wait_set",
+    ),
     "not TOML": ("[counter]", "[counter", r"chip\.toml: not TOML, got: "),
 }
 
@@ -238,6 +323,11 @@ JOINED_ERRORS = {
         r"load = true in the wrong number .* got flash, ram, expected 1",
     ),
     "no counter": (SOC[SOC.index("[counter]") :], "", r"counter: missing, expected what times a run on a board"),
+    "bits that follow fewer": (
+        "[counter]",
+        "[[status]]\naddress = 0x4000_0000\nbits = 0x30\nfollows = 0x1\n\n[counter]",
+        r"status: not as many bits as they follow, got 0x30 at 0x40000000 and 0x1, expected a control bit for each",
+    ),
     "no such port": (
         "[uart.uart0]",
         "[uart.uart1]",
@@ -358,6 +448,6 @@ def test_the_manual_names_every_key() -> None:
         board.Uart,
         board.Counter,
     ]
-    records += [board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
+    records += [board.SetupStep, board.Status, board.Boot, board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
     wanted = {name for record in records for name in record.model_fields} - {"emulator"}
     assert wanted - keys == set()

@@ -41,6 +41,15 @@ def test_what_names_hardware_does() -> None:
     assert Target("nordic/nrf5340dk") == Target("nordic/nrf5340dk:app") != names["nordic/nrf5340dk:net"]
 
 
+def test_memory_regions_of_the_page_are_those_of_the_boards() -> None:
+    section = TEXT.partition("## Memory regions\n")[2].partition("\n## ")[0]
+    targets = [Target(text) for text in re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)]
+    assert [bool(target.arenas()) for target in targets] == [True, True, True, False, True, True]
+    assert [target.weights_region for target in targets] == [None, None, None, "itcm", "psram", None]
+    assert targets[2].arenas()[0].limit == 64 * 1024
+    assert Target("st/nucleo_h743zi -arena=axi_sram -weights=flash") == Target("st/nucleo_h743zi")
+
+
 def test_cores_of_the_tables_are_known_and_all_named() -> None:
     families = {code(row[1])[0] for row in rows("chips")}
     assert all(Target(f"c -mcpu={name}").cpu.name == name for name in families)

@@ -14,6 +14,9 @@ from aboard import doctor, toolchain
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with nothing on it: the folder is its whole PATH, and there are no Python packages."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("ZEPHYR_BASE", raising=False)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     return tmp_path
@@ -35,9 +38,9 @@ def test_every_tool_is_listed_once_by_kind(bare: Path) -> None:
         by_kind.setdefault(check.kind, []).append(check.name)
     assert by_kind == {
         "toolchain": [compiler.name for compiler in toolchain.COMPILERS],
-        "build": ["cmake", "ninja"],
+        "build": ["cmake", "ninja", "zephyr"],
         "emulator": ["qemu-system-arm", "qemu-system-riscv32", "renode", "renode-test", "unicorn"],
-        "probe": ["openocd", "pyocd", "st-flash", "JLinkExe", "nrfjprog", "esptool", "west"],
+        "probe": ["openocd", "esptool", "pyocd", "st-flash", "JLinkExe", "nrfjprog", "west"],
         "device": ["CMSIS-NN"],
     }
     assert list(by_kind) == ["toolchain", "build", "emulator", "probe", "device"]
@@ -46,7 +49,7 @@ def test_every_tool_is_listed_once_by_kind(bare: Path) -> None:
 def test_what_is_missing_says_how_to_get_it(bare: Path) -> None:
     for check in doctor.inspect():
         assert (check.found, check.version, check.path, check.problem) == (False, None, None, None)
-        assert re.search(r"apt install|pip install|install the|unpack Renode|git clone", check.how_to_get)
+        assert re.search(r"apt install|pip install|install the|unpack Renode|git clone|west init", check.how_to_get)
         assert check.purpose
 
 
@@ -81,3 +84,13 @@ def test_the_package_index_is_enough() -> None:
     assert found["unicorn"].found
     assert found["unicorn"].version is not None
     assert found["unicorn"].version.startswith("2.")
+
+
+def test_a_zephyr_tree_is_looked_for_as_a_build_would(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (checks()["zephyr"].found, checks()["zephyr"].problem) == (False, None)
+    (bare / "VERSION").write_text("VERSION_MAJOR = 3\nVERSION_MINOR = 7\nPATCHLEVEL = 1\n")
+    monkeypatch.setenv("ZEPHYR_BASE", str(bare))
+    found = checks()["zephyr"]
+    assert (found.found, found.version, found.path) == (True, "3.7.1", str(bare))
+    monkeypatch.setenv("ZEPHYR_BASE", str(bare / "gone"))
+    assert "is no Zephyr tree, got no version in" in str(checks()["zephyr"].problem)

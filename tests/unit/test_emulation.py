@@ -7,10 +7,12 @@ import time
 import pytest
 
 from aboard import boards, emulation, runners
+from aboard.board import Status
+from aboard.emulation import boot, registers
 from aboard.emulation.machine import NEVER
 from aboard.emulation.riscv import Plic
 from aboard.emulation.timers import Mtime, Nrf51Timer
-from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, Ns16550, Pl011
+from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, Ns16550, Pl011, Stm32UsartV1, Stm32UsartV2
 from aboard.errors import ToolError, TransportError
 from aboard.projects import create
 from support.bundles import tiny_bundle
@@ -62,6 +64,68 @@ def test_a_serial_port(model, data, enable, status, ready, empty):
     assert not uart.requests
     uart.write(data, 4, 0x41)
     assert sent == b"A"
+
+
+@pytest.mark.parametrize(
+    ("model", "control", "on", "divisor", "status", "taken", "given"),
+    [(Stm32UsartV1, 0x0C, 0x200C, 0x08, 0x00, 0x04, 0x04), (Stm32UsartV2, 0x00, 0x000D, 0x0C, 0x1C, 0x24, 0x28)],
+)
+def test_a_usart_of_stm32(model, control, on, divisor, status, taken, given):
+    sent = bytearray()
+    uart = model(0x1000)
+    uart.send = sent.extend
+    uart.receive(b"ab")
+    uart.write(given, 4, 0x41)
+    assert (uart.read(status, 4), uart.requests, sent) == (0x80, False, b"")
+    uart.write(divisor, 4, 365)
+    uart.write(control, 4, on)
+    assert (uart.read(status, 4), uart.requests) == (0xA0, False)
+    uart.write(control, 4, on | 0x20)
+    assert uart.requests
+    uart.write(divisor, 4, 9)
+    assert uart.divisor == 365
+    assert bytes([uart.read(taken, 4), uart.read(taken, 4)]) == b"ab"
+    assert (uart.read(status, 4), uart.requests) == (0x80, False)
+    uart.write(given, 4, 0x42)
+    assert sent == b"B"
+    uart.reset()
+    uart.write(given, 4, 0x43)
+    assert (sent, uart.divisor) == (b"B", 0)
+
+
+def test_registers_hold_what_is_written_and_status_bits_follow():
+    rules = [
+        Status(address=0x4000_0000, bits=0x2, follows=0x1),
+        Status(address=0x4000_0004, bits=0x30, follows=0x3, of=0x4000_0000),
+        Status(address=0x4000_1008, bits=0xF, follows=0xF, of=0x4000_0000, inverted=True),
+    ]
+    values: dict[int, int] = {}
+    first, second = (registers.Registers(base, values, rules) for base in (0x4000_0000, 0x4000_1000))
+    assert (first.read(0, 4), first.read(4, 4), second.read(8, 4)) == (0, 0, 0xF)
+    first.write(0, 4, 0x101)
+    assert (first.read(0, 4), first.read(4, 4), second.read(8, 4)) == (0x103, 0x10, 0xE)
+    first.write(0, 4, 0x102)
+    assert (first.read(0, 4), first.read(4, 4), second.read(8, 4)) == (0x100, 0x20, 0xD)
+    assert values == {0x4000_0000: 0x102}
+
+
+def test_the_pages_of_a_board_are_those_that_its_setup_touches():
+    pico = [page.base for page in registers.pages(boards.load("raspberrypi/rpi_pico"), {})]
+    assert pico == [0x1800_0000, 0x4000_8000, 0x4000_C000, 0x4001_4000, 0x4002_4000, 0x4002_8000]
+    assert registers.pages(M4, {}) == []
+
+
+def test_the_checksum_of_a_boot_block():
+    # The check value of CRC-32/MPEG-2.
+    assert boot.crc32(b"123456789") == 0x0376E6E7
+    pico = boards.load("raspberrypi/rpi_pico").boot
+    body = bytes(range(252))
+    block = body + boot.crc32(body).to_bytes(4, "little")
+    assert boot.code(pico, block) == body
+    with pytest.raises(
+        ValueError, match=r"boot block of rp2040: wrong checksum, got 0x00000000, expected 0x[0-9a-f]{8}"
+    ):
+        boot.code(pico, body + bytes(4))
 
 
 def test_the_divisor_of_a_16550_is_not_sent():

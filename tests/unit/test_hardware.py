@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import typing
 from pathlib import Path
@@ -38,7 +39,7 @@ FIGURES = [
     ("raspberrypi/rpi_pico", "cortex-m0plus", 133, 2 * M, 264 * K),
     ("raspberrypi/rpi_pico2:hazard3", "rv32imac", 150, 4 * M, 520 * K),
     ("renesas/ek_ra6m4", "cortex-m33", 200, 1 * M, 256 * K),
-    ("sifive/hifive1", "rv32imac", 320, 12 * M, 16 * K),
+    ("sifive/hifive1", "rv32imac", 16, 12 * M, 16 * K),
     ("silabs/xg24_dk2601b", "cortex-m33", 78, 1536 * K, 256 * K),
     ("st/nucleo_f103rb", "cortex-m3", 72, 128 * K, 20 * K),
     ("st/nucleo_f746zg", "cortex-m7+nofp.dp", 216, 1 * M, 256 * K),
@@ -95,6 +96,29 @@ def test_every_file_says_where_its_figures_come_from(name: str) -> None:
         assert "https://" in board.soc_source
 
 
+SOURCE = re.compile(
+    r"data sheet|manual|\.dtsi?\b|QEMU|https://|schematic|Application Note|specification|"
+    r"\b[RP]M\d{4}|POSIX|the machine says",
+    re.I,
+)
+#: Groups of figures, the first of each. [flash] and [emulator.renode] have a key for it.
+GROUPS = re.compile(r"\[\[?(cores|memory|gpus|setup|boot|counter|rpc|uart\.\w+|emulator\.qemu)\]")
+FILES = sorted(path for path in resources.boards().glob("**/*.toml") if path.name != "aliases.toml")
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.stem}" for path in FILES])
+def test_every_group_of_figures_says_where_they_come_from(path: Path) -> None:
+    lines, seen, without = path.read_text(encoding="utf-8").splitlines(), set(), []
+    for at, line in enumerate(lines):
+        found = GROUPS.match(line)
+        if found and found[1] not in seen:
+            seen.add(found[1])
+            above = itertools.takewhile(lambda text: text.startswith("#"), reversed(lines[:at]))
+            if not SOURCE.search(" ".join(above)):
+                without.append(found[1])
+    assert without == []
+
+
 def numbers(record: type[BaseModel]) -> list[str]:
     """Names of a record's fields that are numbers."""
     hints = typing.get_type_hints(record)
@@ -102,7 +126,8 @@ def numbers(record: type[BaseModel]) -> list[str]:
 
 
 def test_keys_of_numbers_have_their_unit() -> None:
-    without = {"address", "irq", "serial", "baud"}  # not amounts; baud is its own unit
+    without = {"address", "run_address", "of", "irq", "serial", "baud"}  # not amounts; baud is its own unit
+    without |= {"set", "clear", "wait_set", "wait_clear", "bits", "follows", "secure_bit"}  # masks
     found = {name for record in vars(records).values() if is_record(record) for name in numbers(record)}
     assert {"size_bytes", "clock_hz", "hz", "instructions_per_second"} <= found
     assert [name for name in found - without if not re.search(r"(^|_)(bytes|hz|second)$", name)] == []

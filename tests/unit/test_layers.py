@@ -19,22 +19,26 @@ LAYERS = (
     ("errors", "resources", "version"),
     ("manifest",),
     ("tensor_io", "operands"),
-    ("target", "board", "board_files", "boards"),
-    ("programs", "toolchain", "doctor", "feeds", "image", "new_target", "templates", "attached"),
-    ("capacity", "measurements", "transports"),
+    ("programs", "extensions"),
+    ("target", "board_records", "board", "board_files", "boards", "zephyr"),
+    ("toolchain", "doctor", "feeds", "image", "new_target", "templates", "attached", "devices", "flashers", "tuning"),
+    ("placement", "mlperf"),
+    ("capacity", "measurements", "renode_platform", "transports"),
     ("project_files", "rpc"),
+    ("faults",),
     ("identity", "taps"),
     ("emulation",),
-    ("build", "projects", "runners", "session"),
+    ("build", "zephyr_build", "projects", "runners", "session", "ci", "flash", "debug"),
     ("ir",),
     ("ops",),
+    ("tiling",),
     ("importers", "passes", "kernels", "reference"),
     ("memory", "partition", "schedule"),
     ("emit",),
     ("backends",),
     ("compiler", "host_runtime"),
-    ("verify", "evaluate", "reports"),
-    ("cli", "demo"),
+    ("verify", "evaluate", "reports", "tuner"),
+    ("cli", "demo", "testing"),
 )
 
 #: What a device-only installation cannot load.
@@ -51,6 +55,7 @@ COMPILE_PATH = {
     "passes",
     "reference",
     "schedule",
+    "tiling",
 }
 DEVICE_PATH = {name for layer in LAYERS[: LAYERS.index(("ir",))] for name in layer}
 

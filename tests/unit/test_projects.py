@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import boards, capacity, programs, templates
+from aboard import boards, capacity, manifest, programs, templates
 from aboard.errors import BoardError, CapacityError, ProjectError, ToolError
 from aboard.projects import Project, create
 from support.bundles import tiny_bundle, tiny_manifest
@@ -83,7 +83,10 @@ def test_the_build_id_follows_the_sources(bundle, tmp_path):
     assert f'"{plain.build_id}"' in (plain.path / "board/aboard_build.h").read_text()
 
 
-@pytest.mark.parametrize("board", ["arm/mps2_an386", "bbc/microbit", "riscv/qemu_virt32", "host/native"])
+@pytest.mark.parametrize(
+    "board",
+    ["arm/mps2_an386", "bbc/microbit", "raspberrypi/rpi_pico", "riscv/qemu_virt32", "st/nucleo_h743zi", "host/native"],
+)
 def test_generated_text_is_clean(tmp_path, board):
     core = boards.load(board).core().mcpu
     project = create(
@@ -218,6 +221,10 @@ def test_a_board_without_a_driver_is_refused(bundle, tmp_path):
     polled = board.uarts["uart0"].model_copy(update={"irq": None})
     with pytest.raises(ProjectError, match=r"arm/mps2_an386: its serial port has no interrupt, got no irq"):
         create(bundle, board.model_copy(update={"uarts": {"uart0": polled}}), path=tmp_path / "p")
+    pico = boards.load("raspberrypi/rpi_pico")
+    booted = pico.model_copy(update={"boot": pico.boot.model_copy(update={"driver": "rp2041"})})
+    with pytest.raises(ProjectError, match=r"no driver for its boot, got rp2041, .*ports/boot\. Did you mean rp2040"):
+        create(tiny_bundle(tmp_path / "m0", "cortex-m0plus"), booted, path=tmp_path / "p")
     with pytest.raises(ProjectError, match=r"arm/mps2_an386: has no port yet"):
         create(bundle, board.model_copy(update={"rpc": None}), path=tmp_path / "p")
 
@@ -309,6 +316,8 @@ def test_a_folder_that_cannot_be_written_is_named(bundle, tmp_path):
 
 def test_modules_are_saved_into_the_project(tmp_path):
     class Fake:
+        manifest = manifest.read(tiny_bundle(tmp_path / "first", "cortex-m4"))
+
         def save(self, folder: str | Path) -> Path:
             return Path(shutil.copytree(tiny_bundle(tmp_path / "made", "cortex-m4"), folder))
 

@@ -18,6 +18,7 @@ NAMES = {
     "DeviceFault",
     "DeviceStatusError",
     "DeviceTimeout",
+    "FlashError",
     "InputError",
     "ModelError",
     "Module",

@@ -280,7 +280,7 @@ def test_a_crash_is_named_and_the_next_call_works() -> None:
         device.run(INPUTS, model="adder")
         fault = device.fault(clear=True)
         assert fault is not None
-        assert (fault.kind, fault.status, fault.address, fault.registers[6]) == (3, 0x82, 0xCAFE, 0x1234)
+        assert (fault.kind, fault.status, fault.address, fault.registers["pc"]) == (3, 0x82, 0xCAFE, 0x1234)
         assert device.fault() is None
 
 
@@ -326,6 +326,67 @@ def test_a_line_that_is_gone_ends_the_session() -> None:
     assert runner.stopped == 1
     with pytest.raises(TransportError, match="session: is over"):
         device.stats()
+
+
+class VanishingLine(LoopbackTransport):
+    """A port of USB that the device has itself: it goes when the device restarts."""
+
+    reopens = True
+
+    def __init__(self, fake: FakeDevice) -> None:
+        super().__init__(fake.step, "toy port")
+        self.opened = 1
+        self._fake = fake
+        self._gone = False
+
+    def read(self, timeout_s: float) -> bytes:
+        resets = self._fake.c.fake_resets()
+        data = b"" if self._gone else super().read(timeout_s)
+        self._gone = self._gone or self._fake.c.fake_resets() > resets
+        if self._gone:
+            raise TransportError("toy port: the port is gone")
+        return data
+
+    def reopen(self, timeout_s: float) -> None:
+        self.opened += 1
+        self._gone = False
+
+
+def test_a_board_that_takes_its_port_away_when_it_restarts() -> None:
+    line = VanishingLine(FakeDevice())
+    with Session.attach(ToyProject(), line, ToyRunner(), timing=FAST) as device:
+        device.run(INPUTS, model="adder")
+        device.reset()
+        assert line.opened == 2
+        assert device.stats().requests == 4
+        device.run(INPUTS, model="adder")
+
+
+def test_a_port_that_goes_ends_the_session_only_with_its_device() -> None:
+    line = VanishingLine(FakeDevice())
+    runner = ToyRunner()
+    with Session.attach(ToyProject(), line, runner, timing=FAST) as device:
+        line._gone = True
+        with pytest.raises(TransportError, match=r"^toy port: the port is gone$"):
+            device.stats()
+        assert device.stats().requests == 8  # the device has not restarted: two sessions of a hello, two models, stats
+        line._gone, runner.lives = True, False
+        with pytest.raises(TransportError, match=r"the port is gone \(toy runner: ended by signal 9\)"):
+            device.stats()
+        with pytest.raises(TransportError, match="session: is over"):
+            device.stats()
+    assert line.opened == 2
+
+
+def test_the_rate_of_a_line_is_measured() -> None:
+    with attach(FakeDevice()) as device:
+        rate = device.measure_line(3)
+        device.run(INPUTS, model="adder")
+    assert rate.write_bytes_per_second > 100
+    assert rate.read_bytes_per_second > 100
+    assert 0 < rate.round_trip_s < 1
+    assert (rate.line_bytes_per_second, rate.write_share, rate.read_share) == (None, None, None)
+    assert replace(rate, line_bytes_per_second=2 * rate.read_bytes_per_second).read_share == 0.5
 
 
 def test_a_dead_emulator_behind_an_open_line_is_told_from_a_silent_device() -> None:

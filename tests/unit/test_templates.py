@@ -12,7 +12,7 @@ from aboard.templates import Option
 
 
 def test_templates_are_the_folders_with_a_description():
-    assert templates.names() == ["baremetal", "native"]
+    assert templates.names() == ["arduino", "baremetal", "cmake-lib", "native", "zephyr"]
     for name in templates.names():
         template = templates.load(name)
         assert template.name == name
@@ -32,8 +32,11 @@ def test_options_have_the_defaults_that_the_manual_states():
         "frame_bytes": 512,
         "receive_bytes": 1024,
         "baud": 0,
+        "protocol": "rpc",
+        "mlperf_model": "auto",
     }
-    assert [type(value) for value in values.values()] == [bool] * 4 + [int] * 4
+    kinds = [type(value) for value in values.values()]
+    assert [kinds.count(kind) for kind in (bool, int, str)] == [4, 4, 2]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_numbers(text, expected):
         ({"stack_bytes": "many"}, "option stack_bytes .* got many, expected a whole number from 512 to 1048576"),
         ({"stack_bytes": 100}, "option stack_bytes .* got 100, expected a whole number from 512"),
         ({"stack_bytes": True}, "option stack_bytes .* got True, expected a whole number"),
-        ({"receive_bytes": 1000}, "option receive_bytes .* got 1000, expected a power of two from 128 to 65536"),
+        ({"receive_bytes": 1000}, "option receive_bytes .* got 1000, expected a power of two from 32 to 65536"),
         ({"frame_bytes": 70000}, "option frame_bytes .* got 70000, expected a whole number from 128 to 65535"),
     ],
 )

@@ -22,6 +22,7 @@ static size_t from_device_count;
 static uint64_t ticks;
 static aboard_fault_t fault;
 static uint32_t resets;
+static uint32_t yields;
 static uint32_t crash_kind;
 static jmp_buf restart;
 
@@ -83,9 +84,13 @@ static void crash(void) {
     longjmp(restart, 1);
 }
 
+static void yield(void) {
+    yields++;
+}
+
 int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
     to_device_head = to_device_tail = from_device_count = 0;
-    toy_runs = toy_op_runs = resets = 0;
+    toy_runs = toy_op_runs = resets = yields = 0;
     toy_in_the_middle = NULL;
     memset(&fault, 0, sizeof fault);
     memset(arena, 0xee, sizeof arena);
@@ -104,6 +109,7 @@ int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
                                       .frame = frame,
                                       .frame_bytes = frame_bytes,
                                       .burst = burst,
+                                      .yield = (has & FAKE_YIELD) != 0 ? yield : NULL,
                                       .board = "fake/device",
                                       .build = build};
     config.features = ((has & FAKE_PROFILE) != 0 ? (uint32_t)ABOARD_FEATURE_PROFILE : 0u) |
@@ -111,6 +117,23 @@ int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
     if ((has & FAKE_WORKSPACE_IN_ARENA) != 0) {
         config.workspace = arena;
     }
+    return (int)aboard_server_init(&server, &config);
+}
+
+int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift) {
+    static uint8_t fast[16] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
+    static uint8_t large[32] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
+    static aboard_memory_t of_divided[2];
+    static const aboard_memory_t *memory[2];
+    static const aboard_model_t *const both[] = {&toy_adder, &toy_divided};
+    (void)fake_start(FAKE_INPUT_COPY | FAKE_WORKSPACE, 256, 0);
+    of_divided[0] = (aboard_memory_t){fast_bytes != 0 ? fast : NULL, fast_bytes};
+    of_divided[1] = (aboard_memory_t){large + shift, large_bytes};
+    memory[1] = fast_bytes != 0 || large_bytes != 0 ? of_divided : NULL;
+    config.models = both;
+    config.memory = memory;
+    config.workspace = large;
+    config.workspace_bytes = sizeof large;
     return (int)aboard_server_init(&server, &config);
 }
 
@@ -166,6 +189,9 @@ uint32_t fake_op_runs(void) {
 }
 uint32_t fake_resets(void) {
     return resets;
+}
+uint32_t fake_yields(void) {
+    return yields;
 }
 size_t fake_server_bytes(void) {
     return sizeof server;

@@ -16,11 +16,18 @@ enum {
     FAKE_PROFILE = 4,
     FAKE_TAPS = 8,
     FAKE_WORKSPACE_IN_ARENA = 16,
+    FAKE_YIELD = 32,
     FAKE_ALL = 15
 };
 
 /** Starts the device anew. Returns the status of aboard_server_init. */
 int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst);
+/**
+ * Starts the device anew with the adder in the shared arena and the divided model in memory of its own, of `fast_bytes`
+ * and `large_bytes`, the second `shift` bytes off its alignment; 0 bytes: none at all. Returns the status of
+ * aboard_server_init.
+ */
+int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift);
 /** Puts bytes on the line to the device; returns how many fitted. */
 size_t fake_feed(const uint8_t *data, size_t count);
 /** Lets the device work until it has taken every byte. */
@@ -39,6 +46,7 @@ void fake_set_build(const char *build);
 uint32_t fake_runs(void);
 uint32_t fake_op_runs(void);
 uint32_t fake_resets(void);
+uint32_t fake_yields(void);
 /** Bytes of a server, for the documentation. */
 size_t fake_server_bytes(void);
 

@@ -144,10 +144,35 @@ static aboard_status_t doubler_run(void *memory, size_t arena_bytes, const aboar
     return ABOARD_OK;
 }
 
-static const aboard_tensor_t adder_inputs[] = {{A_AT, BYTES, ABOARD_INT8}, {B_AT, BYTES, ABOARD_INT8}};
-static const aboard_tensor_t adder_outputs[] = {{A_AT, BYTES, ABOARD_INT8}, {MASKED_AT, BYTES, ABOARD_INT8}};
-static const aboard_tensor_t doubler_inputs[] = {{0, 20, ABOARD_FLOAT32}};
-static const aboard_tensor_t doubler_outputs[] = {{24, 20, ABOARD_FLOAT32}};
+/* The first four bytes of each arena are not used. */
+static aboard_status_t divided_run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {
+    (void)hooks;
+    toy_runs++;
+    for (int i = 4; i < 12; ++i) {
+        memory[1].data[i] = (uint8_t)(memory[0].data[i] + 1);
+        memory[0].data[i] = 0x66;
+    }
+    return ABOARD_OK;
+}
+
+static const aboard_tensor_t adder_inputs[] = {{A_AT, BYTES, ABOARD_INT8, 0}, {B_AT, BYTES, ABOARD_INT8, 0}};
+static const aboard_tensor_t adder_outputs[] = {{A_AT, BYTES, ABOARD_INT8, 0}, {MASKED_AT, BYTES, ABOARD_INT8, 0}};
+static const aboard_tensor_t doubler_inputs[] = {{0, 20, ABOARD_FLOAT32, 0}};
+static const aboard_tensor_t doubler_outputs[] = {{24, 20, ABOARD_FLOAT32, 0}};
+static const aboard_tensor_t divided_inputs[] = {{4, 8, ABOARD_UINT8, 0}};
+static const aboard_tensor_t divided_outputs[] = {{4, 8, ABOARD_UINT8, 1}};
+static const aboard_arena_t divided_arenas[] = {{"dtcm", 12}, {"sram", 16}};
+
+const aboard_model_t toy_divided = {.name = "divided",
+                                    .arena_bytes = 28,
+                                    .nodes = 1,
+                                    .input_count = 1,
+                                    .output_count = 1,
+                                    .inputs = divided_inputs,
+                                    .outputs = divided_outputs,
+                                    .arena_count = 2,
+                                    .arenas = divided_arenas,
+                                    .run_in = divided_run};
 
 const aboard_model_t toy_adder = {.name = "adder",
                                   .hash = {0xad, 0xde, 1, 2, 3},

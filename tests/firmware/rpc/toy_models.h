@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file toy_models.h
- * Two models written by hand, for tests of the server: small enough to know every byte.
+ * Three models written by hand, for tests of the server: small enough to know every byte.
  *
  * `adder`: int8 a, b [1,2,3,4] -> sum, masked. Consumes its inputs. Nodes: 0 add (sum = clamp(a + b), in the memory of
  * a), 1 negate (-sum, channels 0, 1 and 3 only, with a gap after each pixel), 2 widen (negate with a 0 for channel 2).
  * `doubler`: float32 x [1,5] -> y = 2 x. Keeps its input, has no run_op. Node 0.
+ * `divided`: uint8 x [8] -> y = x + 1, with x in the first of two arenas (12 and 16 bytes) and y in the second.
+ * Consumes its input. Node 0.
  */
 #ifndef TOY_MODELS_H
 #define TOY_MODELS_H
@@ -14,6 +16,7 @@
 
 extern const aboard_model_t toy_adder;
 extern const aboard_model_t toy_doubler;
+extern const aboard_model_t toy_divided;
 /** How often any model has run, and any node alone. */
 extern uint32_t toy_runs;
 extern uint32_t toy_op_runs;

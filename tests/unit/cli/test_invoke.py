@@ -12,7 +12,8 @@ from aboard import cli
 from aboard.cli.group import COMMANDS, group
 from aboard.errors import ToolError
 
-LEAVES = [(name,) for name in COMMANDS] + [
+LEAVES = [(name,) for name in COMMANDS if name != "ci"] + [
+    ("ci", "init"),
     ("boards", "show"),
     ("targets", "show"),
     ("targets", "why"),

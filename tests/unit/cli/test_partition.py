@@ -38,7 +38,8 @@ def test_partition_says_who_gets_what(capsys: pytest.CaptureFixture[str], tmp_pa
     assert (result["devices"], result["host"], result["prices"]) == (["fake", "cmsis-nn"], "c", None)
     by_op = {node["op"]: node for node in result["nodes"]}
     assert (by_op["fully_connected"]["device"], by_op["fully_connected"]["pattern"]) == ("fake", "product")
-    assert by_op["fully_connected"]["refused"] == []
+    has_it = {"device": "cmsis-nn", "reason": "fully_connected_s8: fake has it"}
+    assert by_op["fully_connected"]["refused"] == [has_it]
     assert by_op["softmax"]["device"] == "cmsis-nn"
     assert by_op["softmax"]["refused"] == [{"device": "fake", "reason": "no pattern has softmax"}]
     first = next(node for node in result["nodes"] if node["op"] == "conv2d")
@@ -78,11 +79,16 @@ def test_compile_says_who_got_what(
     assert "window, got 3x3" in out
 
 
-def test_what_cannot_be_compiled_can_be_partitioned(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_compiled_can_be_partitioned(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("CMSIS_NN_PATH", "ZEPHYR_BASE"):
+        monkeypatch.delenv(variable, raising=False)
     assert cli.invoke(["compile", "digits", "--target", "cortex-m4-cmsis-nn"]) == 1
     error = capsys.readouterr().err
-    assert "kind cmsis-nn claims" in error
-    assert "`aboard partition` shows the claims" in error
+    assert "the sources of CMSIS-NN are not there" in error
+    assert "git clone" in error
+    assert call(capsys, "partition", "digits", "--target", "cortex-m4-cmsis-nn", command="partition")["nodes"]
 
 
 def test_why_gives_every_candidate_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -214,7 +214,8 @@ def test_runtime_files_stay_in_their_folder(path: str) -> None:
     with (
         device(fake_device.patterns(), name="wrong", **columns),
         pytest.raises(
-            TargetError, match=rf"column runtime: a file, got {path}, expected a \.c or \.h below the device's"
+            TargetError,
+            match=rf"column runtime: a file, got {path}, expected a \.c or \.h, or a LICENSE, below the device's",
         ),
     ):
         compiled(network(), "wrong")
@@ -252,3 +253,16 @@ def test_two_devices_and_the_host_share_one_model() -> None:
         module = aboard.compile(model, target=f"{HOST} + other + fake", name="net")
         assert [node.device for node in module.manifest.nodes] == [None, "fake", "fake", "other"]
         check_exact(model, module)
+
+
+def test_two_kinds_that_claim_one_folder_are_refused() -> None:
+    operands = (any_tensor(), constant(DType.INT8), constant())
+    only_fc = [DevicePattern("fc", op("fully_connected", *operands, name="layer"))]
+    rest = {"codegen": fake_device.codegen, "runtime": fake_device.runtime}
+    text = r"kinds my-npu and my_npu: both claim the folder src/devices/my_npu, expected names that differ in more than"
+    with (
+        device(only_fc, name="my_npu", **rest),
+        device(fake_device.patterns(), name="my-npu", **rest),
+        pytest.raises(TargetError, match=text),
+    ):
+        aboard.compile(network(), target=f"{HOST} + my_npu + my-npu", name="net")

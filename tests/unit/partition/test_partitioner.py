@@ -10,7 +10,6 @@ import pytest
 
 from aboard.errors import TargetError
 from aboard.ir import Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
-from aboard.kernels.device import Cost
 from aboard.ops.arithmetic import ArithmeticAttributes
 from aboard.ops.subgraph import attributes
 from aboard.partition.partitioner import Partition, apply, partition
@@ -181,6 +180,16 @@ def test_the_first_device_gets_what_both_claim() -> None:
     assert [r.reason for r in one.placements[1].refused] == ["no pattern has add"]
 
 
+def test_a_later_device_that_also_claims_is_named_with_the_reason() -> None:
+    with ExitStack() as stack:
+        for name in ("first", "second", "third"):
+            stack.enter_context(device([DevicePattern("r", op("relu" if name != "third" else "add"))], name=name))
+        decided = partition(line("relu", "relu6"), Target(f"{HOST} + first + second + third"))
+    assert [(r.device, r.reason) for r in decided.placements[0].refused] == [("second", "r: first has it")]
+    assert decided.placements[0].device == "first"
+    assert [r.device for r in decided.placements[1].refused] == ["first", "second", "third"]
+
+
 def test_what_went_to_another_match_is_said() -> None:
     graph = line("relu", "add", "relu6")
     with ExitStack() as stack:
@@ -220,25 +229,6 @@ def test_apply_makes_nodes_that_compute_the_same() -> None:
     assert attributes(region).graph.name == "m_fake_0"
 
 
-def test_cost_takes_what_saves_and_says_what_it_saw() -> None:
-    def cost(target: Target, region: object) -> Cost:
-        return Cost(compute=5, transfer=2, ram_bytes=64)
-
-    def dear(target: Target, region: object) -> Cost:
-        return Cost(compute=500, transfer=1000)
-
-    graph = line("relu", "add")
-    with ExitStack() as stack:
-        stack.enter_context(device([DevicePattern("all", op("relu", "add"))], name="dear", cost=dear))
-        stack.enter_context(device([DevicePattern("r", op("relu"))], name="cheap", cost=cost))
-        decided = partition(graph, Target(f"composite -host='{HOST}' -device=dear -device=cheap -partition=cost"))
-    assert [placement.device for placement in decided.placements] == ["cheap", "c"]
-    assert decided.placements[1].refused[0].reason == (
-        "all: costs 500 cycles and 1,000 for transfers, 0 bytes of RAM; the host needs 12 cycles"
-    )
-    assert [(price.device, price.taken) for price in decided.prices if price.taken] == [("cheap", True)]
-
-
 BAD_PATTERNS = [
     (op("conv2dd"), r"kind fake, pattern p: matches nothing, op conv2dd is not known\. Did you mean conv2d"),
     (any_tensor(), r"kind fake, pattern p: matches nothing, got AnyTensor at its root, expected an op\. Begin it with"),
@@ -266,11 +256,40 @@ def test_wrong_columns_are_refused() -> None:
         attach("fake", "patterns", lambda target: [], priority=1)
         with pytest.raises(TargetError, match=r"column patterns: its function's result: got list, expected tuple"):
             partition(line("relu"), Target(f"{HOST} + fake"))
-    asked = f"composite -host='{HOST}' -device=fake -partition=cost"
-    with (
-        device([DevicePattern("p", op("relu"))]),
-        pytest.raises(
-            TargetError, match=r"kind fake: has no column cost, so -partition=cost cannot ask it\. Use -part"
-        ),
-    ):
-        partition(line("relu"), Target(asked))
+
+
+def limited(devices: str) -> Partition:
+    anything = [DevicePattern("any", op("relu", "relu6", "add", "mul"))]
+    longest = [DevicePattern("chain", chain(op("add"), optional(op("relu6"))))]
+    with ExitStack() as stack:
+        stack.enter_context(device(anything, name="first"))
+        stack.enter_context(device(anything, name="second"))
+        stack.enter_context(device(longest, name="chains"))
+        return partition(line("relu", "add", "relu6", "mul"), Target(f"{HOST} + {devices}"))
+
+
+def test_claims_limited_by_op() -> None:
+    decided = limited("first -claim-ops=add,mul")
+    assert [p.device for p in decided.placements] == ["c", "first", "c", "first"]
+    assert decided.placements[2].refused[0].reason == "-claim-ops leaves out relu6"
+
+
+def test_claims_limited_by_number_as_the_table_shows_it() -> None:
+    decided = limited("first -claim-nodes=0,2..3")
+    assert [p.device for p in decided.placements] == ["first", "c", "first", "first"]
+    assert decided.placements[1].refused[0].reason == "-claim-nodes leaves out 1"
+
+
+def test_both_limits_at_once_and_a_second_device_for_the_rest() -> None:
+    decided = limited("first -claim-ops=relu,add -claim-nodes=1..3 + second -claim-nodes=2..3")
+    assert [p.device for p in decided.placements] == ["c", "first", "second", "second"]
+
+
+def test_a_match_ends_where_the_claim_does() -> None:
+    decided = limited("chains -claim-ops=add")
+    assert [p.device for p in decided.placements] == ["c", "chains", "c", "c"]
+
+
+def test_a_limit_to_an_op_that_there_is_not() -> None:
+    with pytest.raises(TargetError, match=r"first: -claim-ops: op rely is not known\. Did you mean relu\b"):
+        limited("first -claim-ops=rely")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from aboard.rpc.replies import Tap
 from aboard.rpc.status import Status
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
-from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, WORKSPACE, WORKSPACE_IN_ARENA, FakeDevice
+from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, WORKSPACE, WORKSPACE_IN_ARENA, YIELD, FakeDevice
 
 FAST = Timing(attempt_s=0.02, attempts=4, settle_s=0.001, hello_s=0.2, patience_s=0.2)
 A = np.arange(24, dtype=np.int8).tobytes()
@@ -42,12 +44,12 @@ def run_adder(client: Client, a: bytes, b: bytes) -> bytes:
 
 
 def test_hello_names_the_device() -> None:
-    hello = client_of(FakeDevice(frame_bytes=300, burst=8)).connect()
-    assert (hello.major, hello.minor, hello.models) == (1, 0, 2)
+    hello = client_of(FakeDevice(frame_bytes=300, burst=16)).connect()
+    assert (hello.major, hello.minor, hello.models) == (1, 1, 2)
     assert (hello.board, hello.build) == ("fake/device", "build-1")
-    assert (hello.tick_hz, hello.max_frame, hello.burst) == (25_000_000, 300, 8)
+    assert (hello.tick_hz, hello.max_frame, hello.burst) == (25_000_000, 300, 16)
     assert (hello.arena_bytes, hello.input_copy_bytes, hello.workspace_bytes, hello.fault) == (160, 48, 96, 0)
-    assert hello.features == Feature.PROFILE | Feature.TAPS | Feature.RUN_OP | Feature.INPUT_COPY
+    assert hello.features == Feature.PROFILE | Feature.TAPS | Feature.RUN_OP | Feature.INPUT_COPY | Feature.CREDIT
 
 
 def test_hello_of_a_device_with_nothing() -> None:
@@ -175,6 +177,18 @@ def test_what_the_image_lacks_is_refused(request_: messages.Request) -> None:
         client.call(request_)
 
 
+@pytest.mark.parametrize("flags", [RunFlag(0), RunFlag.PROFILE])
+def test_the_application_gets_a_turn_before_every_step(flags: RunFlag) -> None:
+    device = FakeDevice(has=ALL | YIELD)
+    client = client_of(device)
+    client.write_input(0, 0, A)
+    client.write_input(0, 1, B)
+    client.run(messages.RunRequest(0, flags=flags, count=4))
+    # The adder takes its rows through all its nodes one by one.
+    assert device.c.fake_yields() == 4 * 2 * client.model(0).nodes
+    assert client.read_tensor(0, Kind.OUTPUT, 0, 24) == add(A, B)
+
+
 def test_profile_adds_up_over_the_runs() -> None:
     client = client_of(FakeDevice(has=ALL))
     client.write_input(0, 0, A)
@@ -295,7 +309,7 @@ def test_a_restart_in_a_run_is_named_and_the_next_call_works() -> None:
     client = client_of(device)
     client.connect()
     device.c.fake_crash_in_next_run(0)
-    with pytest.raises(DeviceError, match="RUN: the device lost the session, got a restart or another host"):
+    with pytest.raises(DeviceError, match="RUN: the device restarted, expected a reply"):
         run_adder(client, A, B)
     assert run_adder(client, A, B) == add(A, B)
 
@@ -348,6 +362,26 @@ def test_damaged_replies_are_asked_for_again_and_then_reported() -> None:
     assert run_adder(client, A, B) == add(A, B)
 
 
+def test_a_reply_that_has_lost_its_end_is_asked_for_again_when_the_line_is_quiet() -> None:
+    device = FakeDevice()
+    cut = [True]
+
+    def line(data: bytes) -> bytes:
+        sent = device.step(data)
+        if cut[0] and bytes([Type.RUN | messages.REPLY]) in sent:
+            cut[0] = False
+            return sent[:-1]  # the zero that ends the frame
+        return sent
+
+    slow = Timing(attempt_s=2, settle_s=0.01)
+    client = Client(LoopbackTransport(line), timing=slow)
+    start = time.monotonic()
+    assert run_adder(client, A, B) == add(A, B)
+    assert time.monotonic() - start < 2
+    assert not cut[0]
+    assert device.c.fake_runs() == 1
+
+
 def test_another_version_of_the_protocol_is_named() -> None:
     def other(data: bytes) -> bytes:
         answers = b""
@@ -367,7 +401,7 @@ def test_the_device_refuses_another_version() -> None:
     decoder = framing.Decoder(1000)
     replies = decoder.feed(device.step(framing.encode(Header(Type.HELLO, 0, 0, 5).pack() + payload)))
     header, version = messages.split(replies[-1])
-    assert (header.code, version) == (Status.UNSUPPORTED, bytes([1, 0]))
+    assert (header.code, version) == (Status.UNSUPPORTED, bytes([1, 1]))
 
 
 def test_check_refuses_a_device() -> None:

@@ -27,18 +27,8 @@ class Recorder(Transport):
         self.written.clear()
 
 
-def test_a_burst_limit_cuts_what_is_written() -> None:
-    recorder = Recorder()
-    Line(recorder).send(bytes(range(1, 31)), burst=8)
-    assert [len(piece) for piece in recorder.written] == [8, 8, 8, 8, 5]
-    assert b"".join(recorder.written) == framing.encode(bytes(range(1, 31)))
-    recorder.close()
-    Line(recorder).send(bytes(range(1, 31)), burst=0)
-    assert [len(piece) for piece in recorder.written] == [37]
-
-
-def test_the_time_a_message_takes_follows_the_speed() -> None:
-    assert Line(Recorder()).seconds_for(93) == 1.0
+def test_the_time_that_bytes_take_follows_the_speed() -> None:
+    assert Line(Recorder()).seconds_for(150) == 1.5
 
 
 def test_frames_too_short_for_a_header_are_damage() -> None:

@@ -73,9 +73,10 @@ def _parse(cls: Any, name: str, value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def test_dialogue_with_the_server() -> None:
-    device = FakeDevice(frame_bytes=300)
-    for case in VECTORS["dialogue"]:
+@pytest.mark.parametrize(("key", "burst"), [("dialogue", 0), ("credits", 64)])
+def test_dialogue_with_the_server(key: str, burst: int) -> None:
+    device = FakeDevice(frame_bytes=300, burst=burst)
+    for case in VECTORS[key]:
         received = framing.Decoder(65535).feed(device.step(framing.encode(bytes.fromhex(case["send"]))))
         assert [message.hex() for message in received] == case["receive"], case["name"]
 

@@ -15,7 +15,7 @@ NATIVE = boards.load("host/native")
 
 
 def test_runners_are_found_by_module():
-    assert list(runners.all_runners()) == ["native", "qemu", "unicorn"]
+    assert list(runners.all_runners()) == ["native", "qemu", "unicorn", "renode", "serial"]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,12 @@ def test_unicorn_stands_in_for_qemu(monkeypatch):
     ("board", "name", "message"),
     [
         (M4, "qemuu", r"runner qemuu: not known, got qemuu\. Did you mean qemu\?"),
-        (M4, "native", r"runner native: cannot be arm/mps2_an386, which is no machine .*: qemu, unicorn$"),
-        (M55, "unicorn", r"cannot be arm/mps3_an547, whose cortex-m55 Unicorn does not have.*Runners .*: qemu$"),
+        (M4, "native", r"runner native: cannot be arm/mps2_an386, which is no machine .*: qemu, unicorn, renode$"),
+        (
+            M55,
+            "unicorn",
+            r"cannot be arm/mps3_an547, whose cortex-m55 Unicorn does not have.*Runners .*: qemu, renode$",
+        ),
         (NATIVE, "qemu", r"cannot be host/native, whose file has no \[emulator\.qemu\].*: native$"),
     ],
 )
@@ -69,8 +73,10 @@ def test_what_is_missing_and_how_to_get_it(monkeypatch):
 
 
 def test_a_board_that_nothing_can_be():
-    board = M4.model_copy(update={"emulator": M4.emulator.model_copy(update={"qemu": None, "unicorn": None})})
-    with pytest.raises(ToolError, match=r"no runner can be this board.*native: .*; qemu: .*; unicorn: "):
+    board = M4.model_copy(
+        update={"emulator": M4.emulator.model_copy(update={"qemu": None, "unicorn": None, "renode": None})}
+    )
+    with pytest.raises(ToolError, match=r"no runner can be this board.*native: .*; qemu: .*; unicorn: .*; renode: "):
         runners.choose(board)
 
 

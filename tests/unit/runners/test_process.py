@@ -107,3 +107,33 @@ def test_it_ends_with_its_host(ending):
     host.wait(10)
     host.stdout.close()
     assert gone(pid)
+
+
+def test_a_program_is_asked_to_end():
+    process = Supervised("polite", ["sh", "-c", "echo up; read word; echo got $word >&2; exit 5"], farewell="quit")
+    assert process.line(5) == "up"
+    started = time.monotonic()
+    process.stop()
+    assert time.monotonic() - started < 2
+    assert process.end_reason() == "polite ended with exit code 5, and said: got quit"
+
+
+@pytest.mark.parametrize("script", ["sleep 60; true", "trap '' TERM; sleep 60 & wait; wait"])
+def test_what_does_not_hear_is_ended_with_all_it_has_started(script):
+    process = Supervised("deaf", ["sh", "-c", f"echo up; {script}"], farewell="quit")
+    assert process.line(5) == "up"
+    group = os.getsid(process.pid)
+    process.stop()
+    listed = subprocess.run(["ps", "-o", "args=", "-g", str(group)], capture_output=True, text=True, check=False)
+    assert "sleep 60" not in listed.stdout
+    assert gone(process.pid)
+
+
+def test_a_program_that_ends_leaves_nothing_it_has_started():
+    process = Supervised("short", ["sh", "-c", "sleep 60 & exit 4"], farewell="quit")
+    assert ended(process)
+    assert process.end_reason() == "short ended with exit code 4"
+    group = process.pid
+    process.stop()
+    listed = subprocess.run(["ps", "-o", "args=", "-g", str(group)], capture_output=True, text=True, check=False)
+    assert "sleep 60" not in listed.stdout

@@ -32,6 +32,7 @@ def test_the_columns_the_compiler_knows() -> None:
         "passes",
         "patterns",
         "runtime",
+        "runtimes",
         "supports",
         "tiles",
         "tuning",
@@ -70,9 +71,9 @@ def test_columns_may_be_declared_and_hold_plain_values() -> None:
 
 def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(
-        TargetError, match=r"column runtimes: is not known\. Did you mean runtime.*`declare` adds a column"
+        TargetError, match=r"column runtim: is not known\. Did you mean runtime.*`declare` adds a column"
     ):
-        attach("fake", "runtimes", None)
+        attach("fake", "runtim", None)
     with pytest.raises(TargetError, match=r"column runtime: is declared twice, expected a name of its own"):
         declare(Column("runtime", "Again", str))
     with pytest.raises(TargetError, match=r"kind fake, column runtime: got Runtime, expected a function of the target"):

@@ -168,5 +168,5 @@ def test_aliases_that_clash_or_go_in_circles() -> None:
 
 
 def test_the_kind_describes_itself() -> None:
-    assert list(kind("composite").schema) == ["device", "host", "partition"]
+    assert list(kind("composite").schema) == ["device", "host", "partition", "ram-cycles"]
     assert all(attribute.help for attribute in kind("composite").schema.values())

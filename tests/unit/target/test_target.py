@@ -56,6 +56,7 @@ def test_all_forms_are_one_target(spec: dict[str, str], random: object) -> None:
         assert hash(Target(other)) == hash(target)
         assert str(Target(other)) == str(target)
     assert Target.from_json(target.to_json()) == target
+    assert Target(target.to_json()) == target
     assert Target(target.key).key == target.key
     assert all(target.get(name) == value for name, value in target.attrs.items())
 
@@ -176,3 +177,5 @@ def test_json_that_is_none() -> None:
         Target.from_json("c -mcpu")
     with pytest.raises(TargetError, match=r"of the wrong type, got list, expected a string or a dict"):
         Target.from_json("[]")
+    with pytest.raises(TargetError, match=r"target: not JSON, got '\{kind: c\}', expected an object"):
+        Target("{kind: c}")

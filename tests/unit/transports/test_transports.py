@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import serial
+from serial.tools.list_ports_common import ListPortInfo
 
 from aboard.errors import TransportError
 from aboard.rpc import messages
@@ -25,8 +27,9 @@ from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
 from aboard.transports.pipe import PipeTransport
 from aboard.transports.pty import Pty
-from aboard.transports.serial import SerialTransport, port_holders
+from aboard.transports.serial import SerialTransport, line_rate, port_holders
 from aboard.transports.tcp import SocketTransport
+from support.cable import Cable
 from support.rpc_device import FakeDevice
 
 ALL_BYTES = bytes(range(256)) * 3
@@ -116,7 +119,7 @@ def test_an_end_that_goes_is_reported_at_once(pair: tuple[Transport, Transport])
     near, far = pair
     far.close()
     start = time.monotonic()
-    with pytest.raises(TransportError, match=r"(the other end|the port) is gone, got .*open a new session"):
+    with pytest.raises(TransportError, match=r"(the other end|the port) is gone, got .*open (a new session|it again)"):
         near.read(5)
     assert time.monotonic() - start < 1
 
@@ -257,6 +260,120 @@ def test_a_port_that_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         far.close()
 
 
+def test_lossy_noise_swaps_neighbours() -> None:
+    line = LossyTransport(LoopbackTransport(lambda data: data), Noise(swap=0.05), seed=5)
+    line.write(ALL_BYTES)
+    received = line.read(0)
+    assert sorted(received) == sorted(ALL_BYTES)
+    moved = [at for at, byte in enumerate(received) if byte != ALL_BYTES[at]]
+    assert 20 < len(moved) < 200
+    assert all(abs((received[at] - ALL_BYTES[at] + 128) % 256 - 128) < 4 for at in moved)
+
+
+@pytest.mark.parametrize("baud", [300, 115_200, 250_000, 921_600, 1_500_000, 3_000_000])
+def test_a_port_runs_at_the_rate_that_was_asked_for(baud: int) -> None:
+    pair = Pty()
+    port = pair.connect(baud)
+    assert line_rate(port._opened().fileno()) == baud
+    assert port.bytes_per_second == baud / 10
+    os.write(pair.controller, ALL_BYTES)
+    assert read_all(port, len(ALL_BYTES)) == ALL_BYTES
+    port.close()
+    pair.close()
+
+
+def test_a_rate_that_the_adapter_rounds_too_far_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pty()
+    monkeypatch.setattr("aboard.transports.serial.line_rate", lambda fd: 2_900_000)
+    message = rf"{pair.path}: the port cannot run at this rate, got 2900000 baud, expected 3000000\. Use a rate"
+    with pytest.raises(TransportError, match=message):
+        SerialTransport(pair.path, 3_000_000)
+    assert not [holder for holder in port_holders(pair.path) if "pid" not in holder]
+    SerialTransport(pair.path, 2_900_000).close()
+    monkeypatch.setattr("aboard.transports.serial.line_rate", lambda fd: None)
+    SerialTransport(pair.path, 3_000_000).close()
+    pair.close()
+
+
+def test_what_has_no_rate_is_not_asked_for_it() -> None:
+    read, write = os.pipe()
+    assert line_rate(read) is None
+    os.close(read)
+    os.close(write)
+
+
+def test_flow_control_by_wires_is_the_port_s() -> None:
+    pair = Pty()
+    for rtscts in (True, False):
+        port = SerialTransport(pair.path, rtscts=rtscts)
+        flags = termios.tcgetattr(port._opened().fileno())[2]
+        assert bool(flags & termios.CRTSCTS) == rtscts
+        port.close()
+    pair.close()
+
+
+@pytest.mark.parametrize("level", [True, False])
+def test_dtr_and_rts_have_their_level_from_the_moment_the_port_opens(
+    level: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[tuple[str, bool]] = []
+    monkeypatch.setattr(serial.Serial, "_update_dtr_state", lambda port: levels.append(("dtr", port.dtr)))
+    monkeypatch.setattr(serial.Serial, "_update_rts_state", lambda port: levels.append(("rts", port.rts)))
+    pair = Pty()
+    SerialTransport(pair.path, dtr=level, rts=level).close()
+    assert levels == [("dtr", level), ("rts", level)]
+    pair.close()
+
+
+def test_a_port_that_was_unplugged_is_opened_again(tmp_path: Path) -> None:
+    device = FakeDevice()
+    cable = Cable(tmp_path / "port", device.transport())
+    port = SerialTransport(cable.port)
+    cable.unplug()
+    with pytest.raises(TransportError, match=r"the port is gone, got .*was unplugged or has restarted"):
+        port.read(5)
+    with pytest.raises(TransportError, match="port: there is no such port"):
+        port.reopen(0.05)
+    timer = threading.Timer(0.1, cable.plug, [device.transport()])
+    timer.start()
+    port.reopen(5)
+    timer.join()
+    assert Client(port).connect().board == "fake/device"
+    port.close()
+    cable.unplug()
+
+
+def test_a_usb_device_is_found_under_its_new_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Pty(), Pty()
+
+    def ports(*names: tuple[str, str]) -> None:
+        def info(name: str, number: str) -> ListPortInfo:
+            port = ListPortInfo(name)
+            port.vid, port.pid, port.serial_number = 0x0D28, 0x0204, number
+            return port
+
+        found = [info(*name) for name in names]
+        monkeypatch.setattr("serial.tools.list_ports.comports", lambda: [ListPortInfo("/dev/ttyS0"), *found])
+
+    ports((first.path, "A1"), (second.path, "B2"))
+    port = SerialTransport(first.path)
+    ports((first.path, "B2"))  # another board has taken its name
+    with pytest.raises(TransportError, match=r"the board is not back, got no port of it for 0\.05 s\. Plug it in"):
+        port.reopen(0.05)
+    ports((first.path, "B2"), (second.path, "A1"))
+    port.reopen(1)
+    os.write(second.controller, b"found")
+    assert read_all(port, 5) == b"found"
+    port.close()
+    first.close()
+    second.close()
+
+
+def test_a_line_that_ends_with_its_device_is_not_opened_again() -> None:
+    with pytest.raises(TransportError, match="loopback: cannot be opened again"):
+        LoopbackTransport(lambda data: data).reopen(1)
+
+
 def test_a_serial_port_tells_its_speed() -> None:
     with pty_pair() as (near, far):
         assert near.bytes_per_second == 11520
@@ -316,6 +433,8 @@ def test_lossy_without_noise_changes_nothing() -> None:
     [
         (Noise(drop=0.1), 8500, 9500),
         (Noise(flip=0.1), 10_000, 10_000),
+        (Noise(repeat=0.1), 11_900, 12_300),
+        (Noise(swap=0.1), 10_000, 10_000),
         (Noise(repeat_chunk=1), 40_000, 40_000),
         (Noise(drop_chunk=1), 0, 0),
         (Noise(cut_chunk=1), 0, 9_999),

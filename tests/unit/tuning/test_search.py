@@ -1,0 +1,173 @@
+"""The search in this process: what is tried, what is refused, and what is found with a bench that counts by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from aboard import resources
+from aboard.compiler import Module
+from aboard.errors import TargetError, ToolError
+from aboard.feeds import Named
+from aboard.ir import DType
+from aboard.kernels.device import DeviceCode, Region
+from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
+from aboard.target import Knob, Target
+from aboard.tuner.bench import Outcome, ThisProcess
+from aboard.tuner.search import Found, Search
+from aboard.tuning.records import Record, by_key
+from support import fake_device
+from support.device import device
+from support.fake_device import RUNS, SUITS, ZERO
+from support.fake_device import fake_device as fake
+
+TARGET = "c -runtime=host + fake"
+MODEL = resources.models() / "digits.tflite"
+
+
+@dataclass
+class Counting:
+    """Counts the calls of the library that stand in the code; computes nothing but what the module says of itself."""
+
+    name: str = "a bench"
+    seen: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+        counts = []
+        regions = 0
+        for node in module.manifest.nodes:
+            source = module.files[f"src/digits_{node.device}_{regions}.c"] if node.device else ""
+            regions += node.device is not None
+            counts.append(1 + 100 * source.count("fake_product(&"))
+        self.seen.append({node.name: node.tuning for node in module.manifest.nodes if node.tuning})
+        return Outcome(tuple({} for _ in inputs), tuple(counts), sum(counts))
+
+
+def search(bench: Any = None, target: str = TARGET, **options: Any) -> Found:
+    prepared = Search.prepare(MODEL, target, bench or ThisProcess(), **options)
+    built = []
+    found = prepared.run(lambda: built.append(1))
+    assert len(built) == prepared.builds
+    return found
+
+
+def test_every_point_is_exact_and_none_is_measured_in_this_process() -> None:
+    with fake(RUNS, SUITS):
+        found = search(samples=1)
+    assert [trial.point for trial in found.trials] == [
+        {"runs": runs, "suits": suits} for runs in RUNS.values for suits in SUITS.values
+    ]
+    assert all(trial.total is None and not trial.regions and not trial.refused for trial in found.trials)
+    assert (found.best, found.host, found.default, found.tuned, found.samples) == ((), None, None, None, 3)
+
+
+def test_the_best_is_found_region_by_region() -> None:
+    bench = Counting()
+    with fake(RUNS, SUITS):
+        found = search(bench)
+        assert found.best[0].record.target == Target(TARGET).key
+    assert [(b.record.values, b.default, b.instructions) for b in found.best] == [
+        ({"runs": 1, "suits": "many"}, 301, 101),
+        ({"runs": 1, "suits": "few"}, 201, 101),
+    ]
+    assert [trial.total for trial in found.trials] == [506, 506, 306, 306, 706, 706]
+    assert (found.host, found.default, found.tuned) == (6, 506, 206)
+    assert list(bench.seen[-1].values()) == [b.record.values for b in found.best]
+
+
+def test_where_nothing_is_won_the_defaults_stay() -> None:
+    with fake(ZERO):
+        found = search(Counting())
+    assert [b.record.values for b in found.best] == [{"zero": "right"}] * 2
+
+
+def test_points_with_the_same_code_share_a_build() -> None:
+    bench = Counting()
+    with fake(Knob("unused", (1, 2, 3), "Nothing"), ZERO):
+        found = search(bench)
+    assert [trial.point["unused"] for trial in found.trials] == [1, 1, 2, 2, 3, 3]
+    assert len(bench.seen) == 3
+
+
+def test_a_limit_tries_the_defaults_then_what_was_recorded() -> None:
+    with fake(RUNS, SUITS):
+        best = search(Counting()).best
+        known = by_key(Record(**{**b.record.model_dump(), "values": {"runs": 3, "suits": "few"}}) for b in best)
+        found = search(Counting(), limit=3, known=known)
+    assert [trial.point for trial in found.trials] == [
+        {"runs": 2, "suits": "few"},
+        {"runs": 3, "suits": "few"},
+        {"runs": 2, "suits": "many"},
+    ]
+    with fake(RUNS):
+        assert [trial.point for trial in search(Counting(), limit=1, known=known).trials] == [{"runs": 2}]
+
+
+def test_a_point_that_is_not_exact_is_an_error_that_names_it() -> None:
+    text = (
+        r"^tuning of fake, runs=2, zero=wrong: is not exact, got \d+ of 10 elements of output \S+ that differ for "
+        r"sample \d, expected what the host alone computes\. This is a bug of the device's package; take the value out"
+    )
+    with fake(RUNS, ZERO), pytest.raises(TargetError, match=text):
+        search()
+
+
+def codegen(wrong: Any) -> Any:
+    def generate(target: Target, region: Region) -> DeviceCode:
+        code = fake_device.codegen(target, region)
+        return wrong(code) if region.tuning["runs"] == 1 else code
+
+    return generate
+
+
+def registered(generate: Any) -> Any:
+    columns = {"codegen": generate, "runtime": fake_device.runtime, "tuning": lambda target: (RUNS,)}
+    return device(fake_device.patterns(), **columns)
+
+
+def test_a_point_without_code_is_told_and_left_out() -> None:
+    def refuse(code: DeviceCode) -> DeviceCode:
+        raise TargetError("fake: no room for one run, got 0 bytes, expected 1")
+
+    with registered(codegen(refuse)):
+        found = search(Counting())
+    assert [trial.refused for trial in found.trials] == ["", "fake: no room for one run, got 0 bytes, expected 1", ""]
+    assert [b.record.values for b in found.best] == [{"runs": 2}] * 2
+
+
+def test_a_point_whose_code_does_not_compile_is_named() -> None:
+    def broken(code: DeviceCode) -> DeviceCode:
+        return DeviceCode(code.source.replace("return ABOARD_OK;", "return nothing;"), code.arguments, code.results)
+
+    text = r"tuning of fake, runs=1: does not build or run, got: .*failed: .*This is a bug of the device's package$"
+    with registered(codegen(broken)), pytest.raises(TargetError, match=text) as caught:
+        search()
+    assert isinstance(caught.value.__cause__, ToolError)
+
+
+@pytest.mark.parametrize("target", ["c -runtime=host", TARGET])
+def test_there_may_be_nothing_to_tune(target: str) -> None:
+    with fake(), pytest.raises(TargetError, match=r"digits: nothing to tune, got no device with knobs that computes a"):
+        Search.prepare(MODEL, target, ThisProcess())
+
+
+def test_devices_are_tuned_one_after_another() -> None:
+    operands = (any_tensor(), constant(DType.INT8), constant())
+    dense = [DevicePattern("dense", op("fully_connected", *operands, name="layer"))]
+    columns = {"codegen": fake_device.codegen, "tuning": lambda target: (SUITS,)}
+    bench = Counting()
+    with fake(RUNS), device(dense, name="second", **columns):
+        found = search(bench, "c -runtime=host + second + fake")
+    assert [(trial.device, trial.point) for trial in found.trials] == [
+        ("second", {"suits": "few"}),
+        ("second", {"suits": "many"}),
+        *(("fake", {"runs": runs}) for runs in RUNS.values),
+    ]
+    assert [list(seen.values()) for seen in bench.seen[2:5]] == [
+        [{"runs": 2}, {"suits": "many"}],
+        [{"runs": 1}, {"suits": "few"}],
+        [{"runs": 3}, {"suits": "few"}],
+    ]

@@ -1,0 +1,86 @@
+"""The space of a device: its points, and what is refused of the column `tuning`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aboard.errors import TargetError
+from aboard.target import Knob, Target
+from aboard.tuning import space
+from aboard.tuning.choice import DEFAULTS, Choice, Given, Place, choose, mismatch
+from support.device import device
+
+ROWS, ORDER = Knob("rows", (4, 1, 8), "Rows of a tile"), Knob("order", ("by_row", "by_channel"), "Order of the loops")
+ALONE = "fake"
+
+
+def place(text: str = "w") -> Place:
+    return Place(Target(f"c -runtime=host + {ALONE}"), Target(ALONE, as_device=True), ALONE, text)
+
+
+def knobs(*found: Any) -> Any:
+    return device((), tuning=lambda target: found)
+
+
+def test_points_begin_with_the_defaults_and_are_all_there() -> None:
+    with knobs(ROWS, ORDER):
+        target = Target(ALONE, as_device=True)
+        points = list(space.points(target))
+        assert space.defaults(target) == points[0] == {"rows": 4, "order": "by_row"}
+        assert points[1:3] == [{"rows": 4, "order": "by_channel"}, {"rows": 1, "order": "by_row"}]
+        assert space.size(target) == len(points) == 6
+        assert space.shown(points[1]) == "rows=4, order=by_channel"
+
+
+@given(st.lists(st.lists(st.integers(), min_size=1, max_size=4, unique=True), max_size=4))
+@settings(deadline=None, max_examples=30)
+def test_every_point_is_there_once_and_fits(values: list[list[int]]) -> None:
+    with knobs(*(Knob(f"k{number}", tuple(one), "A knob") for number, one in enumerate(values))):
+        target = Target(ALONE, as_device=True)
+        points = list(space.points(target))
+        assert len({tuple(point.items()) for point in points}) == len(points) == math.prod(map(len, values))
+        assert all(mismatch(target, point) == "" for point in points)
+
+
+def test_a_device_without_knobs_needs_no_choice() -> None:
+    with device(()):
+        assert choose(DEFAULTS, place()) == Choice({}, "")
+        assert list(space.points(Target(ALONE, as_device=True))) == [{}]
+        assert space.shown({}) == "defaults"
+
+
+def test_a_given_point_keeps_the_other_defaults() -> None:
+    with knobs(ROWS, ORDER):
+        assert choose(Given({ALONE: {"rows": 8}}), place()) == Choice({"rows": 8, "order": "by_row"}, "given")
+        assert choose(Given({"other": {"rows": 8}}), place()) == Choice({"rows": 4, "order": "by_row"}, "default")
+
+
+@pytest.mark.parametrize(
+    ("point", "text"),
+    [
+        ({"row": 8}, r"tuning of fake: no such knob, got row\. Did you mean rows\?"),
+        ({"rows": 5}, r"tuning of fake: value of rows, got 5, expected one of: 4, 1, 8"),
+    ],
+)
+def test_a_point_outside_the_space_is_refused(point: dict[str, Any], text: str) -> None:
+    with knobs(ROWS, ORDER), pytest.raises(TargetError, match=text):
+        choose(Given({ALONE: point}), place())
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (("rows",), r"kind fake, column tuning: got str, expected Knob\. Return a tuple of them"),
+        ((Knob("rows", (), "Rows"),), r"values of knob rows, got none, expected one or more, each once"),
+        ((Knob("rows", (1, 2, 1), "Rows"),), r"values of knob rows, got 1, 2, 1, expected one or more, each once"),
+        ((ROWS, ROWS), r"column tuning: got knob rows twice, expected names of their own\. Rename one of them"),
+    ],
+)
+def test_a_wrong_column_is_refused(found: Any, text: str) -> None:
+    with knobs(*found), pytest.raises(TargetError, match=text):
+        space.knobs(Target(ALONE, as_device=True))
