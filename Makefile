@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h')
+C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= 2
 
-.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-check wheel clean
+.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-costs bench-line bench-check wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -15,7 +15,8 @@ help:
 	@echo "make setup   only set up: .venv, compilers, emulators"
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
-	@echo "make bench   measure, and write docs/benchmarks.md (make bench-check only compares)"
+	@echo "make bench   measure, and write docs/benchmarks.md (make bench-check only compares; make bench-costs measures"
+	@echo "             kernels layer by layer, for estimates; make bench-line the serial line)"
 	@echo "make wheel   build dist/*.whl"
 
 setup: $(VENV)/.stamp-setup
@@ -54,6 +55,7 @@ lint: setup-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@for folder in docs/examples/*/; do MYPYPATH=host:$$folder $(BIN)/mypy -p $$(basename $$folder) || exit 1; done
 	@$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
 
 format: setup-dev
@@ -70,6 +72,12 @@ docs-json: setup
 
 bench: setup-dev
 	@$(BIN)/python tests/bench/run.py
+
+bench-costs: setup-dev
+	@$(BIN)/python tests/bench/costs.py
+
+bench-line: setup-dev
+	@$(BIN)/python tests/bench/line.py
 
 bench-check: setup-dev
 	@$(BIN)/python tests/bench/run.py --check
