@@ -58,15 +58,29 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two pixels of four channels less the zero point, then their words. */
+/** Two pixels of four channels: words of channels 0 and 1 and of 2 and 3 of both, then a word less the zero point of
+ * each channel. */
 #define ABOARD_DSP_TWO_PIXELS                                          \
     "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
-    "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"               \
-    "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
-#define ABOARD_DSP_TWO_WORDS                                           \
-    "pkhbt r12, r10, r11, lsl #16\n pkhbt lr, r8, r9, lsl #16\n"       \
-    "pkhtb r10, r11, r10, asr #16\n pkhtb r8, r9, r8, asr #16\n"       \
-    "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
+    "pkhbt r10, r8, r9, lsl #16\n pkhtb r8, r9, r8, asr #16\n"         \
+    "sxtab16 r11, r6, r10\n sxtab16 r10, r6, r10, ror #8\n"            \
+    "sxtab16 r12, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"               \
+    "str r11, [r2], #4\n str r10, [r3], #4\n str r12, [r4], #4\n str r8, [r5], #4\n"
+
+/** Likewise four pixels. */
+#define ABOARD_DSP_FOUR_PIXELS                                         \
+    "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
+    "ldr r10, [r0]\n ldr r11, [r0, r1]\n add r0, r0, r1, lsl #1\n"     \
+    "pkhbt r12, r8, r9, lsl #16\n pkhtb r8, r9, r8, asr #16\n"         \
+    "pkhbt lr, r10, r11, lsl #16\n pkhtb r10, r11, r10, asr #16\n"     \
+    "sxtab16 r9, r6, r12\n sxtab16 r11, r6, lr\n"                      \
+    "strd r9, r11, [r2], #8\n"                                         \
+    "sxtab16 r12, r6, r12, ror #8\n sxtab16 lr, r6, lr, ror #8\n"      \
+    "strd r12, lr, [r3], #8\n"                                         \
+    "sxtab16 r9, r6, r8\n sxtab16 r11, r6, r10\n"                      \
+    "strd r9, r11, [r4], #8\n"                                         \
+    "sxtab16 r8, r6, r8, ror #8\n sxtab16 r10, r6, r10, ror #8\n"      \
+    "strd r8, r10, [r5], #8\n"
 
 /** Four planes of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset, r7 end of the pairs. */
 ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_DSP_UNUSED) {
@@ -82,32 +96,24 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
         "ldrd r9, r7, [r12, #28]\n"
         "add r8, r0\n"
         "str r8, [sp, #4]\n"
-        "add r7, r2\n"
         "cmp r9, #0\n"
         "beq 2f\n"
-        "ldr r9, [r0]\n add r0, r1\n add r7, #4\n"
+        "ldr r9, [r0]\n add r0, r1\n"
         "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
-        "sub r10, r7, r2\n"
-        "tst r10, #4\n"
-        "mov r10, #0\n mov r8, #0\n"
+        "lsl r10, r11, #16\n lsl r8, r9, #16\n bfc r11, #0, #16\n bfc r9, #0, #16\n"
+        "str r10, [r2], #4\n str r8, [r3], #4\n str r11, [r4], #4\n str r9, [r5], #4\n"
+        "2:\n"
+        "tst r7, #4\n"
+        "add r7, r2\n"
         "beq 3f\n"
-        "b 4f\n"
-        "2:\n" /* An odd number of words begins in the middle of a turn. */
-        "cmp r2, r7\n"
-        "beq 5f\n"
-        "sub r8, r7, r2\n"
-        "tst r8, #4\n"
-        "bne 7f\n"
-        "6:\n" /* Two words. */
         ABOARD_DSP_TWO_PIXELS
         "3:\n"
-        ABOARD_DSP_TWO_WORDS
-        "7:\n"
-        ABOARD_DSP_TWO_PIXELS
-        "4:\n"
-        ABOARD_DSP_TWO_WORDS
         "cmp r2, r7\n"
-        "bne 6b\n"
+        "beq 5f\n"
+        "4:\n"
+        ABOARD_DSP_FOUR_PIXELS
+        "cmp r2, r7\n"
+        "bne 4b\n"
         "5:\n"
         "ldr r12, [sp]\n"
         "ldrd r8, r9, [r12, #36]\n"
@@ -164,19 +170,6 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
 #define ABOARD_DSP_ROW_1(row)                                          \
     ABOARD_DSP_LOAD("r6, r7", row)                                     \
     ABOARD_DSP_FIRST("r0", "r0", "r6", "r7")
-/** Likewise where windows are two pixels apart. */
-#define ABOARD_DSP_ROW_42(row, a0, a1, a2)                             \
-    ABOARD_DSP_LOAD("r5-r9", row)                                      \
-    ABOARD_DSP_FIRST("r0", a0, "r5", "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
-    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_FIRST("r3", "r3", "r8", "r9")
-#define ABOARD_DSP_ROW_32(row, a0, a1)                                 \
-    ABOARD_DSP_LOAD("r6-r9", row)                                      \
-    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8") \
-    ABOARD_DSP_FIRST("r2", "r2", "r8", "r9")
-#define ABOARD_DSP_ROW_22(row, a0)                                     \
-    ABOARD_DSP_LOAD("r6-r8", row)                                      \
-    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", "r1", "r7", "r8")
-
 #define ABOARD_DSP_ROWS_6 ABOARD_DSP_ROW_6("0", "r5", "r5", "r5", "r5", "r5") ABOARD_DSP_DOWN \
     ABOARD_DSP_ROW_6("1", "r0", "r1", "r2", "r3", "r4") ABOARD_DSP_DOWN ABOARD_DSP_ROW_6("2", "r0", "r1", "r2", "r3", "r4")
 #define ABOARD_DSP_ROWS_5 ABOARD_DSP_ROW_5("0", "r4", "r4", "r4", "r4") ABOARD_DSP_DOWN \
@@ -188,13 +181,6 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
 #define ABOARD_DSP_ROWS_2 ABOARD_DSP_ROW_2("0", "r1") ABOARD_DSP_DOWN \
     ABOARD_DSP_ROW_2("1", "r0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_2("2", "r0")
 #define ABOARD_DSP_ROWS_1 ABOARD_DSP_ROW_1("0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("2")
-#define ABOARD_DSP_ROWS_42 ABOARD_DSP_ROW_42("0", "r3", "r3", "r3") ABOARD_DSP_DOWN \
-    ABOARD_DSP_ROW_42("1", "r0", "r1", "r2") ABOARD_DSP_DOWN ABOARD_DSP_ROW_42("2", "r0", "r1", "r2")
-#define ABOARD_DSP_ROWS_32 ABOARD_DSP_ROW_32("0", "r2", "r2") ABOARD_DSP_DOWN \
-    ABOARD_DSP_ROW_32("1", "r0", "r1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_32("2", "r0", "r1")
-#define ABOARD_DSP_ROWS_22 ABOARD_DSP_ROW_22("0", "r1") ABOARD_DSP_DOWN \
-    ABOARD_DSP_ROW_22("1", "r0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_22("2", "r0")
-#define ABOARD_DSP_ROWS_12 ABOARD_DSP_ROWS_1
 #define ABOARD_DSP_DOWN "add r12, lr\n"
 
 /** What of a block with results in r0 up depends on their number; r8 result, r9 pixel stride, r10 three times that. */
@@ -301,10 +287,116 @@ ABOARD_DSP_ROWS(4, 4, "r3", "sub r12, lr\n", "8", "add r1, r1, r9, lsl #2\n")
 ABOARD_DSP_ROWS(3, 3, "r2", "sub r12, lr\n", "8", "")
 ABOARD_DSP_ROWS(2, 2, "r1", "sub r12, lr\n", "4", "add r1, r1, r9, lsl #1\n")
 ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
-ABOARD_DSP_ROWS(42, 4, "r3", "", "16", "add r1, r1, r9, lsl #2\n")
-ABOARD_DSP_ROWS(32, 3, "r2", "", "12", "add r1, r10\n")
-ABOARD_DSP_ROWS(22, 2, "r1", "", "8", "add r1, r1, r9, lsl #1\n")
-ABOARD_DSP_ROWS(12, 1, "r0", "", "4", "add r1, r9\n")
+/** One row of the windows of a block that are two pixels apart. */
+#define ABOARD_DSP_APART_4(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r5-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r5", "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_FIRST("r3", a3, "r8", "r9")
+#define ABOARD_DSP_APART_3(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8") \
+    ABOARD_DSP_FIRST("r2", a2, "r8", "r9")
+#define ABOARD_DSP_APART_2(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8")
+#define ABOARD_DSP_APART_1(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7")
+
+/** Requantisation of such a result: factor in r5, constant in r6; for two roundings the shift in lr, and r4 is lost. */
+#define ABOARD_DSP_APART_LINE(a) "smmlar " a ", " a ", r5, r6\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_APART_ANY(a)                                        \
+    "add r4, " a ", " a ", asr #31\n smmlar " a ", " a ", r5, r4\n"     \
+    "add " a ", r6\n asr " a ", lr\n ssat " a ", #8, " a "\n"
+
+/** Stores results: r7 the first, which becomes that of the next block; r8 pixel stride, r9 three times that. */
+#define ABOARD_DSP_APART_PUT_1 "strb r0, [r7]\n add r7, r8\n"
+#define ABOARD_DSP_APART_PUT_2 "strb r0, [r7]\n strb r1, [r7, r8]\n add r7, r7, r8, lsl #1\n"
+#define ABOARD_DSP_APART_PUT_3 "strb r0, [r7]\n strb r1, [r7, r8]\n strb r2, [r7, r8, lsl #1]\n add r7, r9\n"
+#define ABOARD_DSP_APART_PUT_4                                         \
+    "strb r0, [r7]\n strb r1, [r7, r8]\n strb r2, [r7, r8, lsl #1]\n strb r3, [r7, r9]\n add r7, r7, r8, lsl #2\n"
+
+/** Frame: weights (6), factor, constant, result, pixel stride, three times that, end of the row's x, from the last row
+ * of a block to the first of the next, shift, bias, row stride, pitch; x and result of the row, end of x; words of the
+ * next channel, of the one behind the last, x and result of the next, distance of planes, reach, bytes of a row's
+ * blocks. Then r4 is the bias, r12 x and lr the pitch. */
+#define ABOARD_DSP_APART_HEAD(words, bytes, on)                        \
+    "push {r4-r11, lr}\n"                                              \
+    "sub sp, #108\n"                                                   \
+    "ldm r0, {r0-r8}\n"                                                \
+    "add r9, r3, r3, lsl #1\n"                                         \
+    "strd r3, r9, [sp, #36]\n strd r4, r5, [sp, #60]\n"                \
+    "mov r9, #" on "\n"                                                \
+    "mul r7, r9\n str r7, [sp, #104]\n"                                \
+    "sub r9, r9, r5, lsl #1\n str r9, [sp, #48]\n"                     \
+    "add r9, r0, #" bytes "\n str r9, [sp, #84]\n"                     \
+    "strd r1, r2, [sp, #88]\n strd r8, r6, [sp, #96]\n"                \
+    "mov lr, r5\n"                                                     \
+    "2:\n"                                                             \
+    "ldm r0!, " words                                                  \
+    "str r0, [sp, #80]\n strd r5, r6, [sp, #24]\n"                     \
+    "sxtb16 r7, r1\n sxtb16 r8, r1, ror #8\n"                          \
+    "sxtb16 r9, r2\n sxtb16 r10, r2, ror #8\n"                         \
+    "sxtb16 r11, r3\n sxtb16 r12, r3, ror #8\n"                        \
+    "stm sp, {r7-r12}\n"                                               \
+    "add r5, sp, #88\n"                                                \
+    "ldm r5, {r0-r3, r6}\n"                                            \
+    "add r5, r0, r3\n str r5, [sp, #76]\n"                             \
+    "add r5, r1, #1\n add r2, r0\n strd r2, r5, [sp, #88]\n"           \
+    "3:\n"                                                             \
+    "strd r0, r1, [sp, #68]\n str r1, [sp, #32]\n"                     \
+    "add r6, r0\n str r6, [sp, #44]\n"                                 \
+    "mov r12, r0\n"                                                    \
+    "1:\n"
+
+/** The next block of a row, then the next row, then the next channel. */
+#define ABOARD_DSP_APART_TAIL                                          \
+    "str r7, [sp, #32]\n"                                              \
+    "add r12, r11\n"                                                   \
+    "cmp r12, r10\n"                                                   \
+    "bne 1b\n"                                                         \
+    "ldrd r0, r1, [sp, #68]\n ldr r2, [sp, #60]\n"                     \
+    "ldr r3, [sp, #76]\n ldr r6, [sp, #104]\n"                         \
+    "add r0, r0, lr, lsl #1\n add r1, r2\n"                            \
+    "cmp r0, r3\n"                                                     \
+    "bne 3b\n"                                                         \
+    "ldrd r0, r1, [sp, #80]\n"                                         \
+    "cmp r0, r1\n"                                                     \
+    "bne 2b\n"                                                         \
+    "add sp, #108\n"                                                   \
+    "pop {r4-r11, pc}\n"
+
+#define ABOARD_DSP_APART_SUMS(count)                                   \
+    ABOARD_DSP_APART_##count("0", "r4", "r4", "r4", "r4") ABOARD_DSP_DOWN \
+    ABOARD_DSP_APART_##count("1", "r0", "r1", "r2", "r3") ABOARD_DSP_DOWN \
+    ABOARD_DSP_APART_##count("2", "r0", "r1", "r2", "r3")              \
+    "add r5, sp, #24\n ldm r5, {r5-r11}\n"
+
+/** Both forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
+#define ABOARD_DSP_APART(count, on)                                    \
+    ABOARD_DSP_NAKED void aboard_dsp_apart_##count##_line(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_APART_HEAD("{r1-r6}\n", "96", on)               \
+            ABOARD_DSP_APART_SUMS(count)                               \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_LINE)             \
+            ABOARD_DSP_APART_PUT_##count                               \
+            ABOARD_DSP_APART_TAIL);                                    \
+    }                                                                  \
+    ABOARD_DSP_NAKED void aboard_dsp_apart_##count##_any(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_APART_HEAD("{r1-r7}\n strd r7, r4, [sp, #52]\n", "112", on) \
+            ABOARD_DSP_APART_SUMS(count)                               \
+            "ldr lr, [sp, #52]\n"                                      \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_ANY)              \
+            ABOARD_DSP_APART_PUT_##count                               \
+            "ldr r4, [sp, #56]\n ldr lr, [sp, #64]\n"                  \
+            ABOARD_DSP_APART_TAIL);                                    \
+    }
+
+ABOARD_DSP_APART(4, "16")
+ABOARD_DSP_APART(3, "12")
+ABOARD_DSP_APART(2, "8")
+ABOARD_DSP_APART(1, "4")
 /* clang-format on */
 
 /** Calls one of the functions above; `count` and `stride` are literals where the call is expanded. */
@@ -329,10 +421,10 @@ ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, in
         ABOARD_DSP_ROWS_CASE(13, rows_3)
         ABOARD_DSP_ROWS_CASE(12, rows_2)
         ABOARD_DSP_ROWS_CASE(11, rows_1)
-        ABOARD_DSP_ROWS_CASE(24, rows_42)
-        ABOARD_DSP_ROWS_CASE(23, rows_32)
-        ABOARD_DSP_ROWS_CASE(22, rows_22)
-        ABOARD_DSP_ROWS_CASE(21, rows_12)
+        ABOARD_DSP_ROWS_CASE(24, apart_4)
+        ABOARD_DSP_ROWS_CASE(23, apart_3)
+        ABOARD_DSP_ROWS_CASE(22, apart_2)
+        ABOARD_DSP_ROWS_CASE(21, apart_1)
     default:
         break;
     }
