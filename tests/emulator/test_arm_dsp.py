@@ -18,7 +18,7 @@ import aboard
 from support import oracle
 from support.dsp_layers import NAMES, layers
 from support.tflite_builder import ModelBuilder
-from support.weighted_models import Layer
+from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 BOARD = "arm/mps2_an386"
 BATCH = 10
@@ -77,7 +77,7 @@ def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
 @pytest.mark.parametrize("zero_point", [-128, 5])
 def test_every_size_of_block(zero_point: int) -> None:
     drawn = [rows_of(cols, 1, zero_point) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
-    drawn += [rows_of(cols, 2, zero_point) for cols in (2, 3, 5, 8, 10, 13)]
+    drawn += [rows_of(cols, 2, zero_point) for cols in (2, 3, 5, 8, 10, 13, 24, 26)]
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
@@ -116,6 +116,33 @@ def test_windows_of_a_word_at_every_edge(width: int) -> None:
         for depth in (1, 2)
     ]
     check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
+    """Draws a pool over whole words of channels, and its input; some cover the image, with extreme values."""
+    size = tuple(draw(st.integers(1, 9)) for _ in range(2))
+    window = size if draw(st.booleans()) else tuple(draw(st.integers(1, min(n, 4))) for n in size)
+    strides, padding = [draw(st.integers(1, 3)) for _ in range(2)], draw(st.sampled_from(["SAME", "VALID"]))
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), 4 * draw(st.integers(1, 5))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(ACTIVATIONS))
+    build = ModelBuilder().tensor("x", (batch, *size, depth), np.int8, scale=0.03, zero_point=4)
+    build.tensor("y", (batch, *out, depth), np.int8, scale=0.03, zero_point=4)
+    build.op(draw(st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"])), ["x"], ["y"], options)
+    rng, least = np.random.default_rng(draw(st.integers(0, 99))), draw(st.sampled_from([-128, 0, 100]))
+    x = np.where(rng.random((batch, *size, depth)) < 0.1, -128, rng.integers(least, 128, (batch, *size, depth)))
+    return build.build(["x"], ["y"]), x.astype(np.int8)
+
+
+@settings(
+    max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(pools(), min_size=BATCH, max_size=BATCH))
+def test_pools(drawn: list[tuple[bytes, np.ndarray]]) -> None:
+    check(drawn)
 
 
 @pytest.mark.parametrize(("board", "opt"), [("arm/mps2_an500", "speed"), ("arm/mps2_an505", "size")])

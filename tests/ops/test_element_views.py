@@ -25,6 +25,7 @@ from aboard.target import Target
 from support import kernel_call
 
 TARGET = Target("c -runtime=host")
+DSP = Target("c -mcpu=cortex-m4 -runtime=standalone")
 UNARY = ["relu", "relu6", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "softmax"]
 RESULTS = {"logistic": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
 ATTRIBUTES = {"leaky_relu": LeakyReluAttributes(0.25), "softmax": SoftmaxAttributes()}
@@ -59,9 +60,9 @@ def drawn(data: st.DataObject, tensor: Tensor) -> View:
     return data.draw(kernel_call.views(tensor.shape, tensor.dtype.bytes))
 
 
-def check(data: st.DataObject, made: Node, over: int | None = None) -> None:
+def check(data: st.DataObject, made: Node, over: int | None = None, target: Target = TARGET) -> None:
     """Fails unless the kernel gives what `evaluate` gives, written over operand `over` where that is given."""
-    implementation: Implementation = choose(made, TARGET).implementation
+    implementation: Implementation = choose(made, target).implementation
     assert implementation.strided
     values = [random(tensor) for tensor in made.operands]
     (expected,) = get(made.op).evaluate(made, values)
@@ -71,7 +72,7 @@ def check(data: st.DataObject, made: Node, over: int | None = None) -> None:
     else:
         assert (0, over) in implementation.in_place
         result = inputs[over]
-    call = implementation.lower(made, [p.view for p in inputs], [result.view], TARGET)
+    call = implementation.lower(made, [p.view for p in inputs], [result.view], target)
     kernel_call.run(call, inputs, [result], data.draw(kernel_call.row_ranges(call.rows, call.step_rows)))
     got = result.values(made.output.shape, made.output.dtype.numpy)
     if made.output.dtype is DType.FLOAT32:
@@ -115,16 +116,38 @@ def test_arithmetic(data: st.DataObject, op: str, shape: tuple[int, ...], dtype:
     check(data, node(op, ArithmeticAttributes(Activation.RELU6), pair, tensor_type((), dtype, 0.07, -30)), over)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), dtypes, st.booleans())
-def test_pool(data: st.DataObject, op: str, dtype: DType, padded: bool) -> None:
+def pool(data: st.DataObject, op: str, dtype: DType, padded: bool, block: int = 1) -> Node:
+    """Draws a pool over a multiple of a number of channels."""
     batch, height, width, channels = (data.draw(st.integers(1, most)) for most in (2, 6, 6, 4))
     window = data.draw(st.tuples(st.integers(1, height), st.integers(1, width)))
     strides = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
     padding = same((height, width), window, strides) if padded else Padding()
-    attrs = PoolAttributes(window, strides, padding, Activation.RELU)
-    kind = tensor_type((batch, height, width, channels), dtype)
-    check(data, node(op, attrs, [kind], kind))
+    attrs = PoolAttributes(window, strides, padding, data.draw(st.sampled_from(Activation)))
+    kind = tensor_type((batch, height, width, channels * block), dtype)
+    return node(op, attrs, [kind], kind)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), dtypes, st.booleans())
+def test_pool(data: st.DataObject, op: str, dtype: DType, padded: bool) -> None:
+    check(data, pool(data, op, dtype, padded))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), st.booleans())
+def test_pool_in_c_for_the_dsp_extension(data: st.DataObject, op: str, padded: bool) -> None:
+    made = pool(data, op, DType.INT8, padded, block=4)
+    assert choose(made, DSP).implementation.name == "dsp_s8"
+    check(data, made, target=DSP)
+
+
+def test_pools_without_the_dsp_extension() -> None:
+    # 16 x 16 pixels may leave 16 bits, and pixels of three channels are no words.
+    large, odd = tensor_type((1, 16, 16, 4), DType.INT8), tensor_type((1, 4, 4, 3), DType.INT8)
+    made = node("average_pool2d", PoolAttributes((16, 16)), [large], large)
+    assert choose(made, DSP).refused[1] == ("dsp_s8", "is for windows of at most 255 pixels, got 256")
+    made = node("max_pool2d", PoolAttributes((2, 2)), [odd], odd)
+    assert choose(made, DSP).refused[1] == ("dsp_s8", "is for a multiple of 4 channels")
 
 
 @settings(max_examples=25, deadline=None)

@@ -68,7 +68,7 @@ class Pool(Implementation):
         )
 
 
-def _is_global(node: Node) -> bool:
+def is_global(node: Node) -> bool:
     """True where one window covers an image, and no more than it."""
     return node.output.shape[1:3] == (1, 1) and node.input(0).shape[1:3] == attributes(node).window
 
@@ -101,12 +101,12 @@ class AveragePool2dS8(Pool):
 
     def row_wise(self, node: Node) -> RowWise:
         """Takes a row: of the operand, where there is one window."""
-        return RowWise(accumulates=_is_global(node))
+        return RowWise(accumulates=is_global(node))
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         call = super().lower(node, inputs, outputs, target)
-        if not outputs[0].step or not _is_global(node):
+        if not outputs[0].step or not is_global(node):
             return call
         (source,) = present(inputs)
         sums = ScratchArg(Scratch(4 * source.channels, persistent=True), "int32_t *")
