@@ -43,6 +43,16 @@ def test_scales_far_apart(scale: float) -> None:
     one_op.check_equal(build("SOFTMAX", [operand], result_of(operand.shape), BETA), x)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 0.02, 0.3, 5.0])
+def test_every_difference_of_two_classes(scale: float) -> None:
+    # Each by its smallest and by its largest elements: the table holds the difference alone.
+    above = np.arange(-255, 256)
+    first = np.concatenate([np.maximum(above - 128, -128), np.minimum(above + 127, 127)])
+    x = np.stack([first, first - np.concatenate([above, above])], axis=1).astype(np.int8)
+    operand = Value(x.shape, np.int8, scale, 3)
+    one_op.check_equal(build("SOFTMAX", [operand], result_of(operand.shape), BETA), x)
+
+
 @pytest.mark.parametrize("value", [-128, 0, 127])
 @pytest.mark.parametrize("classes", [1, 2, 255, 511])
 def test_equal_classes(value: int, classes: int) -> None:
