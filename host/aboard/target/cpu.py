@@ -35,6 +35,19 @@ _MACHINES: Mapping[str, str] = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64"
 
 
 @dataclass(frozen=True)
+class MacInstruction:
+    """What multiplies and adds most at once of all that a core can do.
+
+    Attributes:
+        name: The instruction, or two where one cannot do it.
+        macs: Multiply-accumulates of one instruction; a half where it takes two.
+    """
+
+    name: str
+    macs: float
+
+
+@dataclass(frozen=True)
 class Cpu:
     """A core, with the units it was made with.
 
@@ -97,6 +110,21 @@ class Cpu:
         """True when this process could execute its code: the core has the instruction set of this machine."""
         return self.is_host_class and self.arch == _host_arch()
 
+    def mac_instruction(self, element: str) -> MacInstruction | None:
+        """Returns what bounds the core's multiply-accumulates from below: all that it does beside them comes on top.
+
+        Args:
+            element: numpy's name of the activations' element type.
+
+        Returns:
+            The instruction; None where floats are computed without an FPU, and for host-class cores, whose instructions
+            are not counted.
+        """
+        if self.is_host_class:
+            return None
+        rows = _MAC_INSTRUCTIONS.get(element, ())
+        return next((found for feature, found in rows if feature is None or feature in self.features), None)
+
     def flags(self, tool: Tool) -> tuple[str, ...]:
         """Returns the compiler and linker flags that select this core.
 
@@ -157,6 +185,27 @@ _ZIG_FPUS: Mapping[str, str] = {
     "auto": "fp_armv8d16",
 }
 
+
+#: By the type of the activations, the best first: a feature of the core (None: every core has it), and what it brings.
+#: Two instructions stand where multiplying and adding are not one.
+_MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] = {
+    "int8": (
+        ("mve", MacInstruction("VMLADAVA.S8", 16)),
+        ("dsp", MacInstruction("SMLAD", 2)),
+        ("thumb2", MacInstruction("MLA", 1)),
+        (None, MacInstruction("MUL, ADD", 0.5)),
+    ),
+    "int16": (
+        ("mve", MacInstruction("VMLADAVA.S16", 8)),
+        ("dsp", MacInstruction("SMLAD", 2)),
+        ("thumb2", MacInstruction("MLA", 1)),
+        (None, MacInstruction("MUL, ADD", 0.5)),
+    ),
+    "float32": (
+        ("mve_float", MacInstruction("VFMA.F32", 4)),
+        ("fpu", MacInstruction("VFMA.F32 or FMADD.S", 1)),
+    ),
+}
 
 _ARM_M3 = frozenset({"thumb2", "div", "mul64", "unaligned", "atomics"})
 _RV_IMC = frozenset({"div", "mul64", "compressed"})

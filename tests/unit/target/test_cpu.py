@@ -128,6 +128,31 @@ def test_the_core_of_this_machine(monkeypatch: pytest.MonkeyPatch, machine: str,
     assert not cpu.find("cortex-m4").runs_here
 
 
+@pytest.mark.parametrize(
+    ("core", "element", "name", "macs"),
+    [
+        ("cortex-m55", "int8", "VMLADAVA.S8", 16),
+        ("cortex-m55", "int16", "VMLADAVA.S16", 8),
+        ("cortex-m55", "float32", "VFMA.F32", 4),
+        ("cortex-m55+nomve", "int8", "SMLAD", 2),
+        ("cortex-m4", "int8", "SMLAD", 2),
+        ("cortex-m4", "float32", "VFMA.F32 or FMADD.S", 1),
+        ("cortex-m33+nodsp", "int8", "MLA", 1),
+        ("cortex-m3", "int8", "MLA", 1),
+        ("cortex-m0", "int8", "MUL, ADD", 0.5),
+        ("rv32imc", "int8", "MUL, ADD", 0.5),
+        ("rv32imafc", "float32", "VFMA.F32 or FMADD.S", 1),
+    ],
+)
+def test_the_best_multiply_accumulate_follows_the_features(core: str, element: str, name: str, macs: float) -> None:
+    assert cpu.find(core).mac_instruction(element) == cpu.MacInstruction(name, macs)
+
+
+@pytest.mark.parametrize(("core", "element"), [("cortex-m3", "float32"), ("x86-64", "int8"), ("cortex-m4", "int32")])
+def test_where_multiply_accumulates_have_no_bound(core: str, element: str) -> None:
+    assert cpu.find(core).mac_instruction(element) is None
+
+
 def test_a_machine_without_a_known_core_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "s390x")
     with pytest.raises(TargetError, match=r"this machine is not supported, got s390x, expected x86_64 or aarch64"):
