@@ -23,8 +23,9 @@ from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
-from aboard.schedule import search, traffic
+from aboard.schedule import search, trade, traffic
 from aboard.schedule.lowering import Calls, Program, lower
+from aboard.schedule.trade import Trade
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion, ram_max
 from aboard.tuning import records
@@ -32,6 +33,25 @@ from aboard.tuning.choice import Tuning
 
 if TYPE_CHECKING:
     from aboard.host_runtime import Feed, HostModel, Results
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The schedule of a module, for reports.
+
+    Attributes:
+        program: The schedule and its memory problem.
+        layout: Where its buffers lie.
+        calls: The calls of all nodes.
+    """
+
+    program: Program
+    layout: Layout
+    calls: Calls
+
+    def trade(self) -> Trade:
+        """Returns what the schedules cost that were weighed, and by which rule one was taken; takes about a second."""
+        return trade.weigh(self.program.graph, self.calls, self.program.storage)
 
 
 @dataclass
@@ -43,12 +63,14 @@ class Module:
         files: Text of each file of the bundle by its relative path.
         graph: The graph as compiled; None for a module that was read from a folder.
         partition: Which device computes what, and why the others do not; None for a module that was read.
+        scheduled: Its schedule; None for a module that was read.
     """
 
     manifest: Manifest
     files: dict[str, str]
     graph: Graph | None = None
     partition: Partition | None = None
+    scheduled: Scheduled | None = None
     _host: HostModel | None = field(default=None, repr=False)
 
     @property
@@ -146,7 +168,7 @@ def compile_model(
     calls = Calls({node: choice.implementation for node, choice in choices.items()}, chosen)
     program, layout = _scheduled(graph, calls)
     files, manifest = bundle.emit(graph, program, layout, chosen, macs)
-    return Module(manifest, files, graph, decided)
+    return Module(manifest, files, graph, decided, Scheduled(program, layout, calls))
 
 
 def _scheduled(graph: Graph, calls: Calls) -> tuple[Program, Layout]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,14 @@ from aboard.cli.options import (
 )
 from aboard.cli.partition import placed
 from aboard.cli.schema import ArenaInfo, BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
+from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, LayerInfo, ScheduleInfo
 from aboard.reports import compiled
 
 if TYPE_CHECKING:
     from aboard.compiler import Module
     from aboard.manifest import TensorRecord
+    from aboard.reports.layers import Layer
+    from aboard.schedule.trade import Trade
 
 
 @click.command(
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     epilog=example(
         "aboard compile kws.tflite --board arm/mps2_an386 -o build/kws",
         'aboard compile digits --target "c -mcpu=cortex-m0" --opt size --json',
+        "aboard compile digits --board arm/mps2_an386 --explain",
     ),
 )
 @model_argument
@@ -43,6 +48,11 @@ if TYPE_CHECKING:
 @name_option
 @opt_option
 @tuning_option
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print each layer beside its bound, and what other schedules cost: RAM against instructions.",
+)
 @click.option("--dump-ir", is_flag=True, help="Print the IR after each pass.")
 @json_option
 @pass_console
@@ -55,6 +65,7 @@ def command(
     name: str | None,
     opt: str | None,
     tuning: Path | None,
+    explain: bool,
     dump_ir: bool,
 ) -> None:
     """Compile MODEL to a bundle of standalone C.
@@ -68,14 +79,17 @@ def command(
     with console.step(f"compiling {model}"):
         module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning, on_ir=on_ir)
         folder = module.save(output_dir or Path("build") / module.name)
+        trade = module.scheduled.trade() if explain and module.scheduled is not None else None
     for dump in dumps:
         console.text(f"IR after {dump.after}\n\n{dump.text}\n")
     result = describe(module, folder, dumps if dump_ir else None, _records(module, tuning))
-    console.emit(result, lambda: _report(module, result))
+    if trade is not None:
+        result.explain = _explained(module, trade)
+    console.emit(result, lambda: _report(module, result, trade))
 
 
-def _summary(module: Module) -> str:
-    text = compiled.summary(module.manifest)
+def _summary(module: Module, trade: Trade | None) -> str:
+    text = compiled.summary(module.manifest, "" if trade is None else _explanation(module, trade))
     if module.partition is None or not module.target.devices:
         return text
     from aboard.reports import partition
@@ -83,9 +97,63 @@ def _summary(module: Module) -> str:
     return f"{partition.summary(module.partition)}\n\n{text}"
 
 
-def _report(module: Module, result: CompileResult) -> str:
+def _explanation(module: Module, trade: Trade) -> str:
+    from aboard.reports import explained
+
+    return explained.summary(module, trade, shutil.get_terminal_size((160, 24)).columns)
+
+
+def _explained(module: Module, trade: Trade) -> ExplainInfo:
+    from aboard.reports import layers
+
+    known = layers.of(module)
+    return ExplainInfo(
+        layers=[_layer(layer) for layer in known],
+        rule=trade.rule,
+        schedules=[
+            ScheduleInfo(
+                ram_bytes=each.ram_bytes,
+                ram_lower_bound_bytes=each.bound_bytes,
+                cascades=[CascadeInfo(first=first, last=last) for first, last in each.cascades],
+                turns=each.turns,
+                predicted_instructions=each.instructions,
+                taken=each.taken,
+            )
+            for each in trade.weighed
+        ],
+        peak_layers=[
+            [layer.index for layer in layers.peaks(known, arena)]
+            for arena in range(len(known[0].alive) if known else 0)
+        ],
+    )
+
+
+def _layer(layer: Layer) -> LayerInfo:
+    from aboard.reports.layers import ratio
+
+    record, predicted = layer.record, layer.predicted
+    return LayerInfo(
+        name=record.name,
+        op=record.op,
+        implementation=record.implementation,
+        weights_form=layer.weights_form or None,
+        macs=record.macs,
+        predicted_instructions=layer.instructions,
+        predicted_from=None if predicted is None else predicted.basis,
+        predicted_error=None if predicted is None else predicted.error,
+        mac_instruction=None if layer.mac_instruction is None else layer.mac_instruction.name,
+        bound_instructions=layer.bound,
+        ratio_to_bound=ratio(layer.instructions, layer.bound),
+        packed_bytes=record.weights_bytes,
+        scratch_bytes=record.scratch_bytes,
+        turns=layer.turns,
+        alive_bytes=list(layer.alive),
+    )
+
+
+def _report(module: Module, result: CompileResult, trade: Trade | None) -> str:
     used = "" if result.records is None else f"\nTuning records of {result.records}"
-    return f"{_summary(module)}\n\nBundle in {result.bundle}{used}"
+    return f"{_summary(module, trade)}\n\nBundle in {result.bundle}{used}"
 
 
 def _records(module: Module, given: Path | None) -> str | None:
@@ -142,6 +210,7 @@ def describe(
         placed=placed(module.partition) if module.partition is not None and module.target.devices else None,
         records=records,
         ir=dumps,
+        explain=None,
     )
 
 

@@ -19,6 +19,7 @@ from aboard.cli.schema_boards import (
     Result,
 )
 from aboard.cli.schema_ci import CiResult
+from aboard.cli.schema_explain import ExplainInfo
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
 from aboard.cli.schema_targets import (
     NewTargetResult,
@@ -130,6 +131,7 @@ class CompileResult(Result):
     placed: list[PlacedNode] | None = Field(description="Who computes each node; null without devices.")
     records: str | None = Field(description="File of tuning records of which some were used; null where none was.")
     ir: list[IrDump] | None = Field(description="With `--dump-ir`.")
+    explain: ExplainInfo | None = Field(description="With `--explain`.")
 
 
 class ModelInfo(Result):

@@ -25,6 +25,9 @@ from aboard.ops.activation import Activation
 #: Taps of a quad: what two words of halfwords hold.
 QUAD = 4
 
+#: What tables call weights in composites, and those that are widened to halfwords.
+PAIRED, WIDENED = "int8 pairs", "int16"
+
 #: Sums below this, in absolute value, come out of a composite.
 SUM_LIMIT = 1 << 23
 

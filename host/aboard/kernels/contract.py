@@ -93,11 +93,13 @@ class Constant:
         name: What it holds, as a C identifier part: `weights`, `bias`, `multipliers`.
         values: The array as the kernel reads it, packed; its numpy dtype gives the C type. Printed flat.
         align: Alignment in bytes; at least that of the element.
+        form: Of weights, what tables call the way they are stored; where empty, the type of `values` tells.
     """
 
     name: str
     values: Array
     align: int = 4
+    form: str = ""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights)),
+                ConstantArg(Constant("weights", weights, form=composites.WIDENED if wide else composites.PAIRED)),
                 ScratchArg(Scratch(_PAIR_BYTES * padded), "uint32_t *"),
                 ScratchArg(Scratch(depth if depth % composites.QUAD == 0 else 2 * padded), "int8_t *"),
             ),

@@ -99,7 +99,7 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer))),
+                ConstantArg(Constant("weights", pack(layer), form="int8")),
                 ScratchArg(Scratch(PLANES * _span(strip, stride) * pitch), "uint32_t *"),
             ),
             rows=y.rows,

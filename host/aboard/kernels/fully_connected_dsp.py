@@ -80,7 +80,7 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer))),
+                ConstantArg(Constant("weights", pack(layer), form=composites.PAIRED)),
                 ScratchArg(Scratch(0 if direct else 8 * quads), "uint32_t *"),
             ),
             rows=outputs[0].rows,

@@ -72,7 +72,7 @@ class DspPointsS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer))),
+                ConstantArg(Constant("weights", pack(layer), form=composites.WIDENED)),
             ),
             rows=y.rows,
         )

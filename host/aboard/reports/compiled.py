@@ -10,9 +10,9 @@ from aboard.tuning.space import shown
 _CHART = 48
 
 
-def summary(manifest: Manifest) -> str:
-    """Returns the whole report: operators, what was tuned, totals, memory map."""
-    parts = [operators(manifest), tuning(manifest), totals(manifest), memory_map(manifest)]
+def summary(manifest: Manifest, explanation: str = "") -> str:
+    """Returns the whole report: operators (or what explains them), what was tuned, totals, memory map."""
+    parts = [explanation or operators(manifest), tuning(manifest), totals(manifest), memory_map(manifest)]
     return "\n\n".join(part for part in parts if part)
 
 

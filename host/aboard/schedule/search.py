@@ -17,6 +17,7 @@ from aboard.schedule.cascade import Cascade, form
 from aboard.schedule.lowering import Calls
 from aboard.schedule.requests import collect, views
 from aboard.schedule.storage import Storage, assign
+from aboard.target import Target
 from aboard.target.regions import ram_max
 
 #: How much more memory than the least a schedule may need to save turns, as a factor.
@@ -69,16 +70,62 @@ def schedules(graph: Graph, calls: Calls) -> Iterator[Storage]:
         calls: Of its nodes.
     """
     search = _Search(graph, calls)
-    target, limit = calls.target, ram_max(calls.target)
+    limit = _limit(calls.target)
     if not search.singles:
         yield search.plain
-    elif limit is not None and target.opt != "size":
+    elif limit is not None:
         for part in _PARTS:
             yield search.storage(search.division(int(limit * part), 1.0))
-    elif limit is None and (target.opt == "speed" or (target.opt == "balanced" and "arm_mve" in target.keys)):
+    elif _spends_ram(calls.target):
         yield search.plain
     else:
-        yield search.storage(search.division(0, SLACK if target.opt == "balanced" else 1.0))
+        yield search.storage(search.division(0, SLACK if calls.target.opt == "balanced" else 1.0))
+
+
+def rule(target: Target) -> str:
+    """Returns by which rule `schedules` chooses, in words."""
+    limit = _limit(target)
+    if limit is not None:
+        return f"the fewest turns within -ram-max={limit}"
+    if _spends_ram(target):
+        why = "-opt=speed" if target.opt == "speed" else "-opt=balanced on a core with Helium"
+        return f"steps one after another, which is fastest ({why})"
+    if target.opt == "balanced":
+        return f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found (-opt=balanced)"
+    return "the least memory found (-opt=size)"
+
+
+def front(graph: Graph, calls: Calls) -> Iterator[Storage]:
+    """Yields the storages of all schedules that are the best for some memory: those with the fewest turns within it.
+
+    The first is the fastest; each further one needs less memory and more turns.
+
+    Args:
+        graph: Verified; in execution order.
+        calls: Of its nodes.
+    """
+    search = _Search(graph, calls)
+    if not search.singles:
+        yield search.plain
+        return
+    limit = sum(candidate.load for candidate in search.singles)
+    division = search.division(limit, 1.0)
+    while (peak := max(candidate.load for candidate in division)) <= limit:
+        yield search.storage(division)
+        limit = peak - 1
+        division = search.division(limit, 1.0)
+
+
+def _limit(target: Target) -> int | None:
+    """Returns the memory that steps are held to; None where less is always better, or more always allowed."""
+    return None if target.opt == "size" else ram_max(target)
+
+
+def _spends_ram(target: Target) -> bool:
+    """True where steps are computed one after another, whatever memory that needs, as long as none is set."""
+    if ram_max(target) is not None:
+        return False
+    return target.opt == "speed" or (target.opt == "balanced" and "arm_mve" in target.keys)
 
 
 class _Search:

@@ -1,0 +1,56 @@
+"""What `aboard compile --explain` prints with `--json`."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from aboard.cli.schema_boards import Result
+
+
+class LayerInfo(Result):
+    """A layer, explained."""
+
+    name: str
+    op: str
+    implementation: str = Field(description="Kernel that computes it.")
+    weights_form: str | None = Field(description="How its weights are stored, such as `int8 pairs`; null without.")
+    macs: int
+    predicted_instructions: int | None = Field(description="Of the host; null on a device.")
+    predicted_from: str | None = Field(description="What was measured for that: kernel and core.")
+    predicted_error: float | None = Field(
+        description="Median relative error of that measurement's fit; null where another kernel's or core's had to do."
+    )
+    mac_instruction: str | None = Field(description="What bounds its multiply-accumulates from below; null without.")
+    bound_instructions: int | None = Field(description="Instructions of that kind alone that its MACs need.")
+    ratio_to_bound: float | None = Field(description="Predicted by bound.")
+    packed_bytes: int = Field(description="Constants as emitted.")
+    scratch_bytes: int = Field(description="Scratch in the arena.")
+    turns: int = Field(description="In how many calls it is computed: more than 1 in a cascade.")
+    alive_bytes: list[int] = Field(description="For each arena, what is needed at least while it is computed.")
+
+
+class CascadeInfo(Result):
+    """Layers that take turns."""
+
+    first: int = Field(description="Index of the first layer.")
+    last: int = Field(description="Index of the last one.")
+
+
+class ScheduleInfo(Result):
+    """A schedule that was weighed."""
+
+    ram_bytes: int = Field(description="As planned, in one arena.")
+    ram_lower_bound_bytes: int = Field(description="No plan of it can need less.")
+    cascades: list[CascadeInfo]
+    turns: int = Field(description="Calls beyond one for each layer.")
+    predicted_instructions: int = Field(description="Of the host.")
+    taken: bool
+
+
+class ExplainInfo(Result):
+    """Why a module is as it is."""
+
+    layers: list[LayerInfo]
+    rule: str = Field(description="By which rule a schedule was taken.")
+    schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
+    peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")

@@ -1,0 +1,165 @@
+"""What `aboard compile --explain` tells people: layer by layer, and the trade that the schedule is."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from aboard.compiler import Module
+from aboard.manifest import label
+from aboard.reports import layers
+from aboard.reports.layers import Layer, ratio
+from aboard.reports.table import amount, cell, facts
+from aboard.schedule.trade import Trade, Weighed
+
+#: Terminals with fewer columns get tables of fewer, taller columns.
+_WIDE = 118
+
+
+def summary(module: Module, trade: Trade, width: int) -> str:
+    """Returns the whole explanation.
+
+    Args:
+        module: Compiled in this process.
+        trade: What its schedule was weighed against.
+        width: Columns of the terminal.
+    """
+    known = layers.of(module)
+    parts = [
+        *("Layers, instructions as predicted", by_layer(known, width), notes(known)),
+        *("The trade: RAM against instructions", schedules(trade, width), decision(module, known, trade)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def by_layer(known: Sequence[Layer], width: int) -> str:
+    """Returns a table with one line for each layer, or on narrow terminals three."""
+    return _wide_layers(known, width) if width >= _WIDE else _narrow_layers(known, width)
+
+
+def _wide_layers(known: Sequence[Layer], width: int) -> str:
+    head = ("#", "op", "name", "kernel", "weights", "MACs", "predicted", "bound", "ratio", "packed", "scratch")
+    table = _table(head, left=(1, 2, 3, 4))
+    for layer in known:
+        record, name = layer.record, label(layer.record.name, width - _WIDE + 18)
+        cells = (layer.index, record.op, name, record.implementation, layer.weights_form or None, *_figures(layer))
+        table.add_row(*map(cell, cells))
+    table.add_section()
+    table.add_row("", "", "", "", "", *map(cell, _totals(known)))
+    return _drawn(table, width)
+
+
+def _narrow_layers(known: Sequence[Layer], width: int) -> str:
+    head = ("#", "layer", "MACs\npredicted", "bound\nratio", "packed\nscratch")
+    table = _table(head, left=(1,))
+    for layer in known:
+        record, form = layer.record, f", {layer.weights_form}" if layer.weights_form else ""
+        text = f"{record.op}\n{label(record.name, max(width - 40, 12))}\n{record.implementation}{form}"
+        table.add_row(str(layer.index), text, *_stacked(_figures(layer)), end_section=True)
+    table.add_row("", "all", *_stacked(_totals(known)))
+    return _drawn(table, width)
+
+
+def _figures(layer: Layer) -> tuple[object, ...]:
+    """Returns MACs, prediction, bound, their ratio, bytes of constants and of scratch."""
+    return (
+        layer.record.macs,
+        layer.instructions,
+        layer.bound,
+        times(ratio(layer.instructions, layer.bound)),
+        layer.record.weights_bytes,
+        layer.record.scratch_bytes,
+    )
+
+
+def _totals(known: Sequence[Layer]) -> tuple[object, ...]:
+    instructions = sum(layer.instructions or 0 for layer in known)
+    bound = sum(layer.bound or 0 for layer in known)
+    packed = sum(layer.record.weights_bytes for layer in known)
+    return sum(layer.record.macs for layer in known), instructions, bound, times(ratio(instructions, bound)), packed, ""
+
+
+def _stacked(figures: Sequence[object]) -> list[str]:
+    return [f"{cell(upper)}\n{cell(lower)}" for upper, lower in zip(figures[::2], figures[1::2], strict=True)]
+
+
+def times(value: float | None) -> str | None:
+    """Returns a ratio with two digits; None for none."""
+    return None if value is None else f"{value:.2f}"
+
+
+def notes(known: Sequence[Layer]) -> str:
+    """Returns what stands behind the figures: the bound's instructions, and where predictions are borrowed."""
+    best = dict.fromkeys(layer.mac_instruction for layer in known if layer.mac_instruction)
+    lines: list[tuple[str, object]] = [
+        ("bound", f"{1 / found.macs:g} instructions per MAC ({found.name}); nothing else is counted in it")
+        for found in best
+    ]
+    errors = [layer.predicted.error for layer in known if layer.predicted and layer.predicted.error is not None]
+    if errors:
+        worst = f"{100 * max(errors):.0f} %"
+        lines.append(("predicted", f"from {len(errors)} layers' own kernels as measured; median error at most {worst}"))
+    borrowed = [layer for layer in known if layer.predicted and layer.predicted.error is None]
+    for basis in dict.fromkeys(layer.predicted.basis for layer in borrowed if layer.predicted):
+        mine = ", ".join(str(layer.index) for layer in borrowed if layer.predicted and layer.predicted.basis == basis)
+        lines.append(("borrowed", f"layers {mine}: {basis}, as nothing nearer was measured"))
+    return facts(lines) if lines else ""
+
+
+def schedules(trade: Trade, width: int) -> str:
+    """Returns a table of the schedules that were weighed."""
+    head = ("RAM", "bound", "cascades", "turns", "predicted", "change", "")
+    table = _table(head, left=(2, 6))
+    taken = next(each for each in trade.weighed if each.taken)
+    for each in trade.weighed:
+        change = None if each.taken else _change(each, taken)
+        cells = (each.ram_bytes, each.bound_bytes, _cascades(each), each.turns, each.instructions, change)
+        table.add_row(*map(cell, cells), "taken" if each.taken else "")
+    return _drawn(table, width)
+
+
+def _cascades(each: Weighed) -> str:
+    return ", ".join(f"{first}-{last}" for first, last in each.cascades) or "none"
+
+
+def _change(each: Weighed, taken: Weighed) -> str | None:
+    return f"{100 * (each.instructions / taken.instructions - 1):+.1f} %" if taken.instructions else None
+
+
+def decision(module: Module, known: Sequence[Layer], trade: Trade) -> str:
+    """Returns what was taken, by which rule, and which layers set the peak."""
+    manifest = module.manifest
+    hint = "give its RAM as -ram-max=N (with -opt=balanced or speed)" if len(trade.weighed) > 1 else None
+    lines: list[tuple[str, object]] = [("taken", trade.rule), ("another", hint)]
+    lines.append(("RAM", f"{amount(manifest.ram_bytes)}, proven bound {manifest.ram_lower_bound_bytes:,}"))
+    for arena in range(len(known[0].alive) if known else 0):
+        where = f" in {manifest.arenas[arena].region}" if manifest.arenas else ""
+        lines.append((f"peak{where}", peak(known, arena)))
+    return facts(lines)
+
+
+def peak(known: Sequence[Layer], arena: int = 0) -> str:
+    """Returns which layers set the peak of an arena, in words."""
+    setting = layers.peaks(known, arena)
+    what = "layers" if len(setting) > 1 else "layer"
+    numbers = ", ".join(str(layer.index) for layer in setting)
+    return f"set by {what} {numbers}: {setting[0].alive[arena]:,} bytes alive at once"
+
+
+def _table(head: Sequence[str], left: Sequence[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
+    for index, name in enumerate(head):
+        table.add_column(name, justify="left" if index in left else "right", no_wrap=index not in left, overflow="fold")
+    return table
+
+
+def _drawn(table: Table, width: int) -> str:
+    """Returns a table as plain text."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())

@@ -1,0 +1,129 @@
+"""What is known of each layer of a compiled model: work, prediction, bound, constants, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aboard.compiler import Module, Scheduled
+from aboard.kernels.contract import Call, ConstantArg, ExternalCall
+from aboard.kernels.estimate import Estimate, estimate
+from aboard.manifest import NodeRecord
+from aboard.memory.arenas import Layout
+from aboard.memory.problem import Overlap, Request, load
+from aboard.schedule.lowering import Program, Step
+from aboard.target import Target
+from aboard.target.cpu import MacInstruction
+
+_WEIGHTS = "weights"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer as compiled.
+
+    Attributes:
+        index: Number of the step.
+        record: What the manifest says of it.
+        weights_form: How its weights are stored; "" where it has none.
+        predicted: Instructions of the host, with what they were estimated from; None where a device computes it.
+        mac_instruction: What bounds its multiply-accumulates from below; None where it has none, or nothing does.
+        turns: In how many calls it is computed.
+        alive: For each arena, the bytes that are needed at least while it is computed.
+    """
+
+    index: int
+    record: NodeRecord
+    weights_form: str
+    predicted: Estimate | None
+    mac_instruction: MacInstruction | None
+    turns: int
+    alive: tuple[int, ...]
+
+    @property
+    def instructions(self) -> int | None:
+        """Predicted instructions; None where a device computes it."""
+        return None if self.predicted is None else self.predicted.instructions
+
+    @property
+    def bound(self) -> int | None:
+        """Instructions of its multiply-accumulates alone, by the best that the core has; None where there is none."""
+        return None if self.mac_instruction is None else round(self.record.macs / self.mac_instruction.macs)
+
+    @property
+    def shape(self) -> str:
+        """Shape of its first result: `25x5x64`."""
+        return "x".join(map(str, self.record.outputs[0].shape)) if self.record.outputs else ""
+
+
+def ratio(count: int | None, bound: int | None) -> float | None:
+    """Returns how many times the bound some instructions are; None where one of them is not known or 0."""
+    return count / bound if count and bound else None
+
+
+def of(module: Module) -> tuple[Layer, ...]:
+    """Returns the layers of a module.
+
+    Args:
+        module: Compiled in this process; one that was read from a folder has no schedule.
+    """
+    scheduled = _scheduled(module)
+    program, target = scheduled.program, module.target
+    alive = [_alive(program, scheduled.layout, arena) for arena in range(len(scheduled.layout.peaks))]
+    return tuple(
+        Layer(
+            index=step.index,
+            record=record,
+            weights_form=_form(step.call),
+            predicted=_predicted(step, target, program.storage.turns_of(step.node)),
+            mac_instruction=_mac_instruction(step, record, target),
+            turns=program.storage.turns_of(step.node),
+            alive=tuple(of_arena[step.index] for of_arena in alive),
+        )
+        for step, record in zip(program.steps, module.manifest.nodes, strict=True)
+    )
+
+
+def peaks(layers: Iterable[Layer], arena: int = 0) -> list[Layer]:
+    """Returns the layers that set the peak of an arena: while they are computed, most is needed."""
+    listed = list(layers)
+    most = max((layer.alive[arena] for layer in listed), default=0)
+    return [layer for layer in listed if layer.alive[arena] == most]
+
+
+def _scheduled(module: Module) -> Scheduled:
+    if module.scheduled is None:
+        raise ValueError(f"{module.name}: was read from a folder, expected a module that was compiled in this process")
+    return module.scheduled
+
+
+def _alive(program: Program, layout: Layout, arena: int) -> list[int]:
+    """Returns the bytes of an arena that are needed at least during each step."""
+    number = {index: n for n, index in enumerate(i for i, home in enumerate(layout.homes) if home == arena)}
+    mine: list[Request] = [program.requests[index] for index in number]
+    within = [
+        Overlap(number[o.operand], number[o.result], o.distance)
+        for o in program.overlaps
+        if o.operand in number and o.result in number
+    ]
+    return [load(mine, within, step.index) for step in program.steps]
+
+
+def _form(call: Call) -> str:
+    if isinstance(call, ExternalCall):
+        return ""
+    packed = [a.constant for a in call.arguments if isinstance(a, ConstantArg) and a.constant.name == _WEIGHTS]
+    return (packed[0].form or str(packed[0].values.dtype)) if packed else ""
+
+
+def _predicted(step: Step, target: Target, turns: int) -> Estimate | None:
+    if isinstance(step.call, ExternalCall):
+        return None
+    return estimate(step.node, step.implementation.name, target, turns=turns)
+
+
+def _mac_instruction(step: Step, record: NodeRecord, target: Target) -> MacInstruction | None:
+    operand = step.node.optional_input(0)
+    if isinstance(step.call, ExternalCall) or not record.macs or operand is None:
+        return None
+    return target.cpu.mac_instruction(operand.dtype.value)

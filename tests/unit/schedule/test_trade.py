@@ -1,0 +1,86 @@
+"""What schedules cost that the search weighs, and by which rule one is taken."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from aboard import resources
+from aboard.compiler import Module, compile_model
+from aboard.schedule import search
+from aboard.schedule.trade import Trade
+from aboard.target import Target
+from support.models import available, path
+
+DIGITS = resources.models() / "digits.tflite"
+M4 = "c -mcpu=cortex-m4"
+
+
+def compiled(target: str, model: str = "digits") -> Module:
+    found = path(model)
+    assert found is not None
+    return compile_model(found, target=target)
+
+
+def trade(module: Module) -> Trade:
+    assert module.scheduled is not None
+    return module.scheduled.trade()
+
+
+@pytest.mark.parametrize("model", available(["digits", "digits_f32", "kws", "ic", "ad", "hello_world"]))
+@pytest.mark.parametrize("opt", ["size", "balanced", "speed"])
+def test_what_was_taken_is_weighed_and_costs_what_the_manifest_says(model: str, opt: str) -> None:
+    module = compiled(f"{M4} -opt={opt}", model)
+    found = trade(module)
+    (taken,) = (each for each in found.weighed if each.taken)
+    manifest = module.manifest
+    assert (taken.ram_bytes, taken.bound_bytes) == (manifest.ram_bytes, manifest.ram_lower_bound_bytes)
+    assert taken.instructions == sum(node.estimated_instructions or 0 for node in manifest.nodes)
+    members = {index for index, node in enumerate(manifest.nodes) if node.cascade is not None}
+    assert members == {index for first, last in taken.cascades for index in range(first, last + 1)}
+
+
+@pytest.mark.parametrize("model", available(["digits", "kws", "ic"]))
+def test_each_further_schedule_needs_less_memory_and_more_turns(model: str) -> None:
+    found = trade(compiled(M4, model)).weighed
+    assert (found[0].cascades, found[0].turns) == ((), 0)
+    assert len(found) > 1
+    for one, next_ in itertools.pairwise(found):
+        assert one.bound_bytes > next_.bound_bytes
+        assert one.turns < next_.turns
+        assert one.instructions < next_.instructions
+
+
+@pytest.mark.parametrize("model", available(["digits", "kws"]))
+def test_ram_max_takes_the_schedule_that_it_names(model: str) -> None:
+    for wanted in trade(compiled(M4, model)).weighed:
+        module = compiled(f"{M4} -ram-max={wanted.ram_bytes}", model)
+        assert module.manifest.ram_bytes == wanted.ram_bytes
+        (taken,) = (each for each in trade(module).weighed if each.taken)
+        assert taken == type(wanted)(**{**vars(wanted), "taken": True})
+
+
+def test_the_ends_are_what_speed_and_size_take() -> None:
+    weighed = trade(compiled(M4)).weighed
+    assert compiled(f"{M4} -opt=speed").manifest.ram_bytes == weighed[0].ram_bytes
+    assert compiled(f"{M4} -opt=size").manifest.ram_bytes == weighed[-1].ram_bytes
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (M4, f"the fewest turns within {100 * (search.SLACK - 1):.0f} % of the least memory found (-opt=balanced)"),
+        (f"{M4} -opt=size", "the least memory found (-opt=size)"),
+        (f"{M4} -opt=size -ram-max=4096", "the least memory found (-opt=size)"),
+        (f"{M4} -opt=speed", "steps one after another, which is fastest (-opt=speed)"),
+        (f"{M4} -opt=speed -ram-max=4096", "the fewest turns within -ram-max=4096"),
+        (
+            "c -mcpu=cortex-m55",
+            "steps one after another, which is fastest (-opt=balanced on a core with Helium)",
+        ),
+        ("c -mcpu=cortex-m55 -ram-max=4K", "the fewest turns within -ram-max=4096"),
+    ],
+)
+def test_the_rule_in_words(target: str, words: str) -> None:
+    assert search.rule(Target(target)) == words
