@@ -71,7 +71,7 @@ docs-json: setup
 	@cmp -s $(VENV)/json.md docs/json.md || cp $(VENV)/json.md docs/json.md
 
 bench: setup-dev
-	@$(BIN)/python tests/bench/run.py
+	@$(BIN)/python tests/bench/run.py $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
 
 bench-costs: setup-dev
 	@$(BIN)/python tests/bench/costs.py
@@ -80,7 +80,7 @@ bench-line: setup-dev
 	@$(BIN)/python tests/bench/line.py
 
 bench-check: setup-dev
-	@$(BIN)/python tests/bench/run.py --check
+	@$(BIN)/python tests/bench/run.py --check $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
 
 wheel: setup-dev
 	@$(BIN)/python -m build --wheel --outdir dist .

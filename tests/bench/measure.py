@@ -9,10 +9,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aboard import boards, verify
+from aboard.projects import Project
+from aboard.reference import Reference
+from aboard.session import Session
+from bench import cycles, histogram
 from support import models
 
 #: Short name of a core, as in the anchors, and the board it is measured on.
@@ -30,16 +35,24 @@ MODELS = (*models.INT8, models.SHIPPED)
 #: Cores whose operators are measured one by one.
 PROFILED = ("m4", "m55")
 
+#: Models that `--check` holds to what is recorded: those of MLPerf Tiny's kind.
+CHECKED = ("kws", "vww", "ic", "ad", "sww")
+
+#: Inputs drawn by chance that each image is compared with the reference for, beside two extremes.
+RANDOM_INPUTS = 3
+
 _FIGURES = (
     "instructions", "flash_bytes", "ram_bytes", "ram_lower_bound_bytes", "stack_bytes", "image_flash_bytes",
     "image_ram_bytes", "weights_bytes", "macs", "macs_run",
 )  # fmt: skip
+#: Those that are recorded for options other than the defaults.
+_BY_OPTION = ("instructions", "cycles", "flash_bytes", "ram_bytes", "stack_bytes")
 _TIMEOUT_S = 600
 
 
 def command(*arguments: str) -> tuple[int, dict[str, Any]]:
     """Runs `aboard ... --json` and returns its exit code and its object."""
-    program = [str(Path(sys.executable).with_name("aboard")), *arguments, "--json"]
+    program = [_program(), *arguments, "--json"]
     done = subprocess.run(program, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if not done.stdout.strip():
         raise RuntimeError(f"{' '.join(arguments)}: no JSON, exit code {done.returncode}: {done.stderr.strip()[-500:]}")
@@ -47,54 +60,149 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, result
 
 
-def measure(name: str, core: str, options: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the record of a model on a core.
+def figures(name: str, core: str, folder: Path, options: Sequence[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Deploys a model and returns the record of what that told, and all that it told.
 
     Args:
         name: Name of a model, such as `kws`.
         core: Key of `BOARDS`.
+        folder: Where the project shall be.
         options: More options of `aboard deploy`.
 
     Returns:
-        The figures of `aboard deploy --json`, `toolchain` and (for `PROFILED` cores) `layers`; or `refused` with the
-        message where the model does not fit the board.
+        The figures of `aboard deploy --json`, with `toolchain` and `runner`; or `refused` with the message, and
+        nothing, where the model does not fit the board.
 
     Raises:
         RuntimeError: `aboard deploy` failed for another reason.
     """
-    profile = ["--profile"] if core in PROFILED else []
-    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
-        project = Path(folder) / "project"
-        code, result = command(
-            "deploy", str(models.path(name)), "--board", BOARDS[core], "-o", str(project), *profile, *options
-        )
-        if code != 0:
-            error = result["error"]
-            if error["kind"] != "CapacityError":
-                raise RuntimeError(f"{name} on {BOARDS[core]}: {error['message']}")
-            return {"refused": error["message"].split(". ")[0]}
-        record = {figure: result[figure] for figure in _FIGURES}
-        record["toolchain"] = f"{result['toolchain']['name']} {result['toolchain']['version']}"
-        record["runner"] = result["runner"]
-        if profile:
-            record["layers"] = _layers(result, project)
+    code, result = command("deploy", str(models.path(name)), "--board", BOARDS[core], "-o", str(folder), *options)
+    if code != 0:
+        error = result["error"]
+        if error["kind"] != "CapacityError":
+            raise RuntimeError(f"{name} on {BOARDS[core]}: {error['message']}")
+        return {"refused": error["message"].split(". ")[0]}, {}
+    record = {figure: result[figure] for figure in _FIGURES}
+    record["toolchain"] = f"{result['toolchain']['name']} {result['toolchain']['version']}"
+    record["runner"] = result["runner"]
+    return record, result
+
+
+def measure(name: str, core: str) -> dict[str, Any]:
+    """Returns the whole record of a model on a core: `figures`, and what its image is found to do.
+
+    That is `instructions` to the digit and `cycles`, where a plugin of QEMU counts them, `verified`, and for `PROFILED`
+    cores `layers`.
+    """
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
+        folder = Path(temporary) / "project"
+        record, result = figures(name, core, folder, ["--profile"])
+        if "refused" in record:
+            return record
+        project = Project.open(folder)
+        executed = histogram.run(project)
+        if executed is not None:
+            record |= _counted(executed)
+        record["verified"] = _verified(project, name)
+        if core in PROFILED:
+            record["layers"] = layers(project, result["profile"], executed)
     return record
 
 
-def _layers(result: dict[str, Any], project: Path) -> list[dict[str, Any]]:
-    """Returns instructions by operator, with the numbers of the operators in the model file each stands for."""
-    manifest = json.loads(next(project.glob("models/*/manifest.json")).read_text(encoding="utf-8"))
-    nodes = manifest["nodes"]
-    return [
-        {
-            "op": row["op"],
-            "implementation": nodes[row["node"]]["implementation"],
-            "sources": nodes[row["node"]]["sources"],
-            "macs": nodes[row["node"]]["macs"],
-            "instructions": row["instructions"],
+def quickly(name: str, core: str) -> dict[str, Any]:
+    """Returns what `figures` does of a model on a core, and nothing that takes longer."""
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
+        return figures(name, core, Path(temporary) / "project")[0]
+
+
+def by_options(name: str) -> dict[str, dict[str, Any]]:
+    """Returns records of a model on m4 for each value of `-opt` that is not the default."""
+    found = {}
+    for opt in ("size", "speed"):
+        with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
+            folder = Path(temporary) / "project"
+            record, _ = figures(name, "m4", folder, ["--opt", opt])
+            executed = histogram.run(Project.open(folder))
+            if executed is not None:
+                record |= _counted(executed)
+        found[opt] = {key: record[key] for key in _BY_OPTION if key in record}
+    return found
+
+
+def timing() -> dict[str, dict[str, Any]]:
+    """Returns for each core what its cycles are taken from, and its bound in instructions of a multiply-accumulate."""
+    found = {}
+    for core, board in BOARDS.items():
+        times = cycles.timing(boards.load(board).core().mcpu)
+        bound = 1 / times.macs_per_instruction
+        found[core] = {"basis": times.basis, "source": times.source, "instructions_per_mac": bound}
+    return found
+
+
+def layers(
+    project: Project, profile: Sequence[Mapping[str, Any]], executed: histogram.Executed | None
+) -> list[dict[str, Any]]:
+    """Returns a record for each node, with the numbers of the operators in the model file it stands for.
+
+    Args:
+        project: The project.
+        profile: Rows of `aboard deploy --profile`.
+        executed: What its image executed; with it instructions are exact, and there are cycles and kinds.
+    """
+    (manifest,) = project.models
+    times = cycles.timing(project.board.core().mcpu)
+    found = []
+    for row in profile:
+        node = manifest.nodes[row["node"]]
+        counted = None if executed is None else executed.nodes.get(row["node"], {})
+        record: dict[str, Any] = {
+            "op": node.op,
+            "implementation": node.implementation,
+            "sources": list(node.sources),
+            "macs": node.macs,
+            "instructions": row["instructions"] if counted is None else histogram.total(counted),
         }
-        for row in result["profile"]
-    ]
+        if executed is not None and counted is not None:
+            record["cycles"] = times.cycles(counted, executed.listing)
+            record |= times.mix(counted, executed.listing)
+        found.append(record)
+    return found
+
+
+def _counted(executed: histogram.Executed) -> dict[str, int]:
+    estimated = cycles.timing(executed.core).cycles(executed.run, executed.listing)
+    return {"instructions": executed.instructions, "cycles": estimated}
+
+
+def _verified(project: Project, name: str) -> dict[str, Any]:
+    """Compares an image with the reference, for random inputs and those that are all smallest and all largest."""
+    reference = Reference.open(_path(name))
+    with Session.open(project) as session:
+        found = verify.compare(session, reference, verify.samples(project.models[0], RANDOM_INPUTS))
+    return {"reference": reference.name, "samples": found.samples, "differing_bytes": found.differing_bytes}
+
+
+def compilation(name: str) -> dict[str, float]:
+    """Returns what compiling a model takes of this machine: `seconds` of its processor, and `peak_bytes` of memory."""
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
+        arguments = ["compile", str(_path(name)), "--board", BOARDS["m4"], "-o", str(Path(folder) / "bundle")]
+        program = [sys.executable, str(Path(__file__).with_name("compile_cost.py")), *arguments]
+        done = subprocess.run(program, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr.strip()[-500:]}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _path(name: str) -> Path:
+    path = models.path(name)
+    if path is None:
+        raise FileNotFoundError(f"model {name}: not found, expected it in ABOARD_MODELS or ../shared/models")
+    return path
+
+
+def _program() -> str:
+    return str(Path(sys.executable).with_name("aboard"))
 
 
 def qemu_version() -> str:

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plugin for QEMU (TCG plugin API, version 1): how often each instruction of an image was executed between readings
+ * of its counter, and how often control left each instruction for another place than the next one.
+ *
+ * A timed run begins with a call of `align`; between the first and the last call of `ticks` behind it lies exactly what
+ * the counter counts. `end` marks its end. In a profiled run every second pair of calls encloses a step of a node,
+ * whose number shows in the address that the function `hook` then writes its time to.
+ *
+ * Arguments, addresses in hexadecimal: out=FILE code=FIRST:END align=A ticks=A end=A hook=FIRST:END nodes=ADDRESS:COUNT
+ *
+ * Output, for each timed run: "run", lines "<address> <executed> <left>" for all of it, and for each node of a profiled
+ * run "node <number>" and such lines.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* QEMU's public plugin interface, as far as it is used here. Debian has no package with its header. */
+typedef uint64_t qemu_plugin_id_t;
+typedef uint32_t qemu_plugin_meminfo_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_info_t;
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W };
+typedef void (*qemu_plugin_tb_trans_cb)(qemu_plugin_id_t, struct qemu_plugin_tb *);
+typedef void (*qemu_plugin_udata_cb)(qemu_plugin_id_t, void *);
+typedef void (*qemu_plugin_vcpu_cb)(unsigned int, void *);
+typedef void (*qemu_plugin_mem_cb)(unsigned int, qemu_plugin_meminfo_t, uint64_t, void *);
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, qemu_plugin_tb_trans_cb);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, qemu_plugin_udata_cb, void *);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, qemu_plugin_vcpu_cb, enum qemu_plugin_cb_flags,
+                                          void *);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, qemu_plugin_vcpu_cb, enum qemu_plugin_cb_flags,
+                                            void *);
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, enum qemu_plugin_op, void *, uint64_t);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, qemu_plugin_mem_cb, enum qemu_plugin_cb_flags,
+                                      enum qemu_plugin_mem_rw, void *);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+
+#define EXPORTED __attribute__((visibility("default")))
+EXPORTED extern int qemu_plugin_version;
+int qemu_plugin_version = 1;
+EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv);
+
+/* Different instructions that may be executed, and nodes of a model. */
+#define INSTRUCTIONS 65536
+#define NODES 1024
+
+typedef struct {
+    uint64_t first;
+    uint64_t end;
+} range_t;
+
+typedef struct {
+    uint64_t executed;
+    uint64_t left;
+} count_t;
+
+/* A block of instructions as QEMU translated it. */
+typedef struct {
+    uint64_t start;
+    uint64_t next; /* Address behind its last instruction. */
+    uint32_t last; /* Number of its last instruction. */
+} block_t;
+
+static const char *out;
+static range_t code, hook, nodes;
+static uint64_t at_align, at_ticks, at_end;
+
+static uint32_t *numbers; /* Of instructions, by halfwords from the start of the code; 0 for none. */
+static uint32_t known = 1;
+static uint64_t address_of[INSTRUCTIONS];
+static count_t now[INSTRUCTIONS], before[INSTRUCTIONS], total[INSTRUCTIONS], step[INSTRUCTIONS];
+static count_t *by_node[NODES];
+static bool timing, pending;
+static uint32_t readings;
+static const block_t *previous;
+static FILE *file;
+
+static uint32_t number_of(uint64_t address) {
+    if (address < code.first || address >= code.end) {
+        return 0;
+    }
+    uint32_t *number = &numbers[(address - code.first) / 2];
+    if (*number == 0 && known < INSTRUCTIONS) {
+        address_of[known] = address;
+        *number = known++;
+    }
+    return *number;
+}
+
+static void add(count_t *to, const count_t *from) {
+    for (uint32_t i = 0; i < known; ++i) {
+        to[i].executed += from[i].executed;
+        to[i].left += from[i].left;
+    }
+}
+
+static void print(const count_t *counts) {
+    for (uint32_t i = 0; i < known; ++i) {
+        if (counts[i].executed != 0) {
+            fprintf(file, "%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", address_of[i], counts[i].executed, counts[i].left);
+        }
+    }
+}
+
+static void on_align(unsigned int cpu, void *data) {
+    (void)cpu;
+    (void)data;
+    timing = true;
+    pending = false;
+    readings = 0;
+    memset(total, 0, sizeof total);
+    for (uint32_t i = 0; i < NODES; ++i) {
+        free(by_node[i]);
+        by_node[i] = NULL;
+    }
+}
+
+/* Readings of a run: start, then begin and end of each step, then stop. */
+static void on_ticks(unsigned int cpu, void *data) {
+    (void)cpu;
+    (void)data;
+    if (!timing) {
+        return;
+    }
+    for (uint32_t i = 0; i < known; ++i) {
+        step[i].executed = now[i].executed - before[i].executed;
+        step[i].left = now[i].left - before[i].left;
+    }
+    if (readings > 0) {
+        add(total, step);
+    }
+    readings++;
+    pending = readings > 1 && readings % 2 == 1;
+    memcpy(before, now, known * sizeof *now);
+}
+
+static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
+    (void)cpu;
+    (void)info;
+    (void)data;
+    const uint64_t node = (address - nodes.first) / sizeof(uint64_t);
+    if (!pending || address < nodes.first || node >= nodes.end || node >= NODES) {
+        return;
+    }
+    if (by_node[node] == NULL) {
+        by_node[node] = calloc(INSTRUCTIONS, sizeof(count_t));
+    }
+    if (by_node[node] != NULL) {
+        add(by_node[node], step);
+    }
+    pending = false;
+}
+
+static void on_end(unsigned int cpu, void *data) {
+    (void)cpu;
+    (void)data;
+    if (!timing || file == NULL) {
+        return;
+    }
+    timing = false;
+    fprintf(file, "run\n");
+    print(total);
+    for (uint32_t i = 0; i < NODES; ++i) {
+        if (by_node[i] != NULL) {
+            fprintf(file, "node %" PRIu32 "\n", i);
+            print(by_node[i]);
+        }
+    }
+    fflush(file);
+}
+
+static void on_block(unsigned int cpu, void *data) {
+    (void)cpu;
+    const block_t *block = data;
+    if (previous != NULL && previous->next != block->start) {
+        now[previous->last].left++;
+    }
+    previous = block;
+}
+
+static void mark(struct qemu_plugin_insn *instruction, uint64_t address) {
+    const struct {
+        uint64_t address;
+        qemu_plugin_vcpu_cb call;
+    } marks[] = {{at_align, on_align}, {at_ticks, on_ticks}, {at_end, on_end}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; ++i) {
+        if (address == marks[i].address) {
+            qemu_plugin_register_vcpu_insn_exec_cb(instruction, marks[i].call, QEMU_PLUGIN_CB_NO_REGS, NULL);
+        }
+    }
+    if (address >= hook.first && address < hook.end) {
+        qemu_plugin_register_vcpu_mem_cb(instruction, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, NULL);
+    }
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
+    (void)id;
+    block_t *block = malloc(sizeof *block); /* QEMU keeps no more of them than it has translations. */
+    if (block == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); ++i) {
+        struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(tb, i);
+        const uint64_t address = qemu_plugin_insn_vaddr(instruction);
+        const uint32_t number = number_of(address);
+        mark(instruction, address);
+        qemu_plugin_register_vcpu_insn_exec_inline(instruction, QEMU_PLUGIN_INLINE_ADD_U64, &now[number].executed, 1);
+        if (i == 0) {
+            block->start = address;
+        }
+        block->next = address + qemu_plugin_insn_size(instruction);
+        block->last = number;
+    }
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+}
+
+static void at_exit(qemu_plugin_id_t id, void *data) {
+    (void)id;
+    (void)data;
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+static range_t pair(const char *text) {
+    char *rest;
+    range_t found = {strtoull(text, &rest, 16), 0};
+    found.end = *rest == ':' ? strtoull(rest + 1, NULL, 16) : 0;
+    return found;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv) {
+    (void)info;
+    for (int i = 0; i < argc; ++i) {
+        const char *value = strchr(argv[i], '=');
+        const size_t length = value == NULL ? 0 : (size_t)(value - argv[i]);
+        const struct {
+            const char *name;
+            uint64_t *address;
+            range_t *range;
+        } options[] = {{"align", &at_align, NULL}, {"ticks", &at_ticks, NULL}, {"end", &at_end, NULL},
+                       {"code", NULL, &code},      {"hook", NULL, &hook},      {"nodes", NULL, &nodes}};
+        if (length == 3 && strncmp(argv[i], "out", length) == 0) {
+            out = value + 1;
+        }
+        for (size_t k = 0; k < sizeof options / sizeof *options; ++k) {
+            if (length == strlen(options[k].name) && strncmp(argv[i], options[k].name, length) == 0) {
+                const range_t found = pair(value + 1);
+                if (options[k].address != NULL) {
+                    *options[k].address = found.first;
+                } else {
+                    *options[k].range = found;
+                }
+            }
+        }
+    }
+    numbers = code.end > code.first ? calloc((code.end - code.first) / 2 + 1, sizeof *numbers) : NULL;
+    file = out == NULL ? NULL : fopen(out, "w");
+    if (numbers == NULL || file == NULL) {
+        fprintf(stderr, "histogram: no code or no file to write, expected code=FIRST:END and out=FILE\n");
+        return 1;
+    }
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    qemu_plugin_register_atexit_cb(id, at_exit, NULL);
+    return 0;
+}

@@ -1,0 +1,148 @@
+"""Counts every instruction that an image executes while it runs a model, by a plugin of QEMU (`histogram.c`).
+
+The very image is counted that `aboard deploy` built and timed: once as a whole, and once node by node.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from aboard import feeds
+from aboard.board import Board
+from aboard.measurements import Profile
+from aboard.projects import Project
+from aboard.runners.qemu import QemuRunner
+from aboard.session import Session
+from aboard.target import cpu
+from bench.cycles import Count, Histogram
+from bench.listing import Instruction
+from bench.listing import read as read_listing
+
+_SOURCE = Path(__file__).with_suffix(".c")
+_COMPILERS = ("cc", "gcc", "clang")
+_FLAGS = ("-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+
+#: What stands where in an image: the mark's name in the plugin, and the function.
+_MARKS = {"align": "aboard_port_ticks_align", "ticks": "aboard_port_ticks", "end": "aboard_port_stack_used"}
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What an image executed.
+
+    Attributes:
+        core: Name of the core, as in `-mcpu`.
+        profile: What its own counter told of the same runs.
+        run: The run of the model, as long as the counter timed it.
+        nodes: Steps of each node, by its number, in a run with profiling.
+        listing: The instructions of the image.
+    """
+
+    core: str
+    profile: Profile
+    run: Histogram
+    nodes: dict[int, Histogram]
+    listing: Sequence[Instruction]
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of the run."""
+        return total(self.run)
+
+
+def total(histogram: Histogram) -> int:
+    """Returns how many instructions were executed."""
+    return sum(count.executed for count in histogram.values())
+
+
+@functools.cache
+def plugin() -> Path | None:
+    """Builds the plugin; returns None where this machine has no compiler for itself or QEMU takes no plugins."""
+    compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
+    qemu = shutil.which("qemu-system-arm")
+    if compiler is None or qemu is None:
+        return None
+    folder = tempfile.TemporaryDirectory(prefix="aboard-bench-")
+    _KEPT.append(folder)
+    built = Path(folder.name) / "histogram.so"
+    subprocess.run([compiler, *_FLAGS, "-o", str(built), str(_SOURCE)], check=True, capture_output=True, text=True)
+    options = subprocess.run([qemu, "-help"], capture_output=True, text=True, check=True).stdout
+    return built if "-plugin" in options else None
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def run(project: Project, feed: str = "random:0") -> Executed | None:
+    """Runs a built project with the plugin; None where there is no plugin or no objdump for its core.
+
+    Args:
+        project: A project with one model, built with profiling.
+        feed: The inputs, as `--input` names them.
+    """
+    core = cpu.find(project.board.core().mcpu)
+    library, objdump = plugin(), shutil.which(core.cross_compiler.replace("gcc", "objdump"))
+    if library is None or objdump is None:
+        return None
+    (manifest,) = project.models
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
+        written = Path(folder) / "counts"
+        argument = ",".join([str(library), f"out={written}", *_places(project.image, len(manifest.nodes))])
+        with Session.open(project, QemuRunner(_with_plugin(project.board, argument))) as session:
+            profile = session.profile(feeds.load(feed, manifest.inputs))
+        alone, profiled = parse(written.read_text(encoding="ascii"))
+    # Without it objdump takes Helium for coprocessors.
+    options = ("-m", core.arch) if "mve" in core.features else ()
+    listing = read_listing(project.image, objdump, options)
+    return Executed(core.name, profile, alone[None], {n: h for n, h in profiled.items() if n is not None}, listing)
+
+
+def parse(text: str) -> list[dict[int | None, Histogram]]:
+    """Returns what the plugin wrote: for each run the histograms of its nodes, and under None that of all."""
+    runs: list[dict[int | None, dict[int, Count]]] = []
+    for words in (line.split() for line in text.splitlines()):
+        if words == ["run"]:
+            runs.append({None: {}})
+        elif words[0] == "node":
+            runs[-1][int(words[1])] = {}
+        else:
+            list(runs[-1].values())[-1][int(words[0], 16)] = Count(int(words[1]), int(words[2]))
+    return [dict(run) for run in runs]
+
+
+def _places(image: Path, nodes: int) -> list[str]:
+    """Returns the plugin's arguments that say where things lie in an image; bit 0 of an address is Thumb's."""
+    with image.open("rb") as stream:
+        elf = ELFFile(stream)
+        code = [s for s in elf.iter_sections() if s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR]
+        first = min(section["sh_addr"] for section in code)
+        end = max(section["sh_addr"] + section["sh_size"] for section in code)
+        table: Any = elf.get_section_by_name(".symtab")
+        symbols = {symbol.name: symbol for symbol in table.iter_symbols()}
+        addresses = {name: symbol["st_value"] & ~1 for name, symbol in symbols.items()}
+        hook = addresses["end_node"]
+        return [
+            f"code={first:x}:{end:x}",
+            f"hook={hook:x}:{hook + symbols['end_node']['st_size']:x}",
+            f"nodes={addresses['node_ticks']:x}:{nodes:x}",
+            *(f"{mark}={addresses[function]:x}" for mark, function in _MARKS.items()),
+        ]
+
+
+def _with_plugin(board: Board, argument: str) -> Board:
+    """Returns a board whose QEMU loads the plugin."""
+    qemu = board.emulator.qemu
+    if qemu is None:
+        raise ValueError(f"{board.id}: QEMU cannot be it")
+    changed = qemu.model_copy(update={"arguments": (*qemu.arguments, "-plugin", argument)})
+    return board.model_copy(update={"emulator": board.emulator.model_copy(update={"qemu": changed})})
