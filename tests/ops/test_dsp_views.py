@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aboard.importers import load
 from aboard.kernels.contract import View
-from aboard.ops import get
-from support import kernel_call
+from support import kernel_call, kernel_views
 from support.dsp_layers import DSP, POINTS, TAPS, TARGET, implementation, layers, refusal
-from support.kernel_call import Placed
 from support.weighted_models import Layer
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
-
-
-def check(layer: Layer, x: View, y: View, ranges: list[tuple[int, int]]) -> None:
-    """Fails unless the rows, computed range by range, are those of the whole, and gaps are left as they were."""
-    (node,) = load(layer.model(), name="model").nodes
-    call = implementation(node).lower(node, [x, None, None], [y], TARGET)
-    result = Placed.of(np.zeros(layer.shape_out, np.int8), y)
-    kernel_call.run(call, [Placed.of(layer.input(), x)], [result], ranges)
-    constants = [None if t is None else t.data for t in node.inputs[1:]]
-    wanted = get(node.op).evaluate(node, [layer.input(), *constants])[0]
-    np.testing.assert_array_equal(result.values(layer.shape_out, np.dtype(np.int8)), wanted)
-    assert result.gaps_are_untouched()
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -38,47 +21,20 @@ def check(layer: Layer, x: View, y: View, ranges: list[tuple[int, int]]) -> None
 def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     layer = data.draw(layers(kind))
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
-    check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), layers("FULLY_CONNECTED"))
 def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
-    check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
 def test_rings_of_rows(kind: str, stride: int) -> None:
-    # Input and result are rings: rows are written as the windows need them, and each result row is read at once.
-    options = {"Padding": "SAME", "StrideH": stride, "StrideW": stride}
-    height = -(-9 // stride)
-    layer = Layer(kind, (1, 9, 6, 4), (4, 3, 3, 4), (1, height, -(-6 // stride), 4), 0, options, zero_point_out=-128)
-    if kind != "CONV_2D":
-        layer = dataclasses.replace(
-            layer, shape_weights=(1, 3, 3, 4), axis=3, options={**options, "DepthMultiplier": 1}
-        )
-    (node,) = load(layer.model(), name="model").nodes
-    x, y = replace(View.whole(layer.shape_in, 1), depth=4), replace(View.whole(layer.shape_out, 1), depth=2)
-    call = implementation(node).lower(node, [x, None, None], [y], TARGET)
-    ring, result = np.zeros(4 * x.row_stride, np.uint8), np.zeros(2 * y.row_stride, np.uint8)
-    rows, got = layer.input().reshape(9, -1).view(np.uint8), []
-
-    def produce(first: int, last: int) -> None:
-        """Keeps the row computed before, and writes those that row `first` needs."""
-        assert last == first + 1
-        if first:
-            got.append(result.reshape(2, -1)[(first - 1) % 2].copy())
-        top = first * stride - 1
-        for row in range(max(top, 0), min(top + 3, 9)):
-            ring.reshape(4, -1)[row % 4] = rows[row]
-
-    kernel_call.run(call, [Placed(x, ring)], [Placed(y, result)], [(r, r + 1) for r in range(height)], produce)
-    got.append(result.reshape(2, -1)[(height - 1) % 2].copy())
-    constants = [None if t is None else t.data for t in node.inputs[1:]]
-    wanted = get(node.op).evaluate(node, [layer.input(), *constants])[0]
-    np.testing.assert_array_equal(np.stack(got).view(np.int8).ravel(), wanted.ravel())
+    kernel_views.check_rings(kind, stride, implementation, TARGET)
 
 
 def test_what_is_left_to_other_kernels() -> None:

@@ -94,7 +94,8 @@ def _fully_connected(draw: st.DrawFn) -> Layer:
 
 
 @st.composite
-def _layers(draw: st.DrawFn, kind: str) -> Layer:
+def drawn(draw: st.DrawFn, kind: str) -> Layer:
+    """Draws a layer of a kind, whether kernels take it or not."""
     depthwise = _depthwise() | _depthwise_of_any_window()
     convolution = _convolution() | _pointwise() | _wide()
     made = {"CONV_2D": convolution, "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
@@ -111,4 +112,4 @@ def _layers(draw: st.DrawFn, kind: str) -> Layer:
 
 def layers(kind: str) -> st.SearchStrategy[Layer]:
     """Draws a layer of a kind: strides, paddings, batches, groups, dilations, odd numbers of channels, any finish."""
-    return _layers(kind).filter(lambda layer: refusal(layer) is None)
+    return drawn(kind).filter(lambda layer: refusal(layer) is None)

@@ -75,8 +75,10 @@ def requantized(
     *,
     per_channel: bool = True,
     composite: bool = True,
+    limit: int | None = None,
+    half: int = 1 << 30,
 ) -> Requantized | str:
-    """Returns an INT8 layer for the DSP extension, or why it cannot be one.
+    """Returns an INT8 layer for the DSP extension or for long products, or why it cannot be one.
 
     Args:
         node: A node with weights.
@@ -87,6 +89,8 @@ def requantized(
         shift: Right shift of lines.
         per_channel: False: all channels have the same factor, constant and shift; so must their scales.
         composite: Whether sums come out of composites, and of each two channels the second as 256 times itself.
+        limit: Sums must be smaller, in absolute value; None for that of composites or of requantisation.
+        half: What a line adds to a product (`requant_search.Line`).
     """
     low, high = activation.range(node.output.quant)
     wide = weights.astype(np.int64)
@@ -115,6 +119,8 @@ def requantized(
         values[0],
         (zero_point, low, high),
         composite,
+        limit or (SUM_LIMIT if composite else _WIDE_LIMIT),
+        half,
     )
     return layer.by_lines(shift) or layer.by_roundings()
 
@@ -123,7 +129,8 @@ def requantized(
 class _Layer:
     """A layer before a form of requantisation is chosen.
 
-    `fixed` is the result of channels that do not move; `result` is zero point and range of the results.
+    `fixed` is the result of channels that do not move; `result` is zero point and range of the results; `limit` is
+    what sums must be smaller than, in absolute value; `half` is that of lines.
     """
 
     weights: Int64
@@ -135,11 +142,8 @@ class _Layer:
     fixed: Int64
     result: tuple[int, int, int]
     composite: bool
-
-    @property
-    def limit(self) -> int:
-        """Sums must be smaller, in absolute value."""
-        return SUM_LIMIT if self.composite else _WIDE_LIMIT
+    limit: int
+    half: int
 
     def by_lines(self, shift: int) -> Requantized | None:
         """Returns the layer with a line for each channel, or None where one of them has none."""
@@ -159,7 +163,7 @@ class _Layer:
 
     def _line(self, channel: int, shift: int) -> Line | None:
         if not self.moving[channel]:
-            return Line(0, 0, (int(self.fixed[channel]) << shift))
+            return Line(0, 0, int(self.fixed[channel]) << shift, self.half)
         steps = Steps(
             int(self.multiplier[channel]),
             int(self.scale[channel]),
@@ -168,7 +172,7 @@ class _Layer:
             int(self.ends[1, channel]),
         )
         # At most a factor of 30 bits, which is doubled.
-        return find(steps, shift) if -steps.shift > shift else None
+        return find(steps, shift, self.half) if -steps.shift > shift else None
 
     def by_roundings(self) -> Requantized | str:
         """Returns the layer with two roundings for each channel, or why it cannot be."""

@@ -6,7 +6,7 @@ values, so it is a step function of the accumulator `a`, and often a single line
     clamp((high_product(a + offset, factor) + constant + 2**(shift-1)) >> shift)
 
 where high_product(a, b) = (a * b + 2**30) >> 31 is one instruction of Helium, and so are the sum and the rounding
-shift. With O = offset * factor + 2**30 + (constant + 2**(shift-1)) * 2**31 the line reaches k where
+shift. Cores without such an instruction leave out the 2**30. With O = offset * factor + 2**30 + (constant + 2**(shift-1)) * 2**31 the line reaches k where
 a * factor + O >= k * 2**(31+shift). Each threshold T of the step function thus bounds O from both sides. Only
 thresholds that the accumulator can reach count. Where all bounds agree, the smallest `offset` that puts O between them
 is taken; there is none for most functions that step on both sides of zero, because ties go away from zero there.
@@ -68,28 +68,33 @@ class Steps:
 
 @dataclass(frozen=True)
 class Line:
-    """The constants of a line; `shift` is that of the layer."""
+    """The constants of a line; `shift` is that of the layer.
+
+    `half` is what is added to the product before its high part is taken: 2**30, or 0 on cores that do not round there.
+    """
 
     offset: int
     factor: int
     constant: int
+    half: int = 1 << 30
 
     def value(self, accumulator: int, shift: int) -> int:
         """Returns what the line gives for an accumulator, in exact integers."""
-        product = ((accumulator + self.offset) * self.factor + (1 << 30)) >> 31
+        product = ((accumulator + self.offset) * self.factor + self.half) >> 31
         return (product + self.constant + (1 << (shift - 1))) >> shift
 
 
 @lru_cache(maxsize=1 << 14)
-def find(steps: Steps, shift: int) -> Line | None:
+def find(steps: Steps, shift: int, half: int = 1 << 30) -> Line | None:
     """Returns a line that equals a channel's requantisation for every accumulator it can have, or None.
 
     Args:
         steps: The requantisation; its range of accumulators lies within int32.
         shift: Right shift of the line, 1 to 16.
+        half: As in `Line`.
     """
     if steps.multiplier == 0 or steps.value(steps.smallest) == steps.value(steps.largest):
-        return Line(0, 0, steps.value(steps.smallest) << shift)
+        return Line(0, 0, steps.value(steps.smallest) << shift, half)
     if -steps.shift < shift:
         return None
     results, firsts = steps.thresholds()
@@ -99,7 +104,7 @@ def find(steps: Steps, shift: int) -> Line | None:
         if not 0 < factor <= INT32_MAX:
             continue
         bounds = _bounds(steps, results, firsts, factor, unit)
-        line = _placed(factor, *bounds, shift)
+        line = _placed(factor, *bounds, shift, half)
         if line is not None and _fits(steps, line, shift):
             return line
     return None
@@ -118,7 +123,7 @@ def _bounds(steps: Steps, results: Int64, firsts: Int64, factor: int, unit: int)
     return lowest, highest
 
 
-def _placed(factor: int, lowest: int, highest: int, shift: int) -> Line | None:
+def _placed(factor: int, lowest: int, highest: int, shift: int, half: int) -> Line | None:
     """Returns the line of the smallest offset whose O lies in [lowest, highest), or None."""
     width, tried = highest - lowest, 0
     if width <= 0:
@@ -126,12 +131,12 @@ def _placed(factor: int, lowest: int, highest: int, shift: int) -> Line | None:
     for batch in _BATCHES:
         while tried < min(batch * 16, _MOST_OFFSETS):
             offsets = np.arange(tried, tried + batch, dtype=np.int64)
-            above = (offsets * factor + ((1 << 30) - lowest) % (1 << 31)) % (1 << 31)
+            above = (offsets * factor + (half - lowest) % (1 << 31)) % (1 << 31)
             found = np.flatnonzero(above < width)
             if len(found):
                 offset = int(offsets[found[0]])
-                whole = lowest + int(above[found[0]]) - offset * factor - (1 << 30)
-                return Line(offset, factor, (whole >> 31) - (1 << (shift - 1)))
+                whole = lowest + int(above[found[0]]) - offset * factor - half
+                return Line(offset, factor, (whole >> 31) - (1 << (shift - 1)), half)
             tried += batch
     return None
 
@@ -140,7 +145,7 @@ def _fits(steps: Steps, line: Line, shift: int) -> bool:
     """True when no intermediate value of the line leaves int32."""
     for accumulator in (steps.smallest, steps.largest):
         moved = accumulator + line.offset
-        product = (moved * line.factor + (1 << 30)) >> 31
+        product = (moved * line.factor + line.half) >> 31
         values = (moved, product, product + line.constant, product + line.constant + (1 << (shift - 1)))
         if min(values) < INT32_MIN or max(values) > INT32_MAX:
             return False

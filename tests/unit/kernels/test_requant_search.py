@@ -44,7 +44,7 @@ def interesting(steps: Steps) -> list[int]:
 def check(steps: Steps, line: Line, shift: int) -> None:
     """Fails unless the line, clamped, gives the results of the channel, within int32."""
     for accumulator in interesting(steps):
-        product = ((accumulator + line.offset) * line.factor + (1 << 30)) >> 31
+        product = ((accumulator + line.offset) * line.factor + line.half) >> 31
         for value in (accumulator + line.offset, product, product + line.constant):
             assert INT32_MIN <= value <= INT32_MAX
         got = min(max(line.value(accumulator, shift), steps.low), steps.high)
@@ -61,9 +61,9 @@ def test_thresholds_are_where_results_change(steps: Steps) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(channels(), st.integers(1, 16))
-def test_a_line_has_the_same_steps(steps: Steps, shift: int) -> None:
-    line = find(steps, shift)
+@given(channels(), st.integers(1, 16), st.sampled_from([1 << 30, 0]))
+def test_a_line_has_the_same_steps(steps: Steps, shift: int, half: int) -> None:
+    line = find(steps, shift, half)
     if line is not None:
         check(steps, line, shift)
 

@@ -91,9 +91,9 @@ def test_attributes_are_typed_properties() -> None:
     ("core", "keys"),
     [
         ("cortex-m0", {"portable"}),
-        ("cortex-m3", {"portable"}),
+        ("cortex-m3", {"portable", "arm_smlal"}),
         ("cortex-m4", {"portable", "arm_dsp"}),
-        ("cortex-m33+nodsp", {"portable"}),
+        ("cortex-m33+nodsp", {"portable", "arm_smlal"}),
         ("cortex-m55", {"portable", "arm_dsp", "arm_mve"}),
         ("rv32imc", {"portable", "riscv"}),
         ("cortex-a72", {"portable", "host"}),

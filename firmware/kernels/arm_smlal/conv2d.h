@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file conv2d.h
+ * int8 convolution with SMLAL: what the windows of two pixels see is staged in the same words, then all channels are
+ * computed for both.
+ */
+#ifndef ABOARD_KERNELS_ARM_SMLAL_CONV2D_H
+#define ABOARD_KERNELS_ARM_SMLAL_CONV2D_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../conv2d.h"
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "dot.h"
+
+/** Parameters of aboard_conv2d_smlal. */
+typedef struct {
+    aboard_conv2d_shape_t shape;
+    int32_t line;       /**< 1: results by lines; 0: by two roundings. */
+    int32_t clamped;    /**< 1: results are kept between low and high. */
+    int32_t zero_point; /**< Of the input: what padding holds. */
+    int32_t low;
+    int32_t high;
+} aboard_conv2d_smlal_t;
+
+/** Where the window of a pixel lies. */
+typedef struct {
+    int32_t base; /**< First row of its image in the input's view. */
+    int32_t top;  /**< Row of the window's first tap within the image; it may lie outside. */
+    int32_t left; /**< Column of the window's first tap. */
+} aboard_smlal_window_t;
+
+/** Words of a staged window: one for each tap, in whole pairs. */
+ABOARD_INLINE int32_t aboard_conv2d_smlal_words(const aboard_conv2d_shape_t *s) {
+    return (aboard_conv2d_taps(s) + 1) / 2 * 2;
+}
+
+/** Puts taps of two pixels into the same words; returns behind them. */
+ABOARD_INLINE int32_t *aboard_smlal_stage(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+    int32_t *const end = to + taps;
+    int32_t *const whole = to + taps / 4 * 4;
+    while (to != whole) {
+        ABOARD_UNROLL(4)
+        for (int32_t k = 0; k < 4; ++k) {
+            to[k] = *a++ + (int32_t)((uint32_t)*b++ << ABOARD_SMLAL_BITS);
+        }
+        to += 4;
+        ABOARD_OPAQUE(to);
+    }
+    while (to != end) {
+        *to++ = *a++ + (int32_t)((uint32_t)*b++ << ABOARD_SMLAL_BITS);
+        ABOARD_OPAQUE(to);
+    }
+    return to;
+}
+
+/** As aboard_smlal_stage, not expanded. */
+ABOARD_SHARED int32_t *aboard_smlal_stage_shared(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+    return aboard_smlal_stage(to, a, b, taps);
+}
+
+/**
+ * Puts taps of one pixel into words; returns behind them.
+ *
+ * @param second False: as those of the first pixel, with nothing of another one; true: beside those of the first pixel.
+ * @param step   1: taps one after another; 0: the same one again and again.
+ */
+ABOARD_SHARED int32_t *aboard_smlal_put(int32_t *to, const int8_t *from, int32_t step, int32_t taps, bool second) {
+    for (; taps > 0; --taps) {
+        *to = second ? *to + (int32_t)((uint32_t)*from << ABOARD_SMLAL_BITS) : *from;
+        ++to;
+        from += step;
+        ABOARD_OPAQUE(to);
+    }
+    return to;
+}
+
+/** Puts one row of a window into words; `row` is NULL where it is padding. */
+ABOARD_INLINE int32_t *aboard_conv2d_smlal_row(const aboard_conv2d_smlal_t *p, const int8_t *row, int32_t left,
+                                               int32_t *to, bool second) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = s->in.channels / s->groups;
+    const int8_t padding = (int8_t)p->zero_point;
+    if (row == NULL) {
+        return aboard_smlal_put(to, &padding, 0, s->window_width * depth, second);
+    }
+    if (s->dilation_w == 1 && s->in.pixel_stride == depth) {
+        const int32_t before = ABOARD_MIN(ABOARD_MAX(-left, 0), s->window_width);
+        const int32_t after = ABOARD_MIN(ABOARD_MAX(left + s->window_width - s->in.cols, 0), s->window_width - before);
+        to = aboard_smlal_put(to, &padding, 0, before * depth, second);
+        to = aboard_smlal_put(to, row + (left + before) * depth, 1, (s->window_width - before - after) * depth, second);
+        return aboard_smlal_put(to, &padding, 0, after * depth, second);
+    }
+    for (int32_t tap = 0; tap < s->window_width; ++tap) {
+        const int32_t x = left + tap * s->dilation_w;
+        if (x >= 0 && x < s->in.cols) {
+            to = aboard_smlal_put(to, row + x * s->in.pixel_stride, 1, depth, second);
+        } else {
+            to = aboard_smlal_put(to, &padding, 0, depth, second);
+        }
+    }
+    return to;
+}
+
+/** The window of result pixel (row, col). */
+ABOARD_INLINE aboard_smlal_window_t aboard_conv2d_smlal_window(const aboard_conv2d_shape_t *s, int32_t row,
+                                                               int32_t col) {
+    const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
+    const aboard_smlal_window_t window = {
+        image * s->in_height,
+        (row - image * s->out_height) * s->stride_h - s->pad_top,
+        col * s->stride_w - s->pad_left,
+    };
+    return window;
+}
+
+/** Address of row `tap` of a window at the input's first column, or NULL where it is padding. */
+ABOARD_INLINE const int8_t *aboard_conv2d_smlal_line(const aboard_conv2d_shape_t *s, const int8_t *x,
+                                                     const aboard_smlal_window_t *w, int32_t tap) {
+    const int32_t row = w->top + tap * s->dilation_h;
+    return row >= 0 && row < s->in_height ? aboard_row_s8(&s->in, x, w->base + row) : NULL;
+}
+
+/** True where a row of a window lies one pixel after another, and all within the input. */
+ABOARD_INLINE bool aboard_conv2d_smlal_inside(const aboard_conv2d_shape_t *s, const aboard_smlal_window_t *w) {
+    return w->left >= 0 && w->left + s->window_width <= s->in.cols && s->dilation_w == 1 &&
+           s->in.pixel_stride == s->in.channels / s->groups;
+}
+
+/** Stages the windows of two pixels, row by row. */
+ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, const int8_t *x,
+                                               const aboard_smlal_window_t *w, int32_t *words) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = s->in.channels / s->groups;
+    const int32_t taps = s->window_width * depth;
+    const bool inside = aboard_conv2d_smlal_inside(s, &w[0]) && aboard_conv2d_smlal_inside(s, &w[1]);
+    for (int32_t tap = 0; tap < s->window_height; ++tap) {
+        const int8_t *const a = aboard_conv2d_smlal_line(s, x, &w[0], tap);
+        const int8_t *const b = aboard_conv2d_smlal_line(s, x, &w[1], tap);
+        if (inside && a != NULL && b != NULL) {
+            words = aboard_smlal_stage_shared(words, a + w[0].left * depth, b + w[1].left * depth, taps);
+        } else {
+            aboard_conv2d_smlal_row(p, a, w[0].left, words, false);
+            words = aboard_conv2d_smlal_row(p, b, w[1].left, words, true);
+        }
+    }
+}
+
+/** Results of all channels of a group for two pixels, from their staged windows. */
+ABOARD_INLINE void aboard_conv2d_smlal_finish(const aboard_conv2d_smlal_t *p, aboard_smlal_pair_t *job,
+                                              int8_t *const *y) {
+    const int32_t channels = p->shape.out.channels / p->shape.groups;
+    const int32_t whole = channels / ABOARD_SMLAL_BLOCK * ABOARD_SMLAL_BLOCK;
+    void (*const pair)(const aboard_smlal_pair_t *) = p->line ? aboard_smlal_pair_line : aboard_smlal_pair_any;
+    if (whole > 0) {
+        job->y0 = y[0];
+        job->y1 = y[1];
+        job->end = y[0] + whole;
+        pair(job);
+    }
+    if (whole < channels) {
+        /* Of the last block some channels are none. */
+        const int32_t words = p->line ? ABOARD_SMLAL_LINE_WORDS : ABOARD_SMLAL_ANY_WORDS;
+        const int32_t block =
+            ABOARD_SMLAL_HEAD_WORDS + aboard_conv2d_smlal_words(&p->shape) + ABOARD_SMLAL_BLOCK * words;
+        int8_t last[2][ABOARD_SMLAL_BLOCK];
+        aboard_smlal_pair_t one = *job;
+        one.y0 = last[0];
+        one.y1 = last[1];
+        one.end = last[0] + ABOARD_SMLAL_BLOCK;
+        one.weights += whole / ABOARD_SMLAL_BLOCK * block;
+        pair(&one);
+        memcpy(y[1] + whole, last[1], (size_t)(channels - whole));
+        memcpy(y[0] + whole, last[0], (size_t)(channels - whole));
+    }
+    for (int32_t i = 0; p->clamped && i < 2; ++i) {
+        for (int32_t n = 0; n < channels; ++n) {
+            y[i][n] = (int8_t)ABOARD_MIN(ABOARD_MAX(y[i][n], p->low), p->high);
+        }
+    }
+}
+
+/** Address of result pixel (row, col), which then becomes the next one. */
+ABOARD_INLINE int8_t *aboard_conv2d_smlal_next(const aboard_conv2d_shape_t *s, int8_t *out, int32_t *row,
+                                               int32_t *col) {
+    int8_t *const y = aboard_row_out_s8(&s->out, out, *row) + *col * s->out.pixel_stride;
+    if (++*col == s->out.cols) {
+        *col = 0;
+        ++*row;
+    }
+    return y;
+}
+
+/** Rows [first, last) of one group of channels; a last single pixel is computed twice. */
+ABOARD_INLINE void aboard_conv2d_smlal_group(const aboard_conv2d_smlal_t *p, const int8_t *x, int8_t *out,
+                                             const int32_t *weights, int32_t *words, int32_t first, int32_t last) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t count = aboard_conv2d_smlal_words(s);
+    aboard_smlal_pair_t job = {NULL, NULL, NULL, words, words + count, count / 2, weights};
+    int32_t row = first;
+    int32_t col = 0;
+    while (row < last) {
+        aboard_smlal_window_t windows[2];
+        int8_t *y[2];
+        windows[0] = windows[1] = aboard_conv2d_smlal_window(s, row, col);
+        y[0] = y[1] = aboard_conv2d_smlal_next(s, out, &row, &col);
+        if (row < last) {
+            windows[1] = aboard_conv2d_smlal_window(s, row, col);
+            y[1] = aboard_conv2d_smlal_next(s, out, &row, &col);
+        }
+        aboard_conv2d_smlal_windows(p, x, windows, words);
+        aboard_conv2d_smlal_finish(p, &job, y);
+    }
+}
+
+/** True where windows are single pixels, each result pixel's own. */
+ABOARD_INLINE bool aboard_conv2d_smlal_flat(const aboard_conv2d_shape_t *s) {
+    return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
+           s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows;
+}
+
+/** As aboard_conv2d_smlal_group, where aboard_conv2d_smlal_flat holds: rows without gaps are one long row. */
+ABOARD_INLINE void aboard_conv2d_smlal_pixels(const aboard_conv2d_smlal_t *p, const int8_t *x, int8_t *out,
+                                              const int32_t *weights, int32_t *words, int32_t first, int32_t last) {
+    const aboard_view_t *in = &p->shape.in;
+    const aboard_view_t *to = &p->shape.out;
+    const int32_t count = aboard_conv2d_smlal_words(&p->shape);
+    const bool dense = in->row_stride == in->cols * in->pixel_stride && to->row_stride == to->cols * to->pixel_stride;
+    aboard_smlal_pair_t job = {NULL, NULL, NULL, words, words + count, count / 2, weights};
+    int32_t row = first;
+    while (row < last) {
+        const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));
+        const int8_t *a = aboard_row_s8(in, x, row);
+        int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
+        for (int32_t left = rows * in->cols; left > 0; left -= 2) {
+            const bool both = left > 1;
+            aboard_smlal_stage_shared(words, a, both ? a + in->pixel_stride : a, aboard_conv2d_taps(&p->shape));
+            y[1] = both ? y[0] + to->pixel_stride : y[0];
+            aboard_conv2d_smlal_finish(p, &job, y);
+            a += 2 * in->pixel_stride;
+            y[0] += 2 * to->pixel_stride;
+        }
+        row += rows;
+    }
+}
+
+/**
+ * int8 convolution, results equal to TFLite's reference kernel.
+ *
+ * @param p           Parameters.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param weights     Packed, see aboard_smlal_pair_t; groups after one another.
+ * @param words       Scratch of a word for each tap of a window, in whole pairs.
+ * @param first, last Rows [first, last) of the result are computed.
+ */
+ABOARD_INLINE void aboard_conv2d_smlal(const aboard_conv2d_smlal_t *p, const int8_t *in, int8_t *out,
+                                       const int32_t *weights, int32_t *words, int32_t first, int32_t last) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = s->in.channels / s->groups;
+    const int32_t channels = s->out.channels / s->groups;
+    const int32_t count = aboard_conv2d_smlal_words(s);
+    const int32_t block = ABOARD_SMLAL_HEAD_WORDS + count +
+                          ABOARD_SMLAL_BLOCK * (p->line ? ABOARD_SMLAL_LINE_WORDS : ABOARD_SMLAL_ANY_WORDS);
+    /* Behind an odd number of taps, where weights are 0. */
+    words[count - 1] = 0;
+    for (int32_t group = 0; group < s->groups; ++group) {
+        if (aboard_conv2d_smlal_flat(s)) {
+            aboard_conv2d_smlal_pixels(p, in + group * depth, out + group * channels, weights, words, first, last);
+        } else {
+            aboard_conv2d_smlal_group(p, in + group * depth, out + group * channels, weights, words, first, last);
+        }
+        weights += (channels + ABOARD_SMLAL_BLOCK - 1) / ABOARD_SMLAL_BLOCK * block;
+    }
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file dot.h
+ * Sums of products with SMLAL, for Arm cores that have it but no DSP extension (Cortex-M3): four channels for two
+ * pixels at once, two products an instruction. host/aboard/kernels/long_sums.py packs what these functions read.
+ *
+ * Inputs of two pixels share a word, x_a + 2^23 x_b. Its product with a weight, summed in 64 bits, is
+ * acc_a + 2^23 acc_b: both sums come out exactly as long as |acc_a| < 2^22, which the host proves. Weights stay int8.
+ *
+ * Instructions are half of those with MLA. On silicon SMLAL takes 4 to 7 cycles and MLA takes 2, so that cycles are
+ * about the same or somewhat more: -opt=speed does without these kernels.
+ *
+ * The assembly finds all its registers at once and is naked, as no compiler has registers to spare between 64-bit sums.
+ * The same in C stands beside it: it says what is computed, and serves other compilers.
+ */
+#ifndef ABOARD_KERNELS_ARM_SMLAL_DOT_H
+#define ABOARD_KERNELS_ARM_SMLAL_DOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aboard/config.h"
+
+/** 1: assembly; 0: C. */
+#ifndef ABOARD_SMLAL_ASM
+#if defined(__ARM_ARCH) && __ARM_ARCH >= 7 && defined(__thumb2__) && defined(__GNUC__)
+#define ABOARD_SMLAL_ASM 1
+#else
+#define ABOARD_SMLAL_ASM 0
+#endif
+#endif
+
+/** A function that is assembly from its first to its last instruction. */
+#define ABOARD_SMLAL_NAKED static __attribute__((naked, noinline, unused))
+#define ABOARD_SMLAL_UNUSED __attribute__((unused))
+
+/** Bits of the first pixel's sum. */
+#define ABOARD_SMLAL_BITS 23
+
+/** Channels of a block, words before its weights, and for each of its channels behind them: by lines and by roundings.
+ */
+#define ABOARD_SMLAL_BLOCK 4
+#define ABOARD_SMLAL_HEAD_WORDS 8
+#define ABOARD_SMLAL_LINE_WORDS 2
+#define ABOARD_SMLAL_ANY_WORDS 3
+
+/** Right shift of the one-line requantisation; the same for every layer, as it stands in the instruction. */
+#define ABOARD_SMLAL_LINE_SHIFT 4
+
+/** All channels of two pixels; the assembly knows the order. */
+typedef struct {
+    int8_t *y0;             /**< Results. */
+    int8_t *y1;             /**< May equal y0 where both pixels are the same. */
+    int8_t *end;            /**< Behind the results of y0: a multiple of four, at least four. */
+    const int32_t *x;       /**< A word for each tap. */
+    const int32_t *x_end;   /**< Behind them. */
+    int32_t steps;          /**< Pairs of taps, at least 1. */
+    const int32_t *weights; /**< For each four channels: starts of the sums, 64 bits each; bytes of the four channels
+                             * for each tap; for each channel factor and constant, and by two roundings the shift. */
+} aboard_smlal_pair_t;
+
+#if ABOARD_SMLAL_ASM
+
+/* clang-format off */
+/** Pairs of taps in a turn; each is 17 instructions of 4 bytes. */
+#define ABOARD_SMLAL_STEPS "8"
+
+/** Products of the word of one tap with the weights of four channels. */
+#define ABOARD_SMLAL_TAP(x)                                            \
+    "ldrsb r10, [r12], #1\n smlal r0, r1, " x ", r10\n"                \
+    "ldrsb r10, [r12], #1\n smlal r2, r3, " x ", r10\n"                \
+    "ldrsb r10, [r12], #1\n smlal r4, r5, " x ", r10\n"                \
+    "ldrsb r10, [r12], #1\n smlal r6, r7, " x ", r10\n"
+
+/** Frame: y0, y1, end, x, x_end, entry. Sums in r0 to r7, weights in r12. A number of steps that is no multiple of those
+ * of a turn enters the turn in its middle. */
+#define ABOARD_SMLAL_PAIR_HEAD                                         \
+    "push {r4-r11, lr}\n"                                              \
+    "ldm r0, {r4-r10}\n"                                               \
+    "mov r12, r10\n"                                                   \
+    "rsb r9, r9, #0\n"                                                 \
+    "and r9, r9, #" ABOARD_SMLAL_STEPS "-1\n"                          \
+    "mov r1, #68\n"                                                    \
+    "adr.w r2, 2f\n"                                                   \
+    "mla r9, r9, r1, r2\n"                                             \
+    "orr r9, r9, #1\n"                                                 \
+    "push {r4-r9}\n"                                                   \
+    "1:\n"                                                             \
+    "ldmia r12!, {r0-r7}\n"                                            \
+    "ldrd r11, lr, [sp, #12]\n"                                        \
+    "ldr pc, [sp, #20]\n"                                              \
+    ".balign 4\n"                                                      \
+    "2:\n"                                                             \
+    ".rept " ABOARD_SMLAL_STEPS "\n"                                   \
+    "ldrd r8, r9, [r11], #8\n"                                         \
+    ABOARD_SMLAL_TAP("r8")                                             \
+    ABOARD_SMLAL_TAP("r9")                                             \
+    ".endr\n"                                                          \
+    "cmp r11, lr\n"                                                    \
+    "bne.w 2b\n"
+
+/** Sums of both pixels from one of 64 bits: that of the first into lr, of the second into high. */
+#define ABOARD_SMLAL_SPLIT(low, high)                                  \
+    "sbfx lr, " low ", #0, #23\n"                                      \
+    "lsr " low ", " low ", #23\n"                                      \
+    "orr " high ", " low ", " high ", lsl #9\n"                        \
+    "sub " high ", " high ", lr, asr #31\n"
+
+/** Results of a channel by a line; r10 and r11 are where they go. */
+#define ABOARD_SMLAL_LINE(low, high)                                   \
+    "ldrd r8, r9, [r12], #8\n"                                         \
+    ABOARD_SMLAL_SPLIT(low, high)                                      \
+    "smull " low ", " high ", " high ", r8\n"                          \
+    "smull " low ", lr, lr, r8\n"                                      \
+    "add " high ", r9\n add lr, r9\n"                                  \
+    "ssat " high ", #8, " high ", asr #4\n ssat lr, #8, lr, asr #4\n"  \
+    "strb " high ", [r11], #1\n strb lr, [r10], #1\n"
+
+/** A result by two roundings, from sum to sum; r8 factor, r9 constant, r10 shift. */
+#define ABOARD_SMLAL_ROUND(sum, low)                                   \
+    "mov " low ", #0x80000000\n"                                       \
+    "add r11, " sum ", " sum ", asr #31\n"                             \
+    "add r11, r9\n"                                                    \
+    "smlal " low ", r11, " sum ", r8\n"                                \
+    "asr r11, r10\n"                                                   \
+    "ssat " sum ", #8, r11\n"
+
+/** Results of a channel by two roundings. */
+#define ABOARD_SMLAL_ANY(low, high)                                    \
+    "ldmia r12!, {r8-r10}\n"                                           \
+    ABOARD_SMLAL_SPLIT(low, high)                                      \
+    ABOARD_SMLAL_ROUND("lr", low)                                      \
+    ABOARD_SMLAL_ROUND(high, low)                                      \
+    "ldrd r10, r11, [sp]\n"                                            \
+    "strb " high ", [r11], #1\n strb lr, [r10], #1\n"                  \
+    "strd r10, r11, [sp]\n"
+
+/** The next block follows; r10 is where its first result goes. */
+#define ABOARD_SMLAL_PAIR_TAIL                                         \
+    "ldr lr, [sp, #8]\n"                                               \
+    "cmp r10, lr\n"                                                    \
+    "bne.w 1b\n"                                                       \
+    "add sp, #24\n"                                                    \
+    "pop {r4-r11, pc}\n"
+
+/** All channels of two pixels, requantised by lines. */
+ABOARD_SMLAL_NAKED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p ABOARD_SMLAL_UNUSED) {
+    __asm__ volatile(
+        ABOARD_SMLAL_PAIR_HEAD
+        "ldrd r10, r11, [sp]\n"
+        ABOARD_SMLAL_LINE("r0", "r1")
+        ABOARD_SMLAL_LINE("r2", "r3")
+        ABOARD_SMLAL_LINE("r4", "r5")
+        ABOARD_SMLAL_LINE("r6", "r7")
+        "strd r10, r11, [sp]\n"
+        ABOARD_SMLAL_PAIR_TAIL);
+}
+
+/** All channels of two pixels, requantised by two roundings. */
+ABOARD_SMLAL_NAKED void aboard_smlal_pair_any(const aboard_smlal_pair_t *p ABOARD_SMLAL_UNUSED) {
+    __asm__ volatile(
+        ABOARD_SMLAL_PAIR_HEAD
+        ABOARD_SMLAL_ANY("r0", "r1")
+        ABOARD_SMLAL_ANY("r2", "r3")
+        ABOARD_SMLAL_ANY("r4", "r5")
+        ABOARD_SMLAL_ANY("r6", "r7")
+        ABOARD_SMLAL_PAIR_TAIL);
+}
+/* clang-format on */
+
+#else
+
+/** int8 nearest to x. */
+ABOARD_INLINE int8_t aboard_smlal_saturate(int32_t x) {
+    return (int8_t)(x < INT8_MIN ? INT8_MIN : x > INT8_MAX ? INT8_MAX : x);
+}
+
+/** Result of a sum by the line of its channel. */
+ABOARD_INLINE int8_t aboard_smlal_line(int32_t sum, const int32_t *c) {
+    const int32_t high = (int32_t)((int64_t)sum * c[0] >> 32);
+    return aboard_smlal_saturate((high + c[1]) >> ABOARD_SMLAL_LINE_SHIFT);
+}
+
+/** Result of a sum by two roundings: the factor is twice the multiplier less 2^32, the constant has half of 2^shift. */
+ABOARD_INLINE int8_t aboard_smlal_any(int32_t sum, const int32_t *c) {
+    const int64_t product = (int64_t)sum * c[0] + INT64_C(0x80000000);
+    return aboard_smlal_saturate(((int32_t)(product >> 32) + sum + (sum >> 31) + c[1]) >> c[2]);
+}
+
+/** All channels of two pixels. */
+ABOARD_INLINE void aboard_smlal_pair(const aboard_smlal_pair_t *p, bool line) {
+    const int32_t words = line ? ABOARD_SMLAL_LINE_WORDS : ABOARD_SMLAL_ANY_WORDS;
+    const int32_t *head = p->weights;
+    for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_SMLAL_BLOCK) {
+        const int8_t *const weights = (const int8_t *)(head + ABOARD_SMLAL_HEAD_WORDS);
+        const int32_t *const constants = head + ABOARD_SMLAL_HEAD_WORDS + 2 * p->steps;
+        for (int32_t i = 0; i < ABOARD_SMLAL_BLOCK; ++i) {
+            int64_t sum = (int64_t)((uint64_t)(uint32_t)head[2 * i + 1] << 32 | (uint32_t)head[2 * i]);
+            for (int32_t k = 0; k < 2 * p->steps; ++k) {
+                sum += (int64_t)p->x[k] * weights[ABOARD_SMLAL_BLOCK * k + i];
+            }
+            const int32_t first = (int32_t)((uint32_t)sum << (32 - ABOARD_SMLAL_BITS)) >> (32 - ABOARD_SMLAL_BITS);
+            const int32_t second = (int32_t)((sum - first) >> ABOARD_SMLAL_BITS);
+            const int32_t *const c = constants + i * words;
+            p->y1[n + i] = line ? aboard_smlal_line(second, c) : aboard_smlal_any(second, c);
+            p->y0[n + i] = line ? aboard_smlal_line(first, c) : aboard_smlal_any(first, c);
+        }
+        head = constants + ABOARD_SMLAL_BLOCK * words;
+    }
+}
+
+/** All channels of two pixels, requantised by lines. */
+ABOARD_SHARED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p) {
+    aboard_smlal_pair(p, true);
+}
+
+/** All channels of two pixels, requantised by two roundings. */
+ABOARD_SHARED void aboard_smlal_pair_any(const aboard_smlal_pair_t *p) {
+    aboard_smlal_pair(p, false);
+}
+
+#endif
+
+#endif

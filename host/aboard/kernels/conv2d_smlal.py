@@ -1,0 +1,89 @@
+"""conv2d for Arm cores with SMLAL but without the DSP extension (Cortex-M3): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels import long_sums
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.conv2d import groups, shape_params, sliding_window
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.registry import implements
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.target import Target
+
+
+@implements
+class SmlalS8(Implementation):
+    """int8: two pixels and four channels at once, two products an instruction."""
+
+    op = "conv2d"
+    name = "smlal_s8"
+    keys = frozenset({"arm_smlal"})
+    priority = 10
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        reason = packing.refusal(node, Form.INT8, op.AXIS) or long_sums.refusal(target)
+        if reason is not None:
+            return reason
+        layer = long_sums.layer(node, op.attributes(node).activation, op.AXIS)
+        return layer if isinstance(layer, str) else None
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: windows are staged before their results are written."""
+        if groups(node) != 1:
+            return None
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
+        return RowWise(1 + node.output.shape[2] % 2)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = long_sums.layer(node, op.attributes(node).activation, op.AXIS)
+        if isinstance(layer, str):
+            raise ValueError(f"{node.name}: {layer}")
+        count = groups(node)
+        weights = np.concatenate([long_sums.blocks(part) for part in long_sums.split(layer, count)])
+        taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
+        return KernelCall(
+            header="arm_smlal/conv2d.h",
+            function="aboard_conv2d_smlal",
+            params_type="aboard_conv2d_smlal_t",
+            params={
+                "shape": {**shape_params(node, x, y), "groups": count},
+                "line": layer.params["line"],
+                "clamped": layer.params["clamped"],
+                "zero_point": node.input(INPUT).quant.zero_point,
+                "low": layer.params["low"],
+                "high": layer.params["high"],
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", weights)),
+                ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
+            ),
+            rows=y.rows,
+        )

@@ -1,0 +1,62 @@
+"""Kernels with SMLAL on an emulated Cortex-M3: random layers give the bytes of tflite-micro.
+
+Each image carries several models, because building one takes longer than running them all.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import aboard
+from support import oracle
+from support.smlal_layers import NAME, layers
+from support.weighted_models import Layer
+
+BOARD = "arm/mps2_an385"
+BATCH = 10
+KINDS = ("CONV_2D",)
+
+
+def check(drawn: Sequence[Layer]) -> None:
+    """Fails unless all layers, in one image, give the reference's bytes, with kernels that use SMLAL alone."""
+    cases = [(layer.model(), layer.input()) for layer in drawn]
+    modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
+    for module in modules:
+        assert {node.implementation for node in module.manifest.nodes} == {NAME}
+    with tempfile.TemporaryDirectory() as folder:
+        project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
+        project.build()
+        with project.session() as device:
+            for number, (model, x) in enumerate(cases):
+                (wanted,) = oracle.tflm(model, x)
+                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
+
+
+# Without shrinking: an example takes seconds, and the message names the layer.
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH))
+def test_random_layers(drawn: list[Layer]) -> None:
+    check(drawn)
+
+
+def pointwise(depth: int, channels: int, zero_point: int, activation: str = "NONE") -> Layer:
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": activation}
+    shapes = (1, 1, 3, depth), (channels, 1, 1, depth), (1, 1, 3, channels)
+    return Layer("CONV_2D", *shapes, 0, options, zero_point_out=zero_point)
+
+
+@pytest.mark.parametrize("zero_point", [-128, 5])
+def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
+    # One pair of taps, one turn and more; whole blocks of channels and parts of them; limits within those of int8.
+    drawn = [pointwise(taps, 4, zero_point) for taps in (1, 2, 3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 31, 33)]
+    drawn += [pointwise(12, channels, zero_point, "RELU6") for channels in (1, 2, 3, 5, 8, 11)]
+    check(drawn)
