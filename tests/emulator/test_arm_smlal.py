@@ -21,7 +21,7 @@ from support.weighted_models import Layer
 
 BOARD = "arm/mps2_an385"
 BATCH = 10
-KINDS = ("CONV_2D",)
+KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED")
 
 
 def check(drawn: Sequence[Layer]) -> None:
@@ -54,9 +54,16 @@ def pointwise(depth: int, channels: int, zero_point: int, activation: str = "NON
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=zero_point)
 
 
+def dense(inputs: int, outputs: int, zero_point: int, activation: str = "NONE") -> Layer:
+    options, shapes = {"FusedActivationFunction": activation}, ((1, inputs), (outputs, inputs), (1, outputs))
+    return Layer("FULLY_CONNECTED", *shapes, 0, options, per_channel=False, zero_point_out=zero_point)
+
+
 @pytest.mark.parametrize("zero_point", [-128, 5])
 def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
     # One pair of taps, one turn and more; whole blocks of channels and parts of them; limits within those of int8.
     drawn = [pointwise(taps, 4, zero_point) for taps in (1, 2, 3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 31, 33)]
     drawn += [pointwise(12, channels, zero_point, "RELU6") for channels in (1, 2, 3, 5, 8, 11)]
+    drawn += [dense(inputs, 4, zero_point) for inputs in (2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
+    drawn += [dense(12, outputs, zero_point, "RELU6") for outputs in (1, 2, 3, 5, 8, 11)]
     check(drawn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import aboard
+from aboard.kernels.contract import View
 from aboard.target import Target
 from support import kernel_call, kernel_views, one_op, sanitized
 from support.smlal_layers import TARGET, implementation, layers, refusal
@@ -29,6 +31,13 @@ def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     kernel_views.check(layer, implementation, TARGET, x, y, ranges)
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), layers("FULLY_CONNECTED"))
+def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
+    x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+
+
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
 def test_rings_of_rows(kind: str, stride: int) -> None:
@@ -36,7 +45,7 @@ def test_rings_of_rows(kind: str, stride: int) -> None:
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(CONVOLUTIONS).flatmap(layers))
+@given(st.sampled_from([*CONVOLUTIONS, "FULLY_CONNECTED"]).flatmap(layers))
 def test_sanitized(layer: Layer) -> None:
     model, x = layer.model(), layer.input()
     module = aboard.compile(model, target=str(TARGET), name="model")
@@ -46,30 +55,39 @@ def test_sanitized(layer: Layer) -> None:
     np.testing.assert_array_equal(next(iter(got.values())), one_op.evaluate(model, x)[0])
 
 
-def extremes(window: int, sign: int) -> Layer:
-    """A layer whose sums are as large as they get: its weights are all 127 or all -127."""
+class Extreme(Layer):
+    """A layer whose sums are as large as they get: weights are all 127 (seed 1) or all -127 (seed 0)."""
 
-    class Extreme(Layer):
-        @property
-        def weights(self) -> np.ndarray:
-            return np.full(self.shape_weights, 127 * sign, np.int8)
+    @property
+    def weights(self) -> np.ndarray:
+        return np.full(self.shape_weights, 127 * (2 * self.seed - 1), np.int8)
 
-        def input(self) -> np.ndarray:
-            x = np.full(self.shape_in, 127, np.int8)
-            x[:, :, ::2] = -128
-            return x
+    def input(self) -> np.ndarray:
+        x = np.full(self.shape_in, 127, np.int8)
+        x[:, ::2] = -128
+        return x
 
-    shapes = (1, 1, 4, window), (2, 1, 1, window), (1, 1, 4, 2)
-    return Extreme("CONV_2D", *shapes, 0, {"Padding": "VALID", "StrideH": 1, "StrideW": 1}, bias=False, zero_point_in=0)
+    @classmethod
+    def conv(cls, taps: int, sign: int) -> Layer:
+        shapes, options = ((1, 4, 1, taps), (2, 1, 1, taps), (1, 4, 1, 2)), {"Padding": "VALID"}
+        return cls(
+            "CONV_2D", *shapes, 0, {**options, "StrideH": 1, "StrideW": 1}, bias=False, zero_point_in=0, seed=sign
+        )
+
+    @classmethod
+    def dense(cls, taps: int, sign: int) -> Layer:
+        shapes = (1, taps), (4, taps), (1, 4)
+        return cls("FULLY_CONNECTED", *shapes, 0, per_channel=False, bias=False, zero_point_in=0, seed=sign)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_largest_sums(sign: int) -> None:
-    layer = extremes(257, sign)
+@pytest.mark.parametrize("sign", [1, 0])
+@pytest.mark.parametrize(("make", "most"), [(Extreme.conv, 257), (Extreme.dense, 515)])
+def test_largest_sums(make: Callable[[int, int], Layer], most: int, sign: int) -> None:
+    layer = make(most, sign)
     assert refusal(layer) is None
-    x, y = (kernel_call.View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
-    kernel_views.check(layer, implementation, TARGET, x, y, [(0, 1)])
-    assert refusal(extremes(259, sign)) == "sums may exceed 4194304"
+    x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, implementation, TARGET, x, y, [(0, y.rows)])
+    assert (refusal(make(most + 2, sign)) or "").startswith("sums may exceed")
 
 
 def test_what_is_left_to_other_kernels() -> None:
@@ -82,3 +100,10 @@ def test_what_is_left_to_other_kernels() -> None:
     for opt, reason in (("speed", "saves instructions, not cycles"), ("size", "takes more memory")):
         target = Target(f"c -mcpu=cortex-m3 -opt={opt}")
         assert refusal(conv, target) == f"{reason} (-opt={opt})"
+    matrix = Layer("FULLY_CONNECTED", (1, 8), (4, 8), (1, 4), 0, per_channel=False)
+    assert refusal(matrix) is None
+    assert refusal(matrix, Target("c -mcpu=cortex-m3 -opt=size")) is None
+    assert refusal(matrix, Target("c -mcpu=cortex-m3 -opt=speed")) == "saves instructions, not cycles (-opt=speed)"
+    assert refusal(changed(matrix, per_channel=True)) == "has a scale for each channel"
+    single = changed(matrix, shape_in=(1, 1), shape_weights=(4, 1))
+    assert refusal(single) == "is for two inputs or more"

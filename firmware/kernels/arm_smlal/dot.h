@@ -17,6 +17,7 @@
 #define ABOARD_KERNELS_ARM_SMLAL_DOT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "aboard/config.h"
@@ -176,15 +177,20 @@ ABOARD_INLINE int8_t aboard_smlal_saturate(int32_t x) {
 }
 
 /** Result of a sum by the line of its channel. */
-ABOARD_INLINE int8_t aboard_smlal_line(int32_t sum, const int32_t *c) {
+ABOARD_INLINE int8_t aboard_smlal_line(int32_t sum, const int32_t *c, int32_t shift) {
     const int32_t high = (int32_t)((int64_t)sum * c[0] >> 32);
-    return aboard_smlal_saturate((high + c[1]) >> ABOARD_SMLAL_LINE_SHIFT);
+    return aboard_smlal_saturate((high + c[1]) >> shift);
 }
 
 /** Result of a sum by two roundings: the factor is twice the multiplier less 2^32, the constant has half of 2^shift. */
 ABOARD_INLINE int8_t aboard_smlal_any(int32_t sum, const int32_t *c) {
     const int64_t product = (int64_t)sum * c[0] + INT64_C(0x80000000);
     return aboard_smlal_saturate(((int32_t)(product >> 32) + sum + (sum >> 31) + c[1]) >> c[2]);
+}
+
+/** Result of a sum by the constants of its channel. */
+ABOARD_INLINE int8_t aboard_smlal_result(int32_t sum, const int32_t *c, bool line) {
+    return line ? aboard_smlal_line(sum, c, ABOARD_SMLAL_LINE_SHIFT) : aboard_smlal_any(sum, c);
 }
 
 /** All channels of two pixels. */
@@ -202,8 +208,8 @@ ABOARD_INLINE void aboard_smlal_pair(const aboard_smlal_pair_t *p, bool line) {
             const int32_t first = (int32_t)((uint32_t)sum << (32 - ABOARD_SMLAL_BITS)) >> (32 - ABOARD_SMLAL_BITS);
             const int32_t second = (int32_t)((sum - first) >> ABOARD_SMLAL_BITS);
             const int32_t *const c = constants + i * words;
-            p->y1[n + i] = line ? aboard_smlal_line(second, c) : aboard_smlal_any(second, c);
-            p->y0[n + i] = line ? aboard_smlal_line(first, c) : aboard_smlal_any(first, c);
+            p->y1[n + i] = aboard_smlal_result(second, c, line);
+            p->y0[n + i] = aboard_smlal_result(first, c, line);
         }
         head = constants + ABOARD_SMLAL_BLOCK * words;
     }

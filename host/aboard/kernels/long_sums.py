@@ -1,7 +1,7 @@
-"""Weights for cores whose best product is SMLAL (Cortex-M3); `firmware/kernels/arm_smlal/dot.h` reads them.
+"""Weights for cores whose best product is SMLAL (Cortex-M3); the kernels in `firmware/kernels/arm_smlal` read them.
 
-Two pixels share a word of the input, so two sums share 64 bits: that of the first pixel must be less than 2**22. They
-start at bias and offset of the line, in both fields.
+Two sums share 64 bits, because two pixels share a word of the input, or two channels a word of the weights: the first
+must be less than 2**22 or 2**23. They start at bias and offset of the line.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from aboard.target import Target
 #: ABOARD_SMLAL_BITS, ABOARD_SMLAL_BLOCK and ABOARD_SMLAL_LINE_SHIFT of `arm_smlal/dot.h`.
 BITS, BLOCK, LINE_SHIFT = 23, 4, 4
 
-#: Sums below this, in absolute value, come out of 64 bits.
-_LIMIT = 1 << (BITS - 1)
+#: Likewise of `arm_smlal/fully_connected.h`.
+MATRIX_BITS, MATRIX_LINE_SHIFT = 24, 2
 
 
 def refusal(target: Target) -> str | None:
@@ -34,7 +34,23 @@ def refusal(target: Target) -> str | None:
 def layer(node: Node, activation: Activation, axis: int) -> Requantized | str:
     """Returns an INT8 layer with sums of two pixels in 64 bits, or why it cannot be one."""
     matrix, bias = packing.matrix(node, axis), packing.bias(node)
-    return requantized(node, matrix, bias, activation, axis, LINE_SHIFT, composite=False, limit=_LIMIT, half=0)
+    return requantized(node, matrix, bias, activation, axis, LINE_SHIFT, composite=False, limit=1 << (BITS - 1), half=0)
+
+
+def matrix_layer(node: Node, activation: Activation, axis: int) -> Requantized | str:
+    """Returns a fully connected INT8 layer with sums of two channels in 64 bits, or why it cannot be one."""
+    return requantized(
+        node,
+        packing.matrix(node, axis),
+        packing.bias(node),
+        activation,
+        axis,
+        MATRIX_LINE_SHIFT,
+        per_channel=False,
+        composite=False,
+        limit=1 << (MATRIX_BITS - 1),
+        half=0,
+    )
 
 
 def split(whole: Requantized, groups: int) -> Sequence[Requantized]:
@@ -54,6 +70,17 @@ def blocks(part: Requantized) -> Array:
     columns = [part.factor, part.constant] + ([] if part.line else [part.shift])
     finish = np.stack([_words(filled(column, BLOCK)) for column in columns], 1).reshape(count, -1)
     return np.ascontiguousarray(np.concatenate([starts, streams, finish], 1))
+
+
+def matrix(layer: Requantized) -> Array:
+    """Returns the words of `aboard_smlal_matrix_t`: [blocks of four channels, words]."""
+    bias = filled(layer.bias, BLOCK).reshape(-1, BLOCK).T
+    starts = np.stack([bias[0] + (bias[3] << MATRIX_BITS), bias[2] + (bias[1] << MATRIX_BITS)], 1).view("<u4")
+    taps = filled(layer.weights, BLOCK).reshape(len(starts), BLOCK, -1).transpose(0, 2, 1)
+    # The bytes that are the lower of two fields are taken without sign.
+    stored = (taps + np.array([128, 0, 128, 0])).astype(np.uint8)
+    words = np.ascontiguousarray(stored).reshape(len(starts), -1).view("<u4")
+    return np.ascontiguousarray(np.concatenate([starts, words], 1))
 
 
 def _words(values: Int64) -> Array:

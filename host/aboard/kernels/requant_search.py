@@ -6,10 +6,11 @@ values, so it is a step function of the accumulator `a`, and often a single line
     clamp((high_product(a + offset, factor) + constant + 2**(shift-1)) >> shift)
 
 where high_product(a, b) = (a * b + 2**30) >> 31 is one instruction of Helium, and so are the sum and the rounding
-shift. Cores without such an instruction leave out the 2**30. With O = offset * factor + 2**30 + (constant + 2**(shift-1)) * 2**31 the line reaches k where
-a * factor + O >= k * 2**(31+shift). Each threshold T of the step function thus bounds O from both sides. Only
-thresholds that the accumulator can reach count. Where all bounds agree, the smallest `offset` that puts O between them
-is taken; there is none for most functions that step on both sides of zero, because ties go away from zero there.
+shift. Cores without such an instruction leave out the 2**30. With O = offset * factor + 2**30 +
+(constant + 2**(shift-1)) * 2**31 the line reaches k where a * factor + O >= k * 2**(31+shift). Each threshold T of the
+step function thus bounds O from both sides. Only thresholds that the accumulator can reach count. Where all bounds
+agree, the smallest `offset` that puts O between them is taken; there is none for most functions that step on both
+sides of zero, because ties go away from zero there.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Target:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Implementation keys: `portable`, and `arm_smlal`, `arm_dsp`, `arm_mve`, `riscv`, `host` as the core has it."""
+        """Implementation keys: `portable`, and `arm_smlal`, `arm_dsp`, `arm_mve`, `riscv`, `host` as it has them."""
         return self.host.kind.default_keys | self.host.kind.keys(self.host.attrs)
 
     @property

@@ -1,0 +1,73 @@
+"""fully_connected for Arm cores with SMLAL but without the DSP extension (Cortex-M3): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aboard.ir import Node
+from aboard.kernels import long_sums
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    View,
+)
+from aboard.kernels.fully_connected import shape_params
+from aboard.kernels.registry import implements
+from aboard.ops import fully_connected as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.target import Target
+
+
+@implements
+class SmlalS8(Implementation):
+    """int8: four channels at once, two products an instruction."""
+
+    op = "fully_connected"
+    name = "smlal_s8"
+    keys = frozenset({"arm_smlal"})
+    priority = 10
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if target.opt == "speed":
+            return long_sums.refusal(target)
+        if len(node.input(WEIGHTS).quant.scales) > 1:
+            return "has a scale for each channel"
+        if node.input(WEIGHTS).shape[1] < 2:
+            return "is for two inputs or more"
+        layer = long_sums.matrix_layer(node, op.attributes(node).activation, op.AXIS)
+        return layer if isinstance(layer, str) else None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del inputs, target
+        layer = long_sums.matrix_layer(node, op.attributes(node).activation, op.AXIS)
+        if isinstance(layer, str):
+            raise ValueError(f"{node.name}: {layer}")
+        bounds = {name: layer.params[name] for name in ("low", "high")}
+        return KernelCall(
+            header="arm_smlal/fully_connected.h",
+            function="aboard_fully_connected_smlal",
+            params_type="aboard_fully_connected_smlal_t",
+            params={
+                **shape_params(node, outputs[0]),
+                "line": layer.params["line"],
+                "clamped": layer.params["clamped"],
+                "constants": [int(v[0]) for v in (layer.factor, layer.constant, layer.shift)],
+                **bounds,
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", long_sums.matrix(layer))),
+            ),
+            rows=outputs[0].rows,
+        )
