@@ -88,6 +88,37 @@ def test_random_layers(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+@st.composite
+def depthwise_layers(draw: st.DrawFn) -> Layer:
+    """Draws a depthwise layer for which words of four pixels suit: several groups of results, and what is left over."""
+    if draw(st.booleans()):
+        window = (draw(st.integers(1, 4)), draw(st.integers(1, 4)))
+        strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 3))), draw(st.sampled_from(["SAME", "VALID"]))
+        size = (draw(st.integers(4, 14)), draw(st.integers(4, 45)))
+    else:
+        window, strides, padding = (draw(st.integers(1, 13)), 1), (1, 1), "VALID"
+        size = (draw(st.integers(14, 40)), draw(st.integers(1, 3)))
+    if draw(st.booleans()):
+        window, strides, size = window[::-1], strides[::-1], size[::-1]
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 4, 5, 8, 16, 20, 33]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1], "DepthMultiplier": 1}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    return Layer(
+        "DEPTHWISE_CONV_2D", (batch, *size, depth), (1, *window, depth), (batch, *out, depth), 3, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -128, -7])), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
+@settings(
+    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(depthwise_layers(), min_size=BATCH, max_size=BATCH))
+def test_depthwise_layers_in_words(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])
 def test_slices_of_wider_tensors(kind: str) -> None:
     # Both halves of a tensor are read, and both halves of another written, where they lie.

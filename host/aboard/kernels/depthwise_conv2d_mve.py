@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import Array, Node
+from aboard.kernels import depthwise_words_mve as in_words
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
@@ -85,47 +86,94 @@ class MveS8(Implementation):
             return "is for windows without dilation"
         if op.depth_multiplier(node) != 1:
             return "is for one output channel per input channel"
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None or in_words.chosen(node, _finish(node)) is not None:
+            return reason
         height, width = window(node)
         if height > ROWS or width > COLS or height * width > TAPS:
             return f"is for windows of at most {ROWS} rows, {COLS} columns and {TAPS} taps"
-        return packing.refusal(node, Form.INT8, op.AXIS)
+        return None
+
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Allows it where an image is staged as a whole: all of a block of channels before any of it is written."""
+        found = in_words.chosen(node, _finish(node))
+        same = node.input(INPUT).shape == node.output.shape
+        return ((0, 0),) if found is not None and found.whole and same else ()
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: blocks of a row are read and written in turns."""
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.ROW)
+        """Returns how operand and result may share memory: blocks of rows are read and written in turns."""
+        x, y = packing.view(inputs), outputs[0]
+        found = in_words.chosen(node, _finish(node))
+        rows = 1
+        if found is not None:
+            if found.whole:
+                return None
+            rows = found.lines
+        below = distance(sliding_window(node), x, y, Reads.ROW)
+        return None if below is None else below + (rows - 1) * y.row_stride
 
-    def row_wise(self, node: Node) -> RowWise:
-        """Takes a row; keeps what it has staged."""
-        del node
-        return RowWise(keeps=True)
+    def row_wise(self, node: Node) -> RowWise | None:
+        """Takes a row and keeps what it has staged, where it computes sixteen channels at once."""
+        return RowWise(keeps=True) if in_words.chosen(node, _finish(node)) is None else None
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        matrix = packing.matrix(node, op.AXIS)
-        result = finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
-        pixel = pixel_bytes(node, y)
-        params = _params(node, x, y, pixel, group(matrix), result)
-        weights = _tiled(matrix, pixel).reshape(-1, BLOCK, matrix.shape[1]).swapaxes(1, 2)
-        tiled = FinishMve(result.form, _tiled(result.rows.T, pixel).T, result.params)
-        ring = len(weights) * window(node)[0] * (_ring_cols(node) * pixel + BLOCK - pixel)
+        matrix, result = packing.matrix(node, op.AXIS), _finish(node)
+        found = in_words.chosen(node, result)
+        if found is None:
+            return _channels_at_once(node, x, y, matrix, result)
+        fitting = in_words.viewed(node, found, y)
+        if fitting is None:
+            raise ValueError(f"{node.name}: results lie too far apart, {y}")
+        params = in_words.params(node, fitting, found.whole, x, y, result)
         return KernelCall(
-            header=HEADER,
-            function="aboard_depthwise_conv2d_mve",
-            params_type="aboard_depthwise_conv2d_mve_t",
+            header=in_words.HEADER,
+            function="aboard_depthwise_words_mve",
+            params_type="aboard_depthwise_words_mve_t",
             params=params,
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", np.ascontiguousarray(weights), align=BLOCK)),
-                ConstantArg(Constant("constants", tiled.blocks(BLOCK, ORDER), align=BLOCK)),
-                ScratchArg(Scratch(ring, align=BLOCK, persistent=True), "int8_t *"),
+                ConstantArg(in_words.pack(fitting, matrix, result)),
+                ScratchArg(Scratch(in_words.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
+            step_rows=y.rows,
             # Instructions hold the parameters: there is no code for several layers.
             code_key=repr(params),
         )
+
+
+def _finish(node: Node) -> FinishMve:
+    matrix = packing.matrix(node, op.AXIS)
+    return finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+
+
+def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:
+    """Returns the call that computes sixteen channels of a pixel at once."""
+    pixel = pixel_bytes(node, y)
+    params = _params(node, x, y, pixel, group(matrix), result)
+    weights = _tiled(matrix, pixel).reshape(-1, BLOCK, matrix.shape[1]).swapaxes(1, 2)
+    tiled = FinishMve(result.form, _tiled(result.rows.T, pixel).T, result.params)
+    ring = len(weights) * window(node)[0] * (_ring_cols(node) * pixel + BLOCK - pixel)
+    return KernelCall(
+        header=HEADER,
+        function="aboard_depthwise_conv2d_mve",
+        params_type="aboard_depthwise_conv2d_mve_t",
+        params=params,
+        arguments=(
+            InputArg(INPUT, "const int8_t *"),
+            OutputArg(0, "int8_t *"),
+            ConstantArg(Constant("weights", np.ascontiguousarray(weights), align=BLOCK)),
+            ConstantArg(Constant("constants", tiled.blocks(BLOCK, ORDER), align=BLOCK)),
+            ScratchArg(Scratch(ring, align=BLOCK, persistent=True), "int8_t *"),
+        ),
+        rows=y.rows,
+        # Instructions hold the parameters: there is no code for several layers.
+        code_key=repr(params),
+    )
 
 
 def _ring_cols(node: Node) -> int:
