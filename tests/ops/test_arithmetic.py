@@ -91,6 +91,15 @@ def test_every_pair_of_int8(data: st.DataObject, kind: str, activation: str) -> 
     one_op.check_equal(model, x[:, None], x[None, :])
 
 
+def test_differences_form_ratios_of_scales_in_double_precision() -> None:
+    # In single precision two of these pairs would differ.
+    x = np.arange(-128, 128).astype(np.int8)
+    a, b, result = 0.3661007881164551, 0.2740943729877472, 0.4678608477115631
+    values = [Value((256, 1), np.int8, a), Value((1, 256), np.int8, b)]
+    model = build("SUB", values, Value((256, 256), np.int8, result), {})
+    one_op.check_equal(model, x[:, None], x[None, :])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("opt", ["size", "speed"])

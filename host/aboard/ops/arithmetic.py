@@ -137,9 +137,10 @@ class SumScaling:
 class _Sum(Arithmetic):
     """Add and sub: operands are brought to one scale, twice the larger, with 20 bits to spare."""
 
-    @abstractmethod
     def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
-        """Returns the real multipliers of both operands and of the sum for three scales."""
+        """Returns the real multipliers of both operands and of the sum for three scales, in double precision."""
+        twice = 2 * max(a, b)
+        return a / twice, b / twice, twice / ((1 << _LEFT_SHIFT) * out)
 
     def scaling(self, node: Node) -> SumScaling:
         """Returns the rescaling of an int8 node."""
@@ -173,15 +174,10 @@ class _Sum(Arithmetic):
 
 @register
 class Add(_Sum):
-    """a + b. Ratios of scales are formed in double precision."""
+    """a + b."""
 
     name = "add"
     tflite = ("ADD",)
-
-    def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
-        """Returns the real multipliers."""
-        twice = 2 * max(a, b)
-        return a / twice, b / twice, twice / ((1 << _LEFT_SHIFT) * out)
 
     def real(self, a: Float32, b: Float32) -> Float32:
         """Computes float32 elements."""
@@ -190,17 +186,10 @@ class Add(_Sum):
 
 @register
 class Sub(_Sum):
-    """a - b. Ratios of scales are formed in single precision, as the reference does here and not in add."""
+    """a - b."""
 
     name = "sub"
     tflite = ("SUB",)
-
-    def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
-        """Returns the real multipliers."""
-        first, second = np.float32(a), np.float32(b)
-        twice = np.float32(2) * max(first, second)
-        total = np.float32(1 << _LEFT_SHIFT) * np.float32(out)
-        return float(first / twice), float(second / twice), float(twice / total)
 
     def real(self, a: Float32, b: Float32) -> Float32:
         """Computes float32 elements."""
