@@ -38,6 +38,22 @@ ABOARD_INLINE int32_t aboard_rounding_shift(int32_t x, int32_t exponent) {
     return (int32_t)(((int64_t)x + (x >> 31) + ((int64_t)1 << (exponent - 1))) >> exponent);
 }
 
+/** As aboard_rounding_shift, in 32 bits: |x| is less than 2^30, or x is -2^30. */
+ABOARD_INLINE int32_t aboard_rounding_shift_small(int32_t x, int32_t exponent) {
+    return exponent == 0 ? x : (x + (x >> 31) + ((int32_t)1 << (exponent - 1))) >> exponent;
+}
+
+/** Rounded high half of ab: floor((ab + 2^31) / 2^32). */
+ABOARD_INLINE int32_t aboard_rounded_high_mul(int32_t a, int32_t b) {
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+    int32_t high;
+    __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
+    return high;
+#else
+    return (int32_t)(((int64_t)a * b + INT64_C(0x80000000)) >> 32);
+#endif
+}
+
 /**
  * x * multiplier / 2^31 * 2^shift with TFLite's two roundings.
  *

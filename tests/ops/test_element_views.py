@@ -28,13 +28,17 @@ TARGET = Target("c -runtime=host")
 DSP = Target("c -mcpu=cortex-m4 -runtime=standalone")
 UNARY = ["relu", "relu6", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "softmax"]
 RESULTS = {"logistic": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
+RESULTS_INT16 = {"logistic": 2.0**-15, "softmax": 2.0**-15, "tanh": 2.0**-15}
+NO_INT16 = ("relu_n1_to_1", "hard_swish")
 ATTRIBUTES = {"leaky_relu": LeakyReluAttributes(0.25), "softmax": SoftmaxAttributes()}
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple)
-dtypes = st.sampled_from([DType.INT8, DType.FLOAT32])
+dtypes = st.sampled_from([DType.INT8, DType.INT16, DType.FLOAT32])
 
 
 def tensor_type(shape: Sequence[int], dtype: DType, scale: float = 0.0625, zero_point: int = 3) -> TensorType:
+    if dtype is DType.INT16:
+        scale, zero_point = scale / 256, 0
     quant = None if dtype is DType.FLOAT32 else Quantization((scale,), (zero_point,))
     return TensorType(tuple(shape), dtype, quant)
 
@@ -85,20 +89,27 @@ def check(data: st.DataObject, made: Node, over: int | None = None, target: Targ
 @settings(max_examples=30, deadline=None)
 @given(st.data(), st.sampled_from(UNARY), shapes, dtypes, st.sampled_from([None, 0]))
 def test_unary(data: st.DataObject, op: str, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
-    operand = tensor_type(shape, dtype)
-    made = node(op, ATTRIBUTES.get(op, Attributes()), [operand], tensor_type(shape, dtype, *RESULTS.get(op, ())))
-    check(data, made, over)
+    if dtype is DType.INT16 and op in NO_INT16:
+        dtype = DType.INT8
+    operand, result = tensor_type(shape, dtype), tensor_type(shape, dtype, *RESULTS.get(op, ()))
+    if dtype is DType.INT16 and op in RESULTS_INT16:
+        result = TensorType(shape, dtype, Quantization((RESULTS_INT16[op],), (0,)))
+    elif op in ("relu", "leaky_relu") and data.draw(st.booleans()):
+        result = tensor_type(shape, dtype, 0.04)
+    check(data, node(op, ATTRIBUTES.get(op, Attributes()), [operand], result), over)
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.data(), shapes, dtypes, st.sampled_from([None, 0]))
-def test_requantisation(data: st.DataObject, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
-    made = node("quantize", Attributes(), [tensor_type(shape, dtype)], tensor_type(shape, DType.INT8, 0.03, -9))
-    check(data, made, over if dtype is DType.INT8 else None)
+@settings(max_examples=20, deadline=None)
+@given(st.data(), shapes, dtypes, st.sampled_from([DType.INT8, DType.INT16]), st.sampled_from([None, 0]))
+def test_requantisation(
+    data: st.DataObject, shape: tuple[int, ...], dtype: DType, wanted: DType, over: int | None
+) -> None:
+    made = node("quantize", Attributes(), [tensor_type(shape, dtype)], tensor_type(shape, wanted, 0.03, -9))
+    check(data, made, over if dtype is wanted else None)
 
 
 @settings(max_examples=6, deadline=None)
-@given(st.data(), shapes, st.sampled_from([DType.INT8, DType.UINT8]))
+@given(st.data(), shapes, st.sampled_from([DType.INT8, DType.INT16, DType.UINT8]))
 def test_dequantize(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     check(data, node("dequantize", Attributes(), [tensor_type(shape, dtype)], tensor_type(shape, DType.FLOAT32)))
 
@@ -113,7 +124,10 @@ def test_arithmetic(data: st.DataObject, op: str, shape: tuple[int, ...], dtype:
     if over == 1 or data.draw(st.booleans()):
         pair.reverse()
     over = None if over is None else pair.index(tensor_type(shape, dtype))
-    check(data, node(op, ArithmeticAttributes(Activation.RELU6), pair, tensor_type((), dtype, 0.07, -30)), over)
+    result = tensor_type((), dtype, 0.07, -30)
+    if (op, dtype) == ("mul", DType.INT16):
+        result = tensor_type((), dtype, 0.9)
+    check(data, node(op, ArithmeticAttributes(Activation.RELU6), pair, result), over)
 
 
 def pool(data: st.DataObject, op: str, dtype: DType, padded: bool, block: int = 1) -> Node:

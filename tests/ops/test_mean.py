@@ -94,7 +94,7 @@ def test_refusals() -> None:
     message = refusal("MEAN", [operand, Value((1,), np.int32)], result, {"KeepDims": False})
     assert "is computed at run time, expected a constant" in message
     message = refusal("MEAN", [operand, axes_value([1])], real((2,)), {"KeepDims": False})
-    assert "element types, got int8, float32, expected int8 or float32 for all of them" in message
+    assert "element types, got int8, float32, expected int8 or int16 or float32 for all of them" in message
     message = refusal("MEAN", [replace(operand, scale=None), axes_value([1])], result, {"KeepDims": False})
     assert "quantisation of x0, got none" in message
 

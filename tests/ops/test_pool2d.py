@@ -100,8 +100,8 @@ def test_refusals() -> None:
     assert "rank of the operand, got 3, expected 4" in refusal(
         kind, [replace(operand, shape=(4, 5, 2))], result, OPTIONS
     )
-    assert "element types, got int16, int16, expected int8 or float32" in refusal(
-        kind, [replace(operand, dtype=np.int16)], replace(result, dtype=np.int16), OPTIONS
+    assert "element types, got int32, int32, expected int8 or int16 or float32" in refusal(
+        kind, [replace(operand, dtype=np.int32)], replace(result, dtype=np.int32), OPTIONS
     )
     message = refusal(kind, [operand], replace(result, zero_point=4), OPTIONS)
     assert "got int8[1x4x5x2] q(0.5, 3) and int8[1x3x2x2] q(0.5, 4), expected the same. Insert a QUANTIZE" in message

@@ -99,13 +99,11 @@ def test_generated_c_is_clean(kind: str, tmp_path: Path) -> None:
 
 def test_refusals() -> None:
     integers = Value((4,), np.int8, 0.5, 0)
-    message = refusal("QUANTIZE", [real((4,))], Value((4,), np.int16, 0.5))
-    assert (
-        "element types, got float32 to int16, expected one of float32 to int8, int8 to int8, int8 to uint8" in message
-    )
+    message = refusal("QUANTIZE", [Value((4,), np.int32, 0.5)], Value((4,), np.int16, 0.5))
+    assert "element types, got int32 to int16, expected one of float32 to int16, float32 to int8, int16 to" in message
     assert "quantisation of y, got none" in refusal("QUANTIZE", [real((4,))], Value((4,)))
-    message = refusal("DEQUANTIZE", [Value((4,), np.int16, 0.5)], real((4,)))
-    assert "got int16 to float32, expected int8 or uint8 to float32, or a constant of float16" in message
+    message = refusal("DEQUANTIZE", [Value((4,), np.int32, 0.5)], real((4,)))
+    assert "got int32 to float32, expected int8 or int16 or uint8 to float32, or a constant of float16" in message
     assert "quantisation of x0, got none" in refusal("DEQUANTIZE", [replace(integers, scale=None)], real((4,)))
 
 

@@ -20,7 +20,8 @@ from support.kernel_call import Placed
 from support.weighted_models import Layer, layers
 
 HOST = Target("c -runtime=host")
-FORMS = {"int8": "portable_s8", "float32": "portable_f32", "hybrid": "portable_f32_w8"}
+FORMS = {"int8": "portable_s8", "int16": "portable_s16", "float32": "portable_f32", "hybrid": "portable_f32_w8"}
+DTYPES = {"int8": np.int8, "int16": np.int16, "float32": np.float32, "hybrid": np.float32}
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
@@ -42,7 +43,7 @@ def expected(node: Node, layer: Layer) -> np.ndarray:
 def check(node: Node, layer: Layer, got: Placed) -> None:
     wanted = expected(node, layer)
     values = got.values(layer.shape_out, wanted.dtype)
-    if layer.form == "int8":
+    if values.dtype.kind == "i":
         np.testing.assert_array_equal(values, wanted)
     else:
         assert float(np.abs(values - wanted).max()) <= 1e-4 * max(float(np.abs(wanted).max()), 1e-3)
@@ -50,22 +51,22 @@ def check(node: Node, layer: Layer, got: Placed) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int8", "float32", "hybrid"]))
+@given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int8", "int16", "float32", "hybrid"]))
 def test_strided_views_and_any_rows(data: st.DataObject, kind: str, form: str) -> None:
     layer = data.draw(layers(kind, form))
-    size = 1 if form == "int8" else 4
+    size = np.dtype(DTYPES[form]).itemsize
     x, y = (data.draw(kernel_call.views(shape, size)) for shape in (layer.shape_in, layer.shape_out))
     node, call, _, _ = lowered(layer, x, y)
-    result = Placed.of(np.zeros(layer.shape_out, np.int8 if size == 1 else np.float32), y)
+    result = Placed.of(np.zeros(layer.shape_out, DTYPES[form]), y)
     kernel_call.run(call, [Placed.of(layer.input(), x)], [result], data.draw(kernel_call.row_ranges(call.rows, 1)))
     check(node, layer, result)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int8", "float32"]))
+@given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int16", "float32"]))
 def test_ring_of_input_rows(data: st.DataObject, kind: str, form: str) -> None:
     layer = data.draw(layers(kind, form))
-    size = 1 if form == "int8" else 4
+    size = np.dtype(DTYPES[form]).itemsize
     node = load(layer.model(), name="model").nodes[0]
     whole = View.whole(layer.shape_in, size)
     height = conv2d.window(node)[0]
@@ -83,7 +84,7 @@ def test_ring_of_input_rows(data: st.DataObject, kind: str, form: str) -> None:
             ring.reshape(depth, -1)[row % depth] = rows[row]
             written = row + 1
 
-    result = Placed.of(np.zeros(layer.shape_out, np.int8 if size == 1 else np.float32), y)
+    result = Placed.of(np.zeros(layer.shape_out, DTYPES[form]), y)
     kernel_call.run(call, [Placed(x, ring)], [result], [(r, r + 1) for r in range(y.rows)], produce)
     check(node, layer, result)
 
@@ -102,6 +103,6 @@ def last_row_needed(node: Node, row: int) -> int:
 def test_fully_connected_in_any_rows(data: st.DataObject, form: str) -> None:
     layer = data.draw(layers("FULLY_CONNECTED", form))
     node, call, x, y = lowered(layer)
-    result = Placed.of(np.zeros(layer.shape_out, np.int8 if form == "int8" else np.float32), y)
+    result = Placed.of(np.zeros(layer.shape_out, DTYPES[form]), y)
     kernel_call.run(call, [Placed.of(layer.input(), x)], [result], data.draw(kernel_call.row_ranges(call.rows, 1)))
     check(node, layer, result)

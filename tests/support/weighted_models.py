@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tflite
 from hypothesis import strategies as st
 
 from aboard.errors import ModelError
@@ -30,7 +31,8 @@ class Layer:
         shape_out: Result.
         axis: Axis of the weights that counts output channels.
         options: Options of the operator.
-        form: `int8`, `float32` or `hybrid`.
+        form: `int8`, `int16`, `float32` or `hybrid`.
+        wide: Whether an int16 layer sums in 64 bits: its bias is int64, or absent.
         per_channel: Whether int8 weights have a scale for each channel.
         bias: Whether there is one.
         spread: Factor on the scale of the result: above 1 results are small, far below 1 they saturate.
@@ -46,6 +48,7 @@ class Layer:
     axis: int
     options: Mapping[str, Any] = field(default_factory=dict)
     form: str = "int8"
+    wide: bool = True
     per_channel: bool = True
     bias: bool = True
     spread: float = 1.0
@@ -75,13 +78,20 @@ class Layer:
     @property
     def scale_out(self) -> float:
         taps = np.prod(self.shape_weights) / self.channels
-        return float(self.spread * 0.05 * self.scales.mean() * 60 * np.sqrt(taps))
+        return float(self.spread * self.scale_in * self.scales.mean() * 60 * np.sqrt(taps))
+
+    @property
+    def scale_in(self) -> float:
+        return 0.05 / 256 if self.form == "int16" else 0.05
 
     def builder(self) -> tuple[ModelBuilder, list[str]]:
         """Returns a builder with the tensors, and the names of the operands."""
         rng = np.random.default_rng(self.seed + 2)
         build, scales, quantised = ModelBuilder(), self.scales, self.form != "float32"
-        if self.form == "int8":
+        if self.form == "int16":
+            build.tensor("x", self.shape_in, np.int16, scale=self.scale_in)
+            build.tensor("y", self.shape_out, np.int16, scale=self.scale_out)
+        elif self.form == "int8":
             build.tensor("x", self.shape_in, np.int8, scale=0.05, zero_point=self.zero_point_in)
             build.tensor("y", self.shape_out, np.int8, scale=self.scale_out, zero_point=self.zero_point_out)
         else:
@@ -90,7 +100,11 @@ class Layer:
         build.tensor("w", self.shape_weights, self.weights.dtype, data=self.weights, **quant)
         if not self.bias:
             return build, ["x", "w"]
-        if self.form == "int8":
+        if self.form == "int16":
+            bias = rng.integers(-300000, 300000, self.channels)
+            dtype = np.int64 if self.wide else np.int32
+            build.tensor("b", (self.channels,), dtype, scales=scales * np.float32(self.scale_in), data=bias)
+        elif self.form == "int8":
             bias = rng.integers(-3000, 3000, self.channels)
             build.tensor("b", (self.channels,), np.int32, scales=scales * np.float32(0.05), data=bias)
         else:
@@ -100,11 +114,18 @@ class Layer:
     def model(self) -> bytes:
         """Returns the file."""
         build, operands = self.builder()
-        return build.op(self.kind, operands, ["y"], self.options).build(["x"], ["y"])
+        options = dict(self.options)
+        if self.form == "int16" and not self.wide:
+            options["QuantizedBiasType"] = tflite.TensorType.INT32
+        return build.op(self.kind, operands, ["y"], options).build(["x"], ["y"])
 
     def input(self) -> np.ndarray:
         """Returns a random input; the extremes of its type occur."""
         rng = np.random.default_rng(self.seed + 3)
+        if self.form == "int16":
+            x16 = rng.integers(-32768, 32768, self.shape_in).astype(np.int16)
+            x16[..., 0] = rng.choice([-32768, 32767], x16[..., 0].shape)
+            return x16
         if self.form != "int8":
             return rng.normal(0, 1, self.shape_in).astype(np.float32)
         x = rng.integers(-128, 128, self.shape_in).astype(np.int8)
@@ -125,8 +146,10 @@ def layers(draw: st.DrawFn, kind: str, form: str = "int8") -> Layer:
     make = {"CONV_2D": _convolution, "DEPTHWISE_CONV_2D": _depthwise, "FULLY_CONNECTED": _fully_connected}[kind]
     layer = draw(make())
     layer.form = form
+    layer.wide = form != "int16" or kind == "DEPTHWISE_CONV_2D" or draw(st.booleans())
     layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
-    layer.spread = draw(st.sampled_from([1.0, 1.0, 0.01, 100.0, 1e-4]))
+    # The reference's rescaling of sums of 64 bits is not defined for ratios of scales of 2^7 and more.
+    layer.spread = draw(st.sampled_from([1.0, 1.0, 0.01, 100.0, 1e4 if form == "int16" else 1e-4]))
     layer.zero_point_in, layer.zero_point_out = draw(st.integers(-128, 127)), draw(st.integers(-128, 127))
     layer.seed = draw(st.integers(0, 2**20))
     layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}

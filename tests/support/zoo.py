@@ -23,6 +23,9 @@ class _Chain:
         name = f"t{self.count}"
         self.count += 1
         dtype = dtype or self.dtype
+        if dtype is np.int16:
+            # Sigmoids and softmax have a scale of their own; there are no zero points.
+            scale, zero_point = (scale / 256 if zero_point == ZERO_POINT else 2.0**-15), 0
         if np.dtype(dtype).kind == "f":
             self.builder.tensor(name, shape, dtype)
         else:
@@ -47,7 +50,9 @@ class _Chain:
         scales = self.rng.uniform(0.001, 0.02, channels).astype(np.float32)
         data, bias = self.rng.integers(-127, 128, shape), self.rng.integers(-3000, 3000, channels)
         self.builder.tensor(names[0], shape, np.int8, scales=scales, axis=axis, data=data)
-        self.builder.tensor(names[1], (channels,), np.int32, scales=scales * np.float32(SCALE), data=bias)
+        wide = self.dtype is np.int16
+        bias_scales = scales * np.float32(SCALE / 256 if wide else SCALE)
+        self.builder.tensor(names[1], (channels,), np.int64 if wide else np.int32, scales=bias_scales, data=bias)
         return names
 
     def op(self, kind, inputs, shape, options=None, **type_of_result) -> str:
@@ -60,7 +65,7 @@ def many_ops(dtype: type = np.int8, seed: int = 0) -> bytes:
     """Returns a model that uses nearly every operator once; input `t0` [1, 8, 8, 4], two outputs.
 
     Args:
-        dtype: np.int8 or np.float32.
+        dtype: np.int8, np.int16 (but for the operators it does not have) or np.float32.
         seed: For weights.
     """
     c = _Chain(dtype, seed)
@@ -76,7 +81,8 @@ def many_ops(dtype: type = np.int8, seed: int = 0) -> bytes:
     y = c.op("AVERAGE_POOL_2D", [y], _IMAGE, window)
     y = c.op("SUB", [x, y], _IMAGE, {})
     y = c.op("LEAKY_RELU", [y], _IMAGE, {"Alpha": 0.25})
-    y = c.op("HARD_SWISH", [y], _IMAGE)
+    if dtype is not np.int16:
+        y = c.op("HARD_SWISH", [y], _IMAGE)
     y = c.op("MUL", [x, y], _IMAGE, {}, scale=0.1)
     y = c.op("TRANSPOSE", [y, c.constant([0, 2, 1, 3])], _IMAGE, {}, scale=0.1)
     left, right = c.value((1, 8, 8, 2), 0.1), c.value((1, 8, 8, 2), 0.1)
@@ -95,7 +101,7 @@ def many_ops(dtype: type = np.int8, seed: int = 0) -> bytes:
     sigmoid = c.op("LOGISTIC", [mean], (1, 4), scale=1 / 256, zero_point=-128)
     if np.dtype(dtype).kind == "f":
         return c.builder.build([x], [soft, sigmoid])
-    requantised = c.op("QUANTIZE", [sigmoid], (1, 4), {}, scale=0.01, zero_point=3)
+    requantised = c.op("QUANTIZE", [sigmoid], (1, 4), {}, scale=0.01, zero_point=3, dtype=np.int8)
     real = c.op("DEQUANTIZE", [requantised], (1, 4), {}, dtype=np.float32)
     return c.builder.build([x], [soft, real])
 

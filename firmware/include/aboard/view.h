@@ -49,6 +49,16 @@ ABOARD_INLINE int8_t *aboard_row_out_s8(const aboard_view_t *view, int8_t *base,
     return base + aboard_row_offset(view, r);
 }
 
+/** Address of row `r` of a readable view of int16; strides are still bytes and multiples of 2. */
+ABOARD_INLINE const int16_t *aboard_row_s16(const aboard_view_t *view, const int16_t *base, int32_t r) {
+    return base + aboard_row_offset(view, r) / (int32_t)sizeof(int16_t);
+}
+
+/** Address of row `r` of a writable view of int16; strides are still bytes and multiples of 2. */
+ABOARD_INLINE int16_t *aboard_row_out_s16(const aboard_view_t *view, int16_t *base, int32_t r) {
+    return base + aboard_row_offset(view, r) / (int32_t)sizeof(int16_t);
+}
+
 /** Address of row `r` of a readable view of float; strides are still bytes and multiples of 4. */
 ABOARD_INLINE const float *aboard_row_f32(const aboard_view_t *view, const float *base, int32_t r) {
     return base + aboard_row_offset(view, r) / (int32_t)sizeof(float);

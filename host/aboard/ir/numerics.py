@@ -81,6 +81,25 @@ def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike
     return rounding_divide_by_pot(saturating_doubling_high_mul(shifted, multiplier), right)
 
 
+def reduced_multiplier(multiplier: npt.ArrayLike) -> Int64:
+    """Returns the 15 bits that are left of a multiplier of 31 where sums have 64 bits; 2**15 stands for 1."""
+    reduced: Int64 = np.minimum((np.asarray(multiplier, np.int64) + (1 << 15)) >> 16, 0x7FFF)
+    return reduced
+
+
+def multiply_wide_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
+    """Returns round(x * reduced / 2**15 * 2**shift), ties up, as a 32-bit register holds it: TFLite's form for int64.
+
+    Args:
+        x: Less than 2**47 in absolute value.
+        multiplier: As `quantize_multiplier` gives it, of which 15 bits are used; broadcast against `x`.
+        shift: Likewise, less than 8.
+    """
+    right = 15 - np.asarray(shift, np.int64)
+    product = np.asarray(x, np.int64) * reduced_multiplier(multiplier)
+    return wrap32((product + (np.int64(1) << (right - 1))) >> right)
+
+
 def round_half_away(x: float) -> int:
     """Returns the nearest integer, ties away from zero: C's `round`."""
     return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)

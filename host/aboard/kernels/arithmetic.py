@@ -94,7 +94,8 @@ def _operand(view: View, rows: Sequence[int], pixel: int, channel: int) -> Mappi
     return {"view": view.literal(), "rows": rows, "pixel": pixel, "channel": channel}
 
 
-def _too_many_axes(node: Node) -> str | None:
+def too_many_axes(node: Node) -> str | None:
+    """Returns that a node has more axes than the kernels have counters for, or None."""
     rank = len(node.output.shape)
     return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
 
@@ -110,7 +111,7 @@ class ArithmeticS8(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return _too_many_axes(node) if node.output.dtype is DType.INT8 else "is for int8"
+        return too_many_axes(node) if node.output.dtype is DType.INT8 else "is for int8"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the short or the long form."""
@@ -125,7 +126,7 @@ class ArithmeticS8(Implementation):
             params_type="aboard_arithmetic_s8_t",
             params={
                 "over": over(node, inputs, outputs[0]),
-                **_scalings(node),
+                **scalings(node),
                 "a_factor": short.a,
                 "b_factor": short.b,
                 "constant": short.constant,
@@ -146,7 +147,7 @@ def signature(node: Node) -> Signature:
     return node.op, attributes(node), node.input(0).quant, node.input(1).quant, node.output.quant
 
 
-def _scalings(node: Node) -> dict[str, Literal]:
+def scalings(node: Node) -> dict[str, Literal]:
     """Returns the fields of the long form."""
     op = get(node.op)
     a, b, result = node.input(0).quant, node.input(1).quant, node.output.quant
@@ -223,7 +224,7 @@ class ArithmeticF32(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return _too_many_axes(node) if node.output.dtype is DType.FLOAT32 else "is for float32"
+        return too_many_axes(node) if node.output.dtype is DType.FLOAT32 else "is for float32"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

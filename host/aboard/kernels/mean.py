@@ -100,6 +100,33 @@ class MeanS8(Implementation):
 
 
 @implements
+class MeanS16(Implementation):
+    """mean of int16."""
+
+    op, name = "mean", "portable_s16"
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types and more axes than the kernel has counters for."""
+        del target
+        return _too_many_axes(node) if node.output.dtype is DType.INT16 else "is for int16"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,) = present(inputs)
+        multiplier, shift = scaling(node)
+        return KernelCall(
+            header="mean_s16.h",
+            function="aboard_mean_s16",
+            params_type="aboard_mean_s16_t",
+            params={"axes": axes_of(node, source, outputs[0]), "multiplier": multiplier, "shift": shift},
+            arguments=(InputArg(0, "const int16_t *"), OutputArg(0, "int16_t *")),
+            rows=outputs[0].rows,
+        )
+
+
+@implements
 class MeanF32(Implementation):
     """mean of float32."""
 

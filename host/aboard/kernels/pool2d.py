@@ -25,6 +25,8 @@ from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes, spans
 from aboard.target import Target
 
+_SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
+
 
 class Pool(Implementation):
     """A window at a time, a channel at a time.
@@ -55,13 +57,12 @@ class Pool(Implementation):
         """Returns the call."""
         del target
         (source,), result, activation = present(inputs), outputs[0], attributes(node).activation
-        is_int = self.dtype is DType.INT8
-        low, high = activation.range(node.output.quant) if is_int else activation.float_range()
-        ctype = self.dtype.c
+        is_float, ctype = self.dtype.is_float, self.dtype.c
+        low, high = activation.float_range() if is_float else activation.range(node.output.quant, self.dtype)
         return KernelCall(
-            header="pool2d.h",
+            header="pool2d_s16.h" if self.dtype is DType.INT16 else "pool2d.h",
             function=self.function,
-            params_type=f"aboard_pool2d_{'s8' if is_int else 'f32'}_t",
+            params_type=f"aboard_pool2d_{_SUFFIXES[self.dtype]}_t",
             params={"pool": _pool(node, source, result), "low": low, "high": high},
             arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
             rows=result.rows,
@@ -92,12 +93,10 @@ def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
     }
 
 
-@implements
-class AveragePool2dS8(Pool):
-    """average_pool2d of int8; in a cascade, one over whole images takes in row after row."""
+class _AveragePool2d(Pool):
+    """average_pool2d of integers; in a cascade, one over whole images takes in row after row."""
 
-    op, name = "average_pool2d", "portable_s8"
-    dtype, function = DType.INT8, "aboard_average_pool2d_s8"
+    op = "average_pool2d"
 
     def row_wise(self, node: Node) -> RowWise:
         """Takes a row: of the operand, where there is one window."""
@@ -111,7 +110,24 @@ class AveragePool2dS8(Pool):
         (source,) = present(inputs)
         sums = ScratchArg(Scratch(4 * source.channels, persistent=True), "int32_t *")
         arguments: tuple[Argument, ...] = (*call.arguments, sums)
-        return replace(call, function="aboard_average_pool2d_rows_s8", arguments=arguments, rows=source.rows)
+        function = f"aboard_average_pool2d_rows_{_SUFFIXES[self.dtype]}"
+        return replace(call, function=function, arguments=arguments, rows=source.rows)
+
+
+@implements
+class AveragePool2dS8(_AveragePool2d):
+    """average_pool2d of int8."""
+
+    name = "portable_s8"
+    dtype, function = DType.INT8, "aboard_average_pool2d_s8"
+
+
+@implements
+class AveragePool2dS16(_AveragePool2d):
+    """average_pool2d of int16."""
+
+    name = "portable_s16"
+    dtype, function = DType.INT16, "aboard_average_pool2d_s16"
 
 
 @implements
@@ -128,6 +144,14 @@ class MaxPool2dS8(Pool):
 
     op, name = "max_pool2d", "portable_s8"
     dtype, function = DType.INT8, "aboard_max_pool2d_s8"
+
+
+@implements
+class MaxPool2dS16(Pool):
+    """max_pool2d of int16."""
+
+    op, name = "max_pool2d", "portable_s16"
+    dtype, function = DType.INT16, "aboard_max_pool2d_s16"
 
 
 @implements

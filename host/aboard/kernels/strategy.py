@@ -103,7 +103,7 @@ def choose(node: Node, target: Target) -> Choice:
     raise ModelError(
         f"{node.op} {node.name}: no implementation for {operands} -> {node.output.type} "
         f"on {target.cpu.name} ({reasons}). "
-        "Convert the model to int8 or float32 throughout"
+        "Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
     )
 
 

@@ -14,10 +14,13 @@ from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize
 from aboard.ops.activation import Activation
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import Float32
-from aboard.ops.uniform import types_problem
+from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 
 #: Bits by which operands of add and sub are moved up before they are brought to one scale.
-_LEFT_SHIFT = 20
+_LEFT_SHIFT = {DType.INT8: 20, DType.INT16: 15}
+
+#: Most bits by which a product may be moved up: beyond, it would overflow 32 bits.
+_MOST_PRODUCT_SHIFT = {DType.INT8: 14, DType.INT16: 0}
 
 #: Mantissa and exponent of a scale.
 Scaling = tuple[int, int]
@@ -61,7 +64,7 @@ class Arithmetic(Op):
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types, shapes or quantisation, or None."""
         a, b = node.input(0), node.input(1)
-        wrong = types_problem([a, b, node.output])
+        wrong = types_problem([a, b, node.output], COMPUTED_WIDE)
         if wrong is not None:
             return wrong
         if broadcast_shape(a.shape, b.shape) is None:
@@ -108,7 +111,8 @@ class Arithmetic(Op):
             return [np.asarray(result, np.float32)]
         quant = node.output.quant
         result_int = self.quantized(node, a.astype(np.int64), b.astype(np.int64)) + quant.zero_point
-        return [np.asarray(np.clip(result_int, *attributes(node).activation.range(quant)), np.int8)]
+        limits = attributes(node).activation.range(quant, node.output.dtype)
+        return [np.asarray(np.clip(result_int, *limits), node.output.dtype.numpy)]
 
     @abstractmethod
     def real(self, a: Float32, b: Float32) -> Float32:
@@ -121,10 +125,10 @@ class Arithmetic(Op):
 
 @dataclass(frozen=True)
 class SumScaling:
-    """The rescaling of an int8 add or sub: result = out((first(a) + second(b)).
+    """The rescaling of an int8 or int16 add or sub: result = out((first(a) + second(b)).
 
     Attributes:
-        first: Of the first operand, moved up by 20 bits.
+        first: Of the first operand, moved up by 20 bits, or by 15 in int16.
         second: Of the second operand, likewise.
         out: Of the sum.
     """
@@ -135,17 +139,17 @@ class SumScaling:
 
 
 class _Sum(Arithmetic):
-    """Add and sub: operands are brought to one scale, twice the larger, with 20 bits to spare."""
+    """Add and sub: operands are brought to one scale, twice the larger, with 20 bits to spare, or 15 in int16.
 
-    def ratios(self, a: float, b: float, out: float) -> tuple[float, float, float]:
-        """Returns the real multipliers of both operands and of the sum for three scales, in double precision."""
-        twice = 2 * max(a, b)
-        return a / twice, b / twice, twice / ((1 << _LEFT_SHIFT) * out)
+    Ratios of scales are formed in double precision.
+    """
 
     def scaling(self, node: Node) -> SumScaling:
-        """Returns the rescaling of an int8 node."""
-        scales = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
-        first, second, out = (quantize_multiplier(ratio) for ratio in self.ratios(*scales))
+        """Returns the rescaling of an int8 or int16 node."""
+        a, b, result = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
+        twice, left = 2 * max(a, b), _LEFT_SHIFT[node.output.dtype]
+        ratios = a / twice, b / twice, twice / ((1 << left) * result)
+        first, second, out = (quantize_multiplier(ratio) for ratio in ratios)
         return SumScaling(first, second, out)
 
     def scaling_problem(self, node: Node) -> str | None:
@@ -154,7 +158,7 @@ class _Sum(Arithmetic):
             a, b, out = (t.quant.scale for t in (node.input(0), node.input(1), node.output))
             return (
                 f"scale of the result, got {out:g} for operands of {a:g} and {b:g}, expected more than "
-                f"{max(a, b) / 2**19:g}. Quantise the model again"
+                f"{max(a, b) / 2 ** (_LEFT_SHIFT[node.output.dtype] - 1):g}. Quantise the model again"
             )
         return None
 
@@ -162,7 +166,7 @@ class _Sum(Arithmetic):
         """Returns an operand in the common scale, the second one with the sign it enters the sum with."""
         scaling = self.scaling(node)
         multiplier, shift = (scaling.first, scaling.second)[index]
-        centred = (x - node.input(index).quant.zero_point) << _LEFT_SHIFT
+        centred = (x - node.input(index).quant.zero_point) << _LEFT_SHIFT[node.output.dtype]
         scaled = multiply_by_quantized_multiplier(centred, multiplier, shift)
         return -scaled if index == 1 and self.name == "sub" else scaled
 
@@ -204,17 +208,18 @@ class Mul(Arithmetic):
     tflite = ("MUL",)
 
     def scaling(self, node: Node) -> Scaling:
-        """Returns the rescaling of the product of an int8 node."""
+        """Returns the rescaling of the product of an int8 or int16 node."""
         a, b, out = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
         return quantize_multiplier(a * b / out)
 
     def scaling_problem(self, node: Node) -> str | None:
-        """Returns what is wrong with the ratio of the scales, or None; beyond 2^14 a product would overflow 32 bits."""
-        if self.scaling(node)[1] > 14:
+        """Returns what is wrong with the ratio of the scales, or None: a product must not overflow 32 bits."""
+        most = _MOST_PRODUCT_SHIFT[node.output.dtype]
+        if self.scaling(node)[1] > most:
             a, b, out = (t.quant.scale for t in (node.input(0), node.input(1), node.output))
             return (
                 f"scale of the result, got {out:g} for operands of {a:g} and {b:g}, expected more than "
-                f"{a * b / 2**14:g}. Quantise the model again"
+                f"{a * b / 2**most:g}. Quantise the model again"
             )
         return None
 

@@ -145,8 +145,10 @@ class Conv2d(Op):
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
         wrong = self._problem(node)
         if wrong is not None:
-            raise source.unsupported(f"{wrong}. Convert the model to int8 or float32 throughout")
-        return node
+            raise source.unsupported(
+                f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
+            )
+        return weighted.with_bias_type(source, node)
 
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the type of the result."""
@@ -160,7 +162,7 @@ class Conv2d(Op):
         require(wrong is None, node, wrong or "")
 
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the convolution, tap by tap, as matrix products of doubles (exact for int8)."""
+        """Computes the convolution, tap by tap, as matrix products of doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
         real = weighted.real_weights(node, weights, AXIS)
         groups = x.shape[3] // weights.shape[3]

@@ -51,7 +51,9 @@ class DepthwiseConv2d(Op):
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
         wrong = self._problem(node)
         if wrong is not None:
-            raise source.unsupported(f"{wrong}. Convert the model to int8 or float32 throughout")
+            raise source.unsupported(
+                f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
+            )
         stated = int(source.options["DepthMultiplier"])
         if stated not in (0, depth_multiplier(node)):
             raise source.unsupported(
@@ -72,7 +74,7 @@ class DepthwiseConv2d(Op):
         require(wrong is None, node, wrong or "")
 
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the convolution, tap by tap, in doubles (exact for int8)."""
+        """Computes the convolution, tap by tap, in doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
         real = weighted.real_weights(node, weights, AXIS)
         repeated = weighted.centered(node, x).repeat(depth_multiplier(node), axis=-1)
@@ -105,4 +107,5 @@ class DepthwiseConv2d(Op):
                 f"shape of weights, got {weights} for an input of {channels} channels, expected (1, height, width, "
                 f"a multiple of {channels})"
             )
-        return window_problem(node) or weighted.problem(node, AXIS)
+        # The reference reads every bias of an int16 layer as int64.
+        return window_problem(node) or weighted.problem(node, AXIS, narrow=False)

@@ -63,8 +63,10 @@ class FullyConnected(Op):
         node = source.node(self.name, source.inputs, attrs)
         wrong = self._problem(node)
         if wrong is not None:
-            raise source.unsupported(f"{wrong}. Convert the model to int8 or float32 throughout")
-        return node
+            raise source.unsupported(
+                f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
+            )
+        return weighted.with_bias_type(source, node)
 
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the type of the result."""
@@ -80,7 +82,7 @@ class FullyConnected(Op):
         require(wrong is None, node, wrong or "")
 
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the product in doubles (exact for int8)."""
+        """Computes the product in doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
         samples = weighted.centered(node, x).reshape(-1, weights.shape[1])
         sums = samples @ weighted.real_weights(node, weights, AXIS).T

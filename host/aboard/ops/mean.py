@@ -13,7 +13,7 @@ from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier, wrap32
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import saturate
-from aboard.ops.uniform import types_problem
+from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def count(node: Node) -> int:
 
 
 def scaling(node: Node) -> tuple[int, int]:
-    """Returns multiplier and shift that take the centred sum of an int8 node to the result's scale.
+    """Returns multiplier and shift that take the centred sum of an integer node to the result's scale.
 
     The division by the number of elements is part of the multiplier, truncated, as the reference has it.
     """
@@ -81,7 +81,7 @@ class Mean(Op):
         axes, shape = attributes(node).axes, node.input(0).shape
         if list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes):
             return f"axes, got {axes}, expected ascending numbers below {len(shape)}"
-        return types_problem([node.input(0), node.output])
+        return types_problem([node.input(0), node.output], COMPUTED_WIDE)
 
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type without the axes, or with an extent of 1."""
@@ -109,4 +109,5 @@ class Mean(Op):
             return [np.asarray(total / np.float32(count(node)), np.float32)]
         centred = columns.sum(axis=-1, dtype=np.int64) - node.input(0).quant.zero_point * count(node)
         scaled = multiply_by_quantized_multiplier(wrap32(centred), *scaling(node))
-        return [saturate(scaled + node.output.quant.zero_point).astype(np.int8)]
+        dtype = node.output.dtype
+        return [saturate(scaled + node.output.quant.zero_point, dtype).astype(dtype.numpy)]

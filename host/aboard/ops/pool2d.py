@@ -18,7 +18,7 @@ from aboard.ops.activation import Activation
 from aboard.ops.box import Box
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import Float32
-from aboard.ops.uniform import types_problem
+from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 from aboard.ops.window import Padding, output_size, padding_from_tflite, seen
 
 #: Scales of operand and result that differ by no more than this count as equal, as in the reference.
@@ -91,7 +91,7 @@ class _Pool(Op):
             return f"padding, got {attrs.padding}, expected less than the window of {attrs.window}"
         if min(self._size(node)) < 1:
             return f"window {attrs.window}, got an image of {operand.shape[1:3]}, expected a larger image"
-        wrong = types_problem([operand, node.output])
+        wrong = types_problem([operand, node.output], COMPUTED_WIDE)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
         before, after = operand.quant, node.output.quant
@@ -151,7 +151,7 @@ class _Pool(Op):
             low, high = activation.limits
             value = self.real(pixels.astype(np.float32))
             return np.clip(value, None if low is None else np.float32(low), None if high is None else np.float32(high))
-        return np.clip(self.quantized(pixels.astype(np.int64)), *activation.range(node.output.quant))
+        return np.clip(self.quantized(pixels.astype(np.int64)), *activation.range(node.output.quant, node.output.dtype))
 
     @abstractmethod
     def real(self, pixels: Float32) -> Float32:

@@ -15,11 +15,15 @@ from aboard.ops.uniform import quantization_problem
 
 _QUANTIZED = {
     (DType.FLOAT32, DType.INT8),
+    (DType.FLOAT32, DType.INT16),
+    (DType.INT8, DType.INT16),
+    (DType.INT16, DType.INT8),
+    (DType.INT16, DType.INT16),
     (DType.INT8, DType.INT8),
     (DType.INT8, DType.UINT8),
     (DType.UINT8, DType.INT8),
 }
-_DEQUANTIZED = (DType.INT8, DType.UINT8)
+_DEQUANTIZED = (DType.INT8, DType.INT16, DType.UINT8)
 
 
 class _Conversion(Op):
@@ -57,7 +61,7 @@ class _Conversion(Op):
 
 @register
 class Quantize(_Conversion):
-    """Float32 to int8, or 8-bit integers from one quantisation to another."""
+    """Float32 to int8 or int16, or integers of 8 and 16 bits from one quantisation to another."""
 
     name = "quantize"
     tflite = ("QUANTIZE",)
@@ -69,7 +73,7 @@ class Quantize(_Conversion):
             known = ", ".join(sorted(f"{a.value} to {b.value}" for a, b in _QUANTIZED))
             return (
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected one of {known}. "
-                "Convert the model to int8 or float32 throughout"
+                "Convert the model to int8, int16 or float32 throughout"
             )
         return quantization_problem([operand, result])
 
@@ -88,7 +92,7 @@ class Quantize(_Conversion):
 
 @register
 class Dequantize(_Conversion):
-    """8-bit integers to float32. A constant operand may have one scale per channel, or be float16."""
+    """Integers of 8 and 16 bits to float32. A constant operand may have one scale per channel, or be float16."""
 
     name = "dequantize"
     tflite = ("DEQUANTIZE",)
@@ -102,7 +106,7 @@ class Dequantize(_Conversion):
             return (
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected {known} to float32, "
                 "or a constant of float16. "
-                "Convert the model to int8 or float32 throughout"
+                "Convert the model to int8, int16 or float32 throughout"
             )
         if operand.dtype is DType.FLOAT16 or (operand.is_constant and operand.type.quant is not None):
             return None

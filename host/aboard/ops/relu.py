@@ -7,19 +7,21 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from aboard.ir import Attributes, Node, Quantization
+from aboard.ir import Attributes, DType, Node, Quantization
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
 from aboard.ops.activation import Activation
 from aboard.ops.registry import SourceNode, register
 from aboard.ops.unary import Float32, Unary, saturate
+from aboard.ops.uniform import COMPUTED, COMPUTED_WIDE
 
 
-def _ratio(operand: Quantization, result: Quantization, factor: float = 1.0) -> float:
+def scale_ratio(operand: Quantization, result: Quantization, factor: float = 1.0) -> float:
     """Returns operand scale * factor / result scale, in float32 as TFLite computes it."""
     return float(np.float32(operand.scale) * np.float32(factor) / np.float32(result.scale))
 
 
 class _Clamp(Unary):
+    types: ClassVar[tuple[DType, ...]] = COMPUTED_WIDE
     activation: ClassVar[Activation]
 
     def real(self, node: Node, x: Float32) -> Float32:
@@ -33,7 +35,7 @@ class _Clamp(Unary):
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Rescales the operand to the result's quantisation and clamps it."""
         operand, result = node.input(0).quant, node.output.quant
-        multiplier, shift = quantize_multiplier(_ratio(operand, result))
+        multiplier, shift = quantize_multiplier(scale_ratio(operand, result))
         scaled = multiply_by_quantized_multiplier(x - operand.zero_point, multiplier, shift)
         low, high = self.activation.range(result, node.output.dtype)
         return np.clip(scaled + result.zero_point, low, high)
@@ -53,6 +55,7 @@ class ReluN1To1(_Clamp):
     """min(max(x, -1), 1). The reference has no such kernel; it is LiteRT that this equals."""
 
     name = "relu_n1_to_1"
+    types = COMPUTED
     tflite = ("RELU_N1_TO_1",)
     activation = Activation.RELU_N1_TO_1
 
@@ -98,6 +101,7 @@ class LeakyRelu(Unary):
     """X where x > 0, else alpha * x."""
 
     name = "leaky_relu"
+    types = COMPUTED_WIDE
     tflite = ("LEAKY_RELU",)
     attributes = LeakyReluAttributes
 
@@ -121,10 +125,12 @@ class LeakyRelu(Unary):
         operand, result = node.input(0).quant, node.output.quant
         alpha = attributes(node).alpha
         centred = x - operand.zero_point
-        above = multiply_by_quantized_multiplier(centred, *quantize_multiplier(_ratio(operand, result)))
-        below = multiply_by_quantized_multiplier(centred, *quantize_multiplier(_ratio(operand, result, abs(alpha))))
+        above = multiply_by_quantized_multiplier(centred, *quantize_multiplier(scale_ratio(operand, result)))
+        below = multiply_by_quantized_multiplier(
+            centred, *quantize_multiplier(scale_ratio(operand, result, abs(alpha)))
+        )
         scaled = np.where(centred >= 0, above, -below if alpha < 0 else below)
-        return saturate(scaled + result.zero_point)
+        return saturate(scaled + result.zero_point, node.output.dtype)
 
 
 def attributes(node: Node) -> LeakyReluAttributes:

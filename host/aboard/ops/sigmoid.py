@@ -8,38 +8,45 @@ from typing import ClassVar
 
 import numpy as np
 
-from aboard.ir import Node
+from aboard.ir import DType, Node
 from aboard.ir.numerics import INT32_MAX, Int64, multiply_by_quantized_multiplier, rounding_divide_by_pot
-from aboard.ops import fixed_point
+from aboard.ops import fixed_point, sigmoid_wide
 from aboard.ops.registry import register
 from aboard.ops.unary import Float32, Unary, saturate
+from aboard.ops.uniform import COMPUTED_WIDE
 
 #: Integer bits of the operand in fixed point: [-16, 16).
 _INTEGER_BITS = 4
 
 
-class _Sigmoid(Unary):
+class Sigmoid(Unary):
     """A function whose result has one quantisation that is right.
 
     Attributes:
-        scale: Of the result.
-        zero_point: Of the result.
+        scale: Of the int8 result.
+        zero_point: Of the int8 result.
+        powers: Scales of an int16 operand that are treated as powers of two, see `sigmoid_wide.argument`.
     """
 
+    types = COMPUTED_WIDE
     scale: ClassVar[float]
     zero_point: ClassVar[int]
+    powers: ClassVar[tuple[int, ...]]
 
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong, or None."""
         wrong = super().problem(node)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
-        quant = node.output.quant
-        if quant.scale != self.scale or quant.zero_point != self.zero_point:
+        quant, is_wide = node.output.quant, node.output.dtype is DType.INT16
+        scale, zero_point = (2.0**-15, 0) if is_wide else (self.scale, self.zero_point)
+        if quant.scale != scale or quant.zero_point != zero_point:
             return (
                 f"quantisation of the result, got scale {quant.scale:g} and zero point {quant.zero_point}, expected "
-                f"{self.scale:g} and {self.zero_point}. Quantise the model again with TFLite's converter"
+                f"{scale:g} and {zero_point}. Quantise the model again with TFLite's converter"
             )
+        if is_wide:
+            return sigmoid_wide.problem(node.input(0).quant.scale)
         if not 2.0**-24 < node.input(0).quant.scale < 2.0**20:
             return (
                 f"scale of the operand, got {node.input(0).quant.scale:g}, expected one between 2^-24 and 2^20. "
@@ -49,6 +56,8 @@ class _Sigmoid(Unary):
 
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Computes quantised elements; beyond the range of the fixed point they saturate."""
+        if node.output.dtype is DType.INT16:
+            return saturate(self.wide(self.argument(node).of(x)), DType.INT16)
         mantissa, shift = math.frexp(node.input(0).quant.scale * (1 << (31 - _INTEGER_BITS)))
         multiplier = min(math.floor(mantissa * 2**31 + 0.5), INT32_MAX)
         radius = math.floor(((1 << _INTEGER_BITS) - 1) * 2.0 ** (31 - _INTEGER_BITS - shift))
@@ -58,18 +67,30 @@ class _Sigmoid(Unary):
         result = saturate(self.fixed(scaled))
         return np.where(inside, result, np.where(centred <= -radius, -128, 127))
 
+    def argument(self, node: Node) -> sigmoid_wide.Argument:
+        """Returns how an int16 operand becomes the argument of the table."""
+        return sigmoid_wide.argument(node.input(0).quant.scale, self.powers)
+
+    @abstractmethod
+    def wide(self, x: Int64) -> Int64:
+        """Computes the int16 result from arguments of the table."""
+
     @abstractmethod
     def fixed(self, x: Int64) -> Int64:
         """Computes the result, not yet saturated, from the operand in fixed point with four integer bits."""
 
 
 @register
-class Logistic(_Sigmoid):
+class Logistic(Sigmoid):
     """1 / (1 + e**-x)."""
 
     name = "logistic"
     tflite = ("LOGISTIC",)
-    scale, zero_point = 1 / 256, -128
+    scale, zero_point, powers = 1 / 256, -128, (0,)
+
+    def wide(self, x: Int64) -> Int64:
+        """Computes int16 elements."""
+        return sigmoid_wide.logistic(x)
 
     def fixed(self, x: Int64) -> Int64:
         """Computes quantised elements."""
@@ -84,12 +105,16 @@ class Logistic(_Sigmoid):
 
 
 @register
-class Tanh(_Sigmoid):
+class Tanh(Sigmoid):
     """Hyperbolic tangent."""
 
     name = "tanh"
     tflite = ("TANH",)
-    scale, zero_point = 1 / 128, 0
+    scale, zero_point, powers = 1 / 128, 0, (0, 1)
+
+    def wide(self, x: Int64) -> Int64:
+        """Computes int16 elements."""
+        return sigmoid_wide.tanh(x)
 
     def fixed(self, x: Int64) -> Int64:
         """Computes quantised elements."""

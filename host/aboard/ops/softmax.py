@@ -12,12 +12,15 @@ import numpy as np
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import INT32_MAX, Int64, quantize_multiplier, rounding_divide_by_pot, wrap32
 from aboard.ir.numerics import saturating_doubling_high_mul as multiply
-from aboard.ops import fixed_point
+from aboard.ops import fixed_point, softmax_wide
 from aboard.ops.registry import Op, SourceNode, register, require
-from aboard.ops.uniform import types_problem
+from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 
 #: Integer bits of the scaled difference to the maximum, and of the sum of exponentials.
 _DIFFERENCE_BITS, SUM_BITS = 5, 12
+
+#: int16: bits by which a difference may be moved up, and elements whose exponentials fit a sum, without overflow.
+_WIDE_MOST_SHIFT, _WIDE_MOST_ELEMENTS = 15, 65536
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,12 @@ class Softmax(Op):
             return "rank of the operand, got 0, expected at least 1. The file is corrupt"
         if not (beta > 0 and math.isfinite(beta)):
             return f"beta, got {beta}, expected a positive number. The file is corrupt"
-        wrong = types_problem([operand, node.output])
+        wrong = types_problem([operand, node.output], COMPUTED_WIDE)
         if wrong is not None or operand.dtype.is_float:
             return wrong
         quant = node.output.quant
+        if operand.dtype is DType.INT16:
+            return _wide_problem(node)
         if quant.scale != 1 / 256 or quant.zero_point != -128:
             return (
                 f"quantisation of the result, got scale {quant.scale:g} and zero point {quant.zero_point}, expected "
@@ -138,7 +143,33 @@ class Softmax(Op):
                 powers = np.exp((x - x.max(axis=-1, keepdims=True)) * np.float32(attributes(node).beta))
                 total = np.cumsum(powers, axis=-1, dtype=np.float32)[..., -1:]
                 return [np.asarray(powers / total, np.float32)]
+        if node.output.dtype is DType.INT16:
+            return [softmax_wide.softmax(x.astype(np.int64), *wide_scaling(node)).astype(np.int16)]
         return [_quantized(x.astype(np.int64), exponentials(node))]
+
+
+def wide_scaling(node: Node) -> tuple[int, int]:
+    """Returns multiplier and shift that take differences of an int16 softmax to steps of its table."""
+    step = softmax_wide.EXPONENT / 65535.0
+    return quantize_multiplier(node.input(0).quant.scale * attributes(node).beta / step)
+
+
+def _wide_problem(node: Node) -> str | None:
+    """Returns what is wrong with the quantisation of an int16 softmax, or None."""
+    scale = node.output.quant.scale
+    if abs(scale - 2.0**-15) > 1e-3 * 2.0**-15:
+        return (
+            f"quantisation of the result, got scale {scale:g}, expected 2^-15. "
+            "Quantise the model again with TFLite's converter"
+        )
+    if wide_scaling(node)[1] > _WIDE_MOST_SHIFT:
+        return (
+            f"scale of the operand, got {node.input(0).quant.scale:g} with beta {attributes(node).beta:g}, expected "
+            "products of less than 5. Quantise the model again"
+        )
+    if node.input(0).shape[-1] > _WIDE_MOST_ELEMENTS:
+        return f"last axis, got {node.input(0).shape[-1]} elements, expected at most {_WIDE_MOST_ELEMENTS}"
+    return None
 
 
 def _quantized(x: Int64, table: Int64) -> Array:

@@ -17,7 +17,7 @@ Float32 = npt.NDArray[np.float32]
 
 
 class Unary(Op):
-    """An element-wise op with one operand of the result's shape and type, int8 or float32.
+    """An element-wise op with one operand of the result's shape and type, integer or float32.
 
     Attributes:
         types: Element types it is defined for.

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from aboard.ir import DType, Tensor
 
-#: Element types that kernels compute with.
+#: Element types that kernels compute with; and those of ops that know int16 activations as well.
 COMPUTED = (DType.INT8, DType.FLOAT32)
+COMPUTED_WIDE = (DType.INT8, DType.INT16, DType.FLOAT32)
 
 
 def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUTED) -> str | None:
@@ -22,10 +23,7 @@ def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUT
     if len(types) != 1 or not types <= set(allowed):
         got = ", ".join(tensor.dtype.value for tensor in tensors)
         known = " or ".join(dtype.value for dtype in allowed)
-        return (
-            f"element types, got {got}, expected {known} for all of them. "
-            "Convert the model to int8 or float32 throughout"
-        )
+        return f"element types, got {got}, expected {known} for all of them. Convert the model to {known} throughout"
     return quantization_problem(tensors)
 
 
@@ -39,6 +37,11 @@ def quantization_problem(tensors: Iterable[Tensor]) -> str | None:
             return (
                 f"quantisation of {tensor.name}, got {_describe(tensor)}, expected one positive scale. "
                 "Quantise activations per tensor"
+            )
+        if tensor.dtype is DType.INT16 and quant.zero_point != 0:
+            return (
+                f"quantisation of {tensor.name}, got a zero point of {quant.zero_point}, expected 0 for int16. "
+                "Quantise the model again with TFLite's converter"
             )
     return None
 

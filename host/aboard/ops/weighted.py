@@ -1,8 +1,10 @@
 """What conv2d, depthwise_conv2d and fully_connected have in common: element types, scales per channel, the finish.
 
-Their operands are input, weights and an optional bias; the weights have one axis of output channels. Three forms exist:
+Their operands are input, weights and an optional bias; the weights have one axis of output channels. Four forms exist:
 
     INT8     int8 input, weights and result; int32 bias; scales of the weights per tensor or per output channel
+    INT16    int16 input and result with zero point 0; weights as in INT8; int64 or int32 bias, which says how wide sums
+             are and how they are rescaled (`has_wide_sums`)
     FLOAT    float32 throughout
     HYBRID   float32 input, bias and result; int8 weights, used as `scale * integer` (weight-only quantisation)
 """
@@ -17,27 +19,41 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from aboard.ir import Array, DType, Node, Quantization, Tensor
-from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier, wrap32
+from aboard.ir import Array, DType, Node, Quantization, Tensor, TensorType
+from aboard.ir.numerics import (
+    multiply_by_quantized_multiplier,
+    multiply_wide_by_quantized_multiplier,
+    quantize_multiplier,
+    wrap32,
+)
 from aboard.ops.activation import Activation
 from aboard.ops.box import Box
+from aboard.ops.registry import SourceNode
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 
 INPUT, WEIGHTS, BIAS = 0, 1, 2
 
+#: Number of int32 in the TFLite schema (`TensorType`).
+_TFLITE_INT32 = 2
+
+#: Sums of 64 bits are less than this, in absolute value, and are not moved up by more bits than this.
+_WIDE_SUM_LIMIT, _WIDE_MOST_SHIFT = 1 << 47, 7
+
 
 class Form(Enum):
     """Element types of an op with weights."""
 
     INT8 = "int8"
+    INT16 = "int16 with int8 weights"
     FLOAT = "float32"
     HYBRID = "float32 with int8 weights"
 
 
 _FORMS = {
     (DType.INT8, DType.INT8, DType.INT8): Form.INT8,
+    (DType.INT16, DType.INT8, DType.INT16): Form.INT16,
     (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32): Form.FLOAT,
     (DType.FLOAT32, DType.INT8, DType.FLOAT32): Form.HYBRID,
 }
@@ -48,35 +64,87 @@ def form(node: Node) -> Form | None:
     return _FORMS.get((node.input(INPUT).dtype, node.input(WEIGHTS).dtype, node.output.dtype))
 
 
-def problem(node: Node, axis: int) -> str | None:
+_BIASES = {
+    Form.INT8: (DType.INT32,),
+    Form.INT16: (DType.INT64, DType.INT32),
+    Form.FLOAT: (DType.FLOAT32,),
+    Form.HYBRID: (DType.FLOAT32,),
+}
+
+
+def has_wide_sums(node: Node) -> bool:
+    """True for an INT16 node whose sums have 64 bits and are rescaled by 15 bits of the multiplier, rounded once.
+
+    They do unless the bias is int32: then sums have 32 bits, and are rescaled as those of INT8 nodes.
+    """
+    bias = node.optional_input(BIAS)
+    return form(node) is Form.INT16 and (bias is None or bias.dtype is not DType.INT32)
+
+
+def with_bias_type(source: SourceNode, node: Node) -> Node:
+    """Returns an imported node; an INT16 one without bias that is to have sums of 32 bits gets a bias of zeros.
+
+    Args:
+        source: The operator, with the option `QuantizedBiasType`.
+        node: The node it became.
+    """
+    wanted = int(source.options["QuantizedBiasType"])
+    if form(node) is not Form.INT16 or node.optional_input(BIAS) is not None or wanted != _TFLITE_INT32:
+        return node
+    channels = node.output.shape[-1] if node.output.shape else 1
+    zeros = Tensor(f"{node.output.name}/zero_bias", TensorType((channels,), DType.INT32), np.zeros(channels, np.int32))
+    node.inputs = [*node.inputs[:BIAS], zeros]
+    return node
+
+
+def problem(node: Node, axis: int, *, narrow: bool = True) -> str | None:
     """Returns what is wrong with element types, bias or quantisation of a node, or None.
 
     Args:
         node: A node with weights; its shapes have been checked.
         axis: Axis of the weights that counts output channels.
+        narrow: Whether an INT16 node may have an int32 bias.
     """
     kind = form(node)
     weights = node.input(WEIGHTS)
     if kind is None:
         got = ", ".join(t.dtype.value for t in (node.input(INPUT), weights, node.output))
         return f"element types of input, weights and result, got {got}, expected {_known_forms()}"
-    return (
-        _bias_problem(node.optional_input(BIAS), weights.shape[axis], kind)
-        or (None if kind is Form.FLOAT else _weights_problem(weights, axis))
-        or (_tensor_problem(node.input(INPUT)) or _tensor_problem(node.output) if kind is Form.INT8 else None)
-    )
+    biases = _BIASES[kind] if narrow else _BIASES[kind][:1]
+    wrong = _bias_problem(node.optional_input(BIAS), weights.shape[axis], biases)
+    if wrong is None and kind is not Form.FLOAT:
+        wrong = _weights_problem(weights, axis)
+    if wrong is None and kind in (Form.INT8, Form.INT16):
+        wrong = _tensor_problem(node.input(INPUT)) or _tensor_problem(node.output)
+    return _wide_problem(node, axis) if wrong is None and has_wide_sums(node) else wrong
+
+
+def _wide_problem(node: Node, axis: int) -> str | None:
+    """Returns why sums of 64 bits would leave the range in which the reference's rescaling is defined, or None."""
+    weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
+    largest = int(multipliers(node, axis)[1].max())
+    if largest > _WIDE_MOST_SHIFT:
+        return (
+            f"scale of the result, got {node.output.quant.scale:g}, expected more than 2^-{_WIDE_MOST_SHIFT} times the "
+            "product of the scales of input and weights. Quantise the model again"
+        )
+    most = 0 if bias is None or bias.data is None else max(abs(int(value)) for value in bias.data.reshape(-1).tolist())
+    taps = weights.type.elements // weights.shape[axis]
+    if most + taps * (1 << 22) >= _WIDE_SUM_LIMIT:
+        return f"bias of up to {most} with {taps} products, expected sums of less than 2^47. Quantise the model again"
+    return None
 
 
 def _known_forms() -> str:
     return " or ".join(", ".join(dtype.value for dtype in key) for key in _FORMS)
 
 
-def _bias_problem(bias: Tensor | None, channels: int, kind: Form) -> str | None:
+def _bias_problem(bias: Tensor | None, channels: int, expected: tuple[DType, ...]) -> str | None:
     if bias is None:
         return None
-    expected = DType.INT32 if kind is Form.INT8 else DType.FLOAT32
-    if bias.dtype is not expected:
-        return f"bias {bias.name}, got {bias.dtype.value}, expected {expected.value}"
+    if bias.dtype not in expected:
+        known = " or ".join(dtype.value for dtype in expected)
+        return f"bias {bias.name}, got {bias.dtype.value}, expected {known}"
     if bias.type.elements != channels:
         return f"bias {bias.name}, got {bias.type.elements} values, expected {channels}, one for each output channel"
     return None
@@ -102,6 +170,8 @@ def _tensor_problem(tensor: Tensor) -> str | None:
     if quant is None or quant.per_channel:
         got = "no quantisation" if quant is None else f"{len(quant.scales)} scales"
         return f"tensor {tensor.name}, got {got}, expected one scale and zero point"
+    if tensor.dtype is DType.INT16 and quant.zero_point != 0:
+        return f"tensor {tensor.name}, got a zero point of {quant.zero_point}, expected 0 for int16"
     return _scales_problem(tensor.name, quant)
 
 
@@ -118,7 +188,10 @@ def channel_scales(node: Node, axis: int) -> tuple[float, ...]:
 
 
 def multipliers(node: Node, axis: int) -> tuple[Int64, Int64]:
-    """Returns multiplier and shift of each output channel of an INT8 node, from products of doubles as TFLite does."""
+    """Returns multiplier and shift of each output channel of an INT8 or INT16 node.
+
+    Products of scales are formed in double precision, as TFLite does.
+    """
     scale_in, scale_out = node.input(INPUT).quant.scale, node.output.quant.scale
     multiplier, shift = _multipliers(scale_in, channel_scales(node, axis), scale_out).T
     return multiplier.copy(), shift.copy()
@@ -170,7 +243,7 @@ def real_weights(node: Node, weights: Array, axis: int) -> Float64:
 
 
 def centered(node: Node, x: Array) -> Float64:
-    """Returns the input as what is multiplied: less the zero point in an INT8 node."""
+    """Returns the input as what is multiplied: less the zero point in an INT8 node, which alone may have one."""
     zero_point = node.input(INPUT).quant.zero_point if form(node) is Form.INT8 else 0
     real: Float64 = x.astype(np.float64) - zero_point
     return real
@@ -181,18 +254,21 @@ def finish(node: Node, sums: Float64, bias: Array | None, activation: Activation
 
     Args:
         node: The node.
-        sums: Sums of products, exact integers in an INT8 node; output channels last.
+        sums: Sums of products, exact integers in an INT8 or INT16 node; output channels last.
         bias: Values of the bias, or None.
         activation: The fused activation.
         axis: Axis of the weights that counts output channels.
     """
-    if form(node) is not Form.INT8:
+    if form(node) not in (Form.INT8, Form.INT16):
         low, high = activation.float_range()
         result = sums if bias is None else sums + bias.astype(np.float64).reshape(-1)
         return np.clip(result, low, high).astype(np.float32)
     total = sums.astype(np.int64)
     if bias is not None:
         total = total + bias.astype(np.int64).reshape(-1)
-    scaled = multiply_by_quantized_multiplier(wrap32(total), *multipliers(node, axis))
-    low_int, high_int = activation.range(node.output.quant)
-    return np.clip(scaled + node.output.quant.zero_point, low_int, high_int).astype(np.int8)
+    if has_wide_sums(node):
+        scaled = multiply_wide_by_quantized_multiplier(total, *multipliers(node, axis))
+    else:
+        scaled = multiply_by_quantized_multiplier(wrap32(total), *multipliers(node, axis))
+    limits = activation.range(node.output.quant, node.output.dtype)
+    return np.clip(scaled + node.output.quant.zero_point, *limits).astype(node.output.dtype.numpy)

@@ -10,7 +10,7 @@ import numpy as np
 from aboard.ir import Graph, Node
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
-from aboard.passes.identity import table
+from aboard.passes.identity import table, values
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import describe, merged_sources, only_reader
 
@@ -20,8 +20,8 @@ _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": A
 class FuseActivations(Pass):
     """Merges activations into the node before them where that is exact.
 
-    In float it always is, as long as one activation does the work of both. In int8 all 256 values are tried; operand
-    and result must have the same quantisation.
+    In float it always is, as long as one activation does the work of both. In int8 and int16 all values are tried;
+    operand and result must have the same quantisation.
     """
 
     name: ClassVar[str] = "fuse_activations"
@@ -51,7 +51,7 @@ def _match(graph: Graph, producer: Node) -> tuple[Node, Activation] | None:
     reader = only_reader(graph, producer.output)
     if reader is None or reader.output.type != producer.output.type:
         return None
-    both = _float(own, reader) if producer.output.dtype.is_float else _int8(own, reader)
+    both = _float(own, reader) if producer.output.dtype.is_float else _integer(own, reader)
     return None if both is None else (reader, both)
 
 
@@ -63,11 +63,11 @@ def _float(own: Activation, reader: Node) -> Activation | None:
     return next((a for a in Activation if a.float_range() == wanted), None)
 
 
-def _int8(own: Activation, reader: Node) -> Activation | None:
+def _integer(own: Activation, reader: Node) -> Activation | None:
     mapped = table(reader)
     if mapped is None:
         return None
-    quant = reader.output.quant
-    every = np.arange(-128, 128)
-    wanted = mapped[np.clip(every, *own.range(quant)) + 128]
-    return next((a for a in Activation if np.array_equal(np.clip(every, *a.range(quant)), wanted)), None)
+    quant, dtype = reader.output.quant, reader.output.dtype
+    every = values(dtype).astype(np.int64)
+    wanted = mapped[np.clip(every, *own.range(quant, dtype)) - every[0]]
+    return next((a for a in Activation if np.array_equal(np.clip(every, *a.range(quant, dtype)), wanted)), None)

@@ -24,18 +24,21 @@ def keeps_order(node: Node) -> bool:
 
 
 def table(node: Node) -> Array | None:
-    """Returns what a node makes of each int8 from -128 to 127, where it maps int8 elements one by one; else None."""
+    """Returns what a node makes of each value of int8 or int16, from the lowest on, where it maps elements one by one.
+
+    None where it does not, or where operand and result are not both int8 or both int16.
+    """
     if not ops.get(node.op).elementwise or len(node.inputs) != 1 or len(node.outputs) != 1:
         return None
     operand, result = node.input(0).type, node.output.type
-    if operand.dtype is not DType.INT8 or result.dtype is not DType.INT8:
+    if operand.dtype not in (DType.INT8, DType.INT16) or result.dtype is not operand.dtype:
         return None
-    every = np.arange(-128, 128).astype(np.int8)
+    every = values(operand.dtype)
     small = Node(
         node.op,
         node.name,
-        [Tensor("every", TensorType(every.shape, DType.INT8, operand.quant))],
-        [Tensor("table", TensorType(every.shape, DType.INT8, result.quant))],
+        [Tensor("every", TensorType(every.shape, operand.dtype, operand.quant))],
+        [Tensor("table", TensorType(every.shape, result.dtype, result.quant))],
         node.attrs,
     )
     return ops.get(node.op).evaluate(small, [every])[0]
@@ -48,4 +51,10 @@ def is_identity(node: Node) -> bool:
     if keeps_order(node):
         return True
     mapped = table(node)
-    return mapped is not None and bool(np.array_equal(mapped, np.arange(-128, 128)))
+    return mapped is not None and bool(np.array_equal(mapped, values(node.output.dtype)))
+
+
+def values(dtype: DType) -> Array:
+    """Returns every value of an integer type, the lowest first."""
+    info = np.iinfo(dtype.value)
+    return np.arange(int(info.min), int(info.max) + 1).astype(dtype.numpy)

@@ -1,0 +1,86 @@
+"""conv2d of int16 with int8 weights in portable C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels import finish_s16
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.conv2d import groups, pack, shape_params, sliding_window
+from aboard.kernels.finish import BLOCK
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.registry import implements
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT
+from aboard.target import Target
+
+
+class ConvolutionS16(Implementation):
+    """What implementations of int16 share: two pixels at once, whose windows are copied or single pixels."""
+
+    op = "conv2d"
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return finish_s16.refusal(node, op.AXIS)
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: of a pair of pixels the second is read last."""
+        if groups(node) != 1:
+            return None
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.PAIR)
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
+        return RowWise(1 + node.output.shape[2] % 2)
+
+
+@implements
+class PortableS16(ConvolutionS16):
+    """int16: blocks of two pixels and four channels."""
+
+    name = "portable_s16"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        matrix = packing.matrix(node, op.AXIS)
+        direct = op.window(node) == (1, 1) and not op.attributes(node).padding.any
+        result = finish_s16.finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        return KernelCall(
+            header="conv2d_s16.h",
+            function="aboard_conv2d_s16",
+            params_type="aboard_conv2d_s16_t",
+            params={
+                "shape": {**shape_params(node, x, y), "groups": groups(node)},
+                "direct": int(direct),
+                "chunk": result.chunk,
+                "finish": result.params,
+            },
+            arguments=(
+                InputArg(INPUT, "const int16_t *"),
+                OutputArg(0, "int16_t *"),
+                ConstantArg(Constant("weights", pack(node))),
+                ConstantArg(Constant("constants", result.blocks(groups(node), BLOCK))),
+                ScratchArg(Scratch(0 if direct else 2 * np.int16().nbytes * matrix.shape[1]), "int16_t *"),
+            ),
+            rows=y.rows,
+        )
