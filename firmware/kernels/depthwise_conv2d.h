@@ -121,6 +121,43 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d
     }
 }
 
+/** Where the rows of a window are. */
+typedef struct {
+    const int8_t *rows[ABOARD_DEPTHWISE_ROWS]; /**< Their addresses, of windows of at most so many rows. */
+    const int8_t *top;                         /**< The first. */
+} aboard_depthwise_conv2d_rows_t;
+
+/** True where windows lie in the operand itself, their rows at equal distances. */
+ABOARD_INLINE bool aboard_depthwise_conv2d_s8_direct(const aboard_depthwise_conv2d_s8_t *p) {
+    return p->staged_cols == 0 && p->shape.in.depth >= p->shape.in.rows;
+}
+
+/** Adds the products of the windows of `block` pixels; `from` leads from a row's begin to the first pixel's channel. */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
+                                                     const int8_t *in, const int8_t *ring,
+                                                     const aboard_depthwise_conv2d_rows_t *at, int32_t image, int32_t y,
+                                                     int32_t from, const int8_t *weights) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    if (aboard_depthwise_conv2d_s8_direct(p) && s->window_width == 1) {
+        const int8_t *x = at->top + from;
+        ABOARD_OPAQUE(x);
+        ABOARD_UNROLL(16)
+        for (int32_t tap = 0; tap < s->window_height; ++tap) {
+            aboard_depthwise_conv2d_s8_taps(p, sums, x + tap * s->dilation_h * s->in.row_stride, weights + tap);
+        }
+        return;
+    }
+    ABOARD_UNROLL(3)
+    for (int32_t tap = 0; tap < s->window_height; ++tap) {
+        const int8_t *x = s->window_height <= ABOARD_DEPTHWISE_ROWS
+                              ? at->rows[tap]
+                              : aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+        x += from;
+        ABOARD_OPAQUE(x);
+        aboard_depthwise_conv2d_s8_taps(p, sums, x, weights + tap * s->window_width);
+    }
+}
+
 /**
  * Computes row `r` of the result.
  *
@@ -132,34 +169,36 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t taps = s->window_height * s->window_width;
     const int32_t step = (p->staged_cols > 0 ? s->in.channels : s->in.pixel_stride) * s->stride_w;
-    const int8_t *rows[ABOARD_DEPTHWISE_ROWS];
-    const bool known = s->window_height <= ABOARD_DEPTHWISE_ROWS;
-    for (int32_t tap = 0; known && tap < s->window_height; ++tap) {
-        rows[tap] = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+    const bool line = p->finish.fast == 3;
+    aboard_depthwise_conv2d_rows_t at;
+    at.top = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, 0);
+    for (int32_t tap = 0; s->window_height <= ABOARD_DEPTHWISE_ROWS && tap < s->window_height; ++tap) {
+        at.rows[tap] = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
     }
     for (int32_t n = 0; n < s->out.channels; ++n) {
         const int32_t channel = n / s->multiplier;
         for (int32_t begin = 0; begin < s->out.cols; begin += p->block) {
             const int32_t col = ABOARD_MIN(begin, s->out.cols - p->block);
-            int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {0, 0, 0, 0, 0, 0};
-            const int32_t from = channel + col * step;
-            for (int32_t tap = 0; tap < s->window_height; ++tap) {
-                const int8_t *x = known ? rows[tap] : aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
-                x += from;
-                ABOARD_OPAQUE(x);
-                aboard_depthwise_conv2d_s8_taps(p, sums, x, weights + tap * s->window_width);
-            }
-            const int32_t bias = constants[0];
-            const int32_t multiplier = constants[1];
-            const int32_t shift = weights[taps];
-            int8_t *const to = out + n + col * s->out.pixel_stride;
+            /* Loaded again for each block: there are no registers to keep them. */
+            const int8_t *w = weights;
+            const int32_t *c = constants;
+            ABOARD_OPAQUE(w);
+            ABOARD_OPAQUE(c);
+            const int32_t start = line ? c[0] : 0;
+            int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {start, start, start, start, start, start};
+            aboard_depthwise_conv2d_s8_window(p, sums, in, ring, &at, image, y, channel + col * step, w);
+            int8_t *to = out + n + col * s->out.pixel_stride;
+            ABOARD_OPAQUE(to);
+            const int32_t factor = c[1];
+            const int32_t last = line ? c[2] : w[taps];
             ABOARD_UNROLL(6)
             for (int32_t j = 0; j < p->block; ++j) {
-                to[j * s->out.pixel_stride] = aboard_finish(&p->finish, sums[j], bias, multiplier, shift);
+                to[j * s->out.pixel_stride] = line ? aboard_finish_line(&p->finish, sums[j], factor, last)
+                                                   : aboard_finish(&p->finish, sums[j], c[0], factor, last);
             }
         }
-        weights += taps + 1;
-        constants += 2;
+        weights += taps + (line ? 0 : 1);
+        constants += line ? 3 : 2;
     }
 }
 
@@ -169,8 +208,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d
  * @param p           Parameters.
  * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
  *                    below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     For each channel of the result its taps, row by row, and behind them its shift.
- * @param constants   For each channel of the result bias and multiplier.
+ * @param weights     For each channel of the result its taps, row by row, and behind them its shift, if not by lines.
+ * @param constants   For each channel of the result bias and multiplier; by lines bias, factor and constant.
  * @param ring        Scratch of the rows a window spans (dilation included) times `staged_cols` pixels; keeps its
  *                    content between calls. Not used where `staged_cols` is 0.
  * @param first, last Rows [first, last) of the result are computed; calls come in ascending order.

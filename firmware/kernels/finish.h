@@ -15,7 +15,7 @@
 /** What the results of a layer have in common. */
 typedef struct {
     int32_t fast;       /**< 0: the general form; 1: the short form, for which the host has proven the ranges; 2: the
-                             short form where low and high are the range of int8. */
+                             short form where low and high are the range of int8; 3: by lines, see aboard_finish_line. */
     int32_t zero_point; /**< Of the result. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */
@@ -54,6 +54,23 @@ ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator
     }
     const int32_t sum = (int32_t)((uint32_t)accumulator + (uint32_t)bias);
     return aboard_finish_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
+}
+
+/** Right shift of the one-line requantisation, the same for all channels. */
+#define ABOARD_FINISH_LINE_SHIFT 4
+
+/**
+ * The result of one accumulator by the line of its channel, which the host has found to have the same steps as the two
+ * roundings (host/aboard/kernels/requant_search.py).
+ *
+ * @param f        Constants of the layer: low and high count.
+ * @param sum      Sum of products that began with the bias of the line.
+ * @param factor   Of the line.
+ * @param constant Of the line.
+ */
+ABOARD_INLINE int8_t aboard_finish_line(const aboard_finish_t *f, int32_t sum, int32_t factor, int32_t constant) {
+    const int32_t high = (int32_t)((int64_t)sum * factor >> 32);
+    return aboard_finish_clamp((high + constant) >> ABOARD_FINISH_LINE_SHIFT, f->low, f->high);
 }
 
 /** Words of the constants of a block of four channels: four biases, four multipliers, four shifts of a byte each. */

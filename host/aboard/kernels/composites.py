@@ -22,6 +22,9 @@ from aboard.kernels.requant_search import Line, Steps, find
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 
+#: ABOARD_FINISH_LINE_SHIFT of `finish.h`.
+FINISH_LINE_SHIFT = 4
+
 #: Taps of a quad: what two words of halfwords hold.
 QUAD = 4
 
@@ -123,6 +126,12 @@ def requantized(
         half,
     )
     return layer.by_lines(shift) or layer.by_roundings()
+
+
+def by_lines(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> Requantized | None:
+    """Returns an INT8 layer for `aboard_finish_line` of `finish.h`, or None where a channel has no line; as above."""
+    layer = requantized(node, weights, bias, activation, axis, FINISH_LINE_SHIFT, composite=False, half=0)
+    return None if isinstance(layer, str) or not layer.line else layer
 
 
 @dataclass(frozen=True)

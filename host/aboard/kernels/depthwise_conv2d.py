@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from aboard.ir import Node
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
+from aboard.kernels.composites import by_lines
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
@@ -104,18 +106,15 @@ class PortableS8(_Portable):
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        matrix = packing.matrix(node, op.AXIS)
-        result = finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+        stream, constants, params_of_finish = _finished(node)
         staged_rows, staged_cols = _staged(node)
         params: dict[str, Literal] = {
             "shape": params_of_shape(node, x, y),
             "block": block(node),
             "staged_cols": staged_cols,
             "zero_point": node.input(INPUT).quant.zero_point,
-            "finish": result.params,
+            "finish": params_of_finish,
         }
-        stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)
-        constants = np.stack([result.bias, result.multiplier], 1).astype(np.int32)
         scratch = Scratch(staged_rows * staged_cols * x.channels, persistent=True)
         return KernelCall(
             header=HEADER,
@@ -133,6 +132,20 @@ class PortableS8(_Portable):
             # Code for every geometry at once would be larger than one copy for each of a few.
             code_key=repr(params),
         )
+
+
+def _finished(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
+    """Returns the weights as the kernel reads them, the constants of each channel, and what all channels share."""
+    matrix, bias, activation = packing.matrix(node, op.AXIS), packing.bias(node), attributes(node).activation
+    line = by_lines(node, matrix, bias, activation, op.AXIS)
+    if line is not None:
+        constants = np.stack([line.bias, line.factor, line.constant], 1)
+        low, high = activation.range(node.output.quant)
+        shared = {"fast": 3, "zero_point": node.output.quant.zero_point, "low": low, "high": high}
+        return line.weights.astype(np.int8), wrap32(constants).astype(np.int32), shared
+    result = finish(node, matrix, bias, activation, op.AXIS)
+    stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)
+    return stream, np.stack([result.bias, result.multiplier], 1).astype(np.int32), result.params
 
 
 def _staged(node: Node) -> tuple[int, int]:
