@@ -10,7 +10,13 @@ import pytest
 import aboard
 from support import oracle, zoo
 
-CORES = {"m0": "bbc/microbit", "m4": "arm/mps2_an386", "m55": "arm/mps3_an547", "rv32": "riscv/qemu_virt32"}
+CORES = {
+    "m0": "bbc/microbit",
+    "m3": "arm/mps2_an385",
+    "m4": "arm/mps2_an386",
+    "m55": "arm/mps3_an547",
+    "rv32": "riscv/qemu_virt32",
+}
 
 
 def run(model: bytes, board: str, folder: Path, x: np.ndarray) -> list[np.ndarray]:
@@ -28,6 +34,14 @@ def run(model: bytes, board: str, folder: Path, x: np.ndarray) -> list[np.ndarra
 def test_int8_ops_are_exact(core: str, tmp_path: Path) -> None:
     model = zoo.many_ops(np.int8)
     x = np.random.default_rng(1).integers(-128, 128, (1, 8, 8, 4)).astype(np.int8)
+    for got, wanted in zip(run(model, CORES[core], tmp_path, x), oracle.tflm(model, x), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_int16_ops_are_exact(core: str, tmp_path: Path) -> None:
+    model = zoo.many_ops(np.int16)
+    x = np.random.default_rng(1).integers(-32768, 32768, (1, 8, 8, 4)).astype(np.int16)
     for got, wanted in zip(run(model, CORES[core], tmp_path, x), oracle.tflm(model, x), strict=True):
         np.testing.assert_array_equal(got, wanted)
 

@@ -30,6 +30,11 @@ from aboard.ops.weighted import INPUT
 from aboard.target import Target
 
 
+def is_direct(node: Node) -> bool:
+    """True where windows are single pixels without padding, which are read where they lie."""
+    return op.window(node) == (1, 1) and not op.attributes(node).padding.any
+
+
 class ConvolutionS16(Implementation):
     """What implementations of int16 share: two pixels at once, whose windows are copied or single pixels."""
 
@@ -42,10 +47,14 @@ class ConvolutionS16(Implementation):
         return finish_s16.refusal(node, op.AXIS)
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: of a pair of pixels the second is read last."""
+        """Returns how operand and result may share memory."""
         if groups(node) != 1:
             return None
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.PAIR)
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads(node))
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when a window was read: pixels of a pair that are not copied are read until both are written."""
+        return Reads.PAIR if is_direct(node) else Reads.FIRST
 
     def row_wise(self, node: Node) -> RowWise:
         """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
@@ -63,7 +72,7 @@ class PortableS16(ConvolutionS16):
         del target
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
-        direct = op.window(node) == (1, 1) and not op.attributes(node).padding.any
+        direct = is_direct(node)
         result = finish_s16.finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         return KernelCall(
             header="conv2d_s16.h",

@@ -1,0 +1,91 @@
+"""Kernels of int16 for the DSP extension on emulated cores: random layers give the bytes of tflite-micro.
+
+Each image carries several models, because building one takes longer than running them all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import aboard
+from support import oracle
+from support.weighted_models import Layer, layers
+
+BATCH = 10
+KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED", "DEPTHWISE_CONV_2D")
+OPTIONS = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
+
+
+def check(drawn: Sequence[Layer], board: str = "arm/mps2_an386", opt: str | None = None) -> None:
+    """Fails unless all layers, in one image, give the reference's bytes."""
+    modules = [aboard.compile(layer.model(), board=board, name=f"m{i}", opt=opt) for i, layer in enumerate(drawn)]
+    with tempfile.TemporaryDirectory() as folder:
+        project = aboard.create(modules, board=board, path=Path(folder) / "project")
+        project.build()
+        with project.session() as device:
+            for number, layer in enumerate(drawn):
+                (wanted,) = oracle.tflm(layer.model(), layer.input())
+                got = device.run(layer.input(), model=f"m{number}")
+                np.testing.assert_array_equal(got, wanted, err_msg=f"model {number}: {layer}")
+
+
+# Without shrinking: an example takes seconds, and the message names the layer.
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(
+    st.lists(st.sampled_from(KINDS).flatmap(lambda kind: layers(kind, "int16")), min_size=BATCH, max_size=BATCH),
+    st.sampled_from(["size", "balanced", "speed"]),
+)
+def test_random_layers(drawn: list[Layer], opt: str) -> None:
+    check(drawn, opt=opt)
+
+
+def pointwise(quads: int, channels: int = 3, activation: str = "NONE", **fields: object) -> Layer:
+    options = {**OPTIONS, "FusedActivationFunction": activation}
+    shapes = (1, 1, 3, 4 * quads), (channels, 1, 1, 4 * quads), (1, 1, 3, channels)
+    return dataclasses.replace(Layer("CONV_2D", *shapes, 0, options, form="int16"), **fields)
+
+
+def dense(inputs: int, outputs: int, activation: str = "NONE", **fields: object) -> Layer:
+    shapes, options = ((2, inputs), (outputs, inputs), (2, outputs)), {"FusedActivationFunction": activation}
+    return dataclasses.replace(Layer("FULLY_CONNECTED", *shapes, 0, options, form="int16"), **fields)
+
+
+@pytest.mark.parametrize("opt", ["size", "speed"])
+def test_every_entry_of_the_unrolled_turns(opt: str) -> None:
+    # One quad, whole turns, one more and one less; the short form with and without a rectifier, and both long forms.
+    turns = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
+    drawn = [pointwise(quads, 2 + quads % 3, ("NONE", "RELU", "RELU6")[quads % 3]) for quads in turns]
+    drawn += [pointwise(quads, 3, wide=False) for quads in (1, 8, 17)]
+    drawn += [dense(4 * quads - quads % 3, 3 + quads % 5, ("NONE", "RELU")[quads % 2]) for quads in turns]
+    drawn += [dense(33, 6, wide=False), dense(40, 5, spread=1e-2)]
+    check(drawn, opt=opt)
+
+
+@pytest.mark.parametrize("opt", ["size", "speed"])
+def test_more_products_than_32_bits_hold(opt: str) -> None:
+    options = {**OPTIONS, "Padding": "SAME"}
+    conv = Layer("CONV_2D", (1, 4, 3, 141), (3, 3, 3, 141), (1, 4, 3, 3), 0, options, form="int16")
+    drawn = [conv, dataclasses.replace(conv, wide=False), dense(2600, 5), dense(2599, 6, wide=False)]
+    check([dataclasses.replace(layer, spread=0.5) for layer in drawn], opt=opt)
+
+
+@pytest.mark.parametrize(
+    ("board", "name"),
+    [("arm/mps2_an500", "dsp_s16"), ("arm/mps2_an505", "dsp_s16"), ("arm/mps3_an547", "dsp_s16"),
+     ("arm/mps2_an385", "portable_s16")],
+)  # fmt: skip
+def test_other_cores(board: str, name: str) -> None:
+    drawn = [pointwise(9, 5), pointwise(3, 4, "RELU"), dense(50, 6), dense(64, 8), dense(20, 3, wide=False)]
+    module = aboard.compile(drawn[0].model(), board=board, name="m")
+    assert [node.implementation for node in module.manifest.nodes] == [name]
+    check(drawn, board)
