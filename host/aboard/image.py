@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from aboard.errors import ToolError
 
@@ -39,6 +40,40 @@ class ImageSizes:
     model_flash_bytes: int
     stack_reserved: int
     models: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of an image that lies in the device's memory.
+
+    Attributes:
+        name: Its name.
+        bytes: Size.
+        in_flash: True where it, or what it begins with, is part of what is flashed.
+        in_ram: True where it takes RAM.
+    """
+
+    name: str
+    bytes: int
+    in_flash: bool
+    in_ram: bool
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function or an array of an image.
+
+    Attributes:
+        name: Name in the symbol table.
+        bytes: Size.
+        section: Name of the section that it lies in.
+        is_code: True for a function.
+    """
+
+    name: str
+    bytes: int
+    section: str
+    is_code: bool
 
 
 @dataclass(frozen=True)
@@ -71,6 +106,55 @@ def _open(path: Path) -> BinaryIO:
         return path.open("rb")
     except OSError as error:
         raise ToolError(f"{path}: no image, got {error.strerror}, expected a built one. Run `aboard build`") from error
+
+
+def _elf(stream: BinaryIO, path: Path) -> ELFFile:
+    try:
+        return ELFFile(stream)
+    except ELFError as error:
+        raise ToolError(f"{path}: is no ELF file, got {error}, expected an image. Build it again") from error
+
+
+def sections(elf: Path) -> tuple[Section, ...]:
+    """Returns the sections of an image that take memory, in the order of the file.
+
+    Args:
+        elf: The image.
+
+    Raises:
+        ToolError: The file is missing or no ELF file.
+    """
+    with _open(elf) as stream:
+        _elf(stream, elf)
+        found = [section for section in _sections(stream) if section.alloc and section.size]
+    return tuple(Section(s.name, s.size, s.stored, s.writable or s.copied) for s in found)
+
+
+def symbols(elf: Path) -> tuple[Symbol, ...]:
+    """Returns the functions and arrays of an image that have a size, by address.
+
+    No byte is counted twice: of names for one place the first is taken, and what another one begins within ends there.
+
+    Args:
+        elf: The image.
+
+    Raises:
+        ToolError: The file is missing or no ELF file.
+    """
+    found: dict[int, Symbol] = {}
+    with _open(elf) as stream:
+        file = _elf(stream, elf)
+        table = file.get_section_by_name(".symtab")
+        for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
+            kind, index = symbol["st_info"]["type"], symbol["st_shndx"]
+            if kind in ("STT_FUNC", "STT_OBJECT") and symbol["st_size"] and isinstance(index, int):
+                # The lowest bit of a function's address says that its code is Thumb.
+                at = symbol["st_value"] & ~1 if kind == "STT_FUNC" else symbol["st_value"]
+                section = file.get_section(index).name
+                found.setdefault(at, Symbol(symbol.name, symbol["st_size"], section, kind == "STT_FUNC"))
+    places = sorted(found)
+    room = [after - at for at, after in zip(places, [*places[1:], 1 << 64], strict=True)]
+    return tuple(replace(found[at], bytes=min(found[at].bytes, most)) for at, most in zip(places, room, strict=True))
 
 
 def sizes(elf: Path, archives: Mapping[str, Path] | None = None) -> ImageSizes:
