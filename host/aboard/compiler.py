@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from aboard import boards, ops
 from aboard.emit import bundle
 from aboard.emit.instances import Instances
-from aboard.errors import CapacityError, TargetError
+from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
 from aboard.ir.printer import dump
@@ -49,10 +49,6 @@ class Scheduled:
     layout: Layout
     calls: Calls
 
-    def trade(self) -> Trade:
-        """Returns what the schedules cost that were weighed, and by which rule one was taken; takes about a second."""
-        return trade.weigh(self.program.graph, self.calls, self.program.storage)
-
 
 @dataclass
 class Module:
@@ -82,6 +78,28 @@ class Module:
     def target(self) -> Target:
         """Where the code will run."""
         return Target(self.manifest.target)
+
+    def schedule(self) -> Scheduled:
+        """Returns the schedule.
+
+        Raises:
+            ProjectError: The module was read from a folder, which does not hold it.
+        """
+        if self.scheduled is None:
+            raise ProjectError(
+                f"{self.name}: has no schedule, got a bundle that was read, expected a model compiled in this process. "
+                "Give the model file"
+            )
+        return self.scheduled
+
+    def trade(self) -> Trade:
+        """Returns what the schedules cost that were weighed, and by which rule one was taken; takes seconds.
+
+        Raises:
+            ProjectError: The module was read from a folder.
+        """
+        taken = self.schedule()
+        return trade.weigh(taken.program.graph, taken.calls, taken.program.storage)
 
     def save(self, folder: str | Path) -> Path:
         """Writes the bundle: all of it, or nothing.

@@ -29,6 +29,17 @@ def project_templates() -> Path:
     return _folder("project_templates")
 
 
+def benchmarks() -> Path:
+    """Returns the file of recorded benchmarks, other systems' figures among them."""
+    installed = _WHEEL_DATA / "benchmarks.json"
+    return installed if installed.is_file() else _CHECKOUT / "docs" / "benchmarks.json"
+
+
+def anchors() -> Path:
+    """Returns where a file of other systems' figures may lie beside a checkout."""
+    return _CHECKOUT.parent / "shared" / "bench" / "anchors.json"
+
+
 def models() -> Path:
     """Returns the folder of the models that come with the package."""
     return _PACKAGE / "models"

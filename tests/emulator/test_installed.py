@@ -75,7 +75,11 @@ def test_the_wheel_holds_what_the_checkout_has(wheel: Path) -> None:
         "aboard/_data/boards/arm/mps2_an386.toml",
         "aboard/_data/firmware/include/aboard/model.h",
         "aboard/_data/project_templates/baremetal/template.toml",
+        "aboard/_data/benchmarks.json",
         "aboard/models/digits.tflite",
+        "aboard/reports/known.json",
+        "aboard/reports/templates/report.css",
+        "aboard/reports/templates/report.html.j2",
         "aboard/models/digits_test.npz",
         "aboard/py.typed",
     ):
@@ -89,6 +93,12 @@ def test_deploy_from_any_directory(whole: Installation) -> None:
     (values,) = result["outputs"].values()
     assert len(values[0]) == 10
     assert result["instructions"] > 100_000
+
+
+def test_a_report_from_any_directory(whole: Installation) -> None:
+    result = whole.aboard("report", "digits", "--target", "c -mcpu=cortex-m4", "-o", "digits.html")
+    text = (whole.work / result["path"]).read_text(encoding="utf-8")
+    assert (text.startswith("<!DOCTYPE html>"), text.endswith("</html>\n")) == (True, True)
 
 
 def test_deploy_without_cross_compiler_and_qemu(whole: Installation, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def command(
     with console.step(f"compiling {model}"):
         module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning, on_ir=on_ir)
         folder = module.save(output_dir or Path("build") / module.name)
-        trade = module.scheduled.trade() if explain and module.scheduled is not None else None
+        trade = module.trade() if explain else None
     for dump in dumps:
         console.text(f"IR after {dump.after}\n\n{dump.text}\n")
     result = describe(module, folder, dumps if dump_ir else None, _records(module, tuning))

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "verify": ("aboard.cli.verify", "Compare the device with the reference, byte for byte."),
     "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
     "tune": ("aboard.cli.tune", "Find the best values for the knobs of a target's devices, and record them."),
+    "report": ("aboard.cli.report", "Write a report of a model on a target: one HTML file with pictures."),
     "partition": ("aboard.cli.partition", "Show which device of a composite target would compute which node."),
     "ci": ("aboard.cli.ci", "Write a CI workflow and suites that check a project's outputs on emulated boards."),
     "debug": ("aboard.cli.debug", "Start gdb on a project's image, emulated or on its board."),

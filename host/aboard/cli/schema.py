@@ -21,6 +21,7 @@ from aboard.cli.schema_boards import (
 from aboard.cli.schema_ci import CiResult
 from aboard.cli.schema_explain import ExplainInfo
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
+from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_targets import (
     NewTargetResult,
     PartitionResult,
@@ -331,6 +332,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "targets show": TargetResult,
     "targets why": WhyResult,
     "tune": TuneResult,
+    "report": ReportResult,
     "partition": PartitionResult,
     "new-target": NewTargetResult,
     "doctor": DoctorResult,

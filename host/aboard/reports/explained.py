@@ -93,9 +93,15 @@ def times(value: float | None) -> str | None:
 
 
 def notes(known: Sequence[Layer]) -> str:
+    """Returns `remarks` as lines; empty where there are none."""
+    lines = remarks(known)
+    return facts(lines) if lines else ""
+
+
+def remarks(known: Sequence[Layer]) -> list[tuple[str, str]]:
     """Returns what stands behind the figures: the bound's instructions, and where predictions are borrowed."""
     best = dict.fromkeys(layer.mac_instruction for layer in known if layer.mac_instruction)
-    lines: list[tuple[str, object]] = [
+    lines = [
         ("bound", f"{1 / found.macs:g} instructions per MAC ({found.name}); nothing else is counted in it")
         for found in best
     ]
@@ -106,8 +112,9 @@ def notes(known: Sequence[Layer]) -> str:
     borrowed = [layer for layer in known if layer.predicted and layer.predicted.error is None]
     for basis in dict.fromkeys(layer.predicted.basis for layer in borrowed if layer.predicted):
         mine = ", ".join(str(layer.index) for layer in borrowed if layer.predicted and layer.predicted.basis == basis)
-        lines.append(("borrowed", f"layers {mine}: {basis}, as nothing nearer was measured"))
-    return facts(lines) if lines else ""
+        what = "layers" if "," in mine else "layer"
+        lines.append(("borrowed", f"for {what} {mine}, from {basis}, as nothing nearer was measured"))
+    return lines
 
 
 def schedules(trade: Trade, width: int) -> str:

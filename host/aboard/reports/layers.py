@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aboard.compiler import Module, Scheduled
+from aboard.compiler import Module
 from aboard.kernels.contract import Call, ConstantArg, ExternalCall
 from aboard.kernels.estimate import Estimate, estimate
 from aboard.manifest import NodeRecord
@@ -65,9 +65,12 @@ def of(module: Module) -> tuple[Layer, ...]:
     """Returns the layers of a module.
 
     Args:
-        module: Compiled in this process; one that was read from a folder has no schedule.
+        module: Compiled in this process.
+
+    Raises:
+        ProjectError: It was read from a folder.
     """
-    scheduled = _scheduled(module)
+    scheduled = module.schedule()
     program, target = scheduled.program, module.target
     alive = [_alive(program, scheduled.layout, arena) for arena in range(len(scheduled.layout.peaks))]
     return tuple(
@@ -89,12 +92,6 @@ def peaks(layers: Iterable[Layer], arena: int = 0) -> list[Layer]:
     listed = list(layers)
     most = max((layer.alive[arena] for layer in listed), default=0)
     return [layer for layer in listed if layer.alive[arena] == most]
-
-
-def _scheduled(module: Module) -> Scheduled:
-    if module.scheduled is None:
-        raise ValueError(f"{module.name}: was read from a folder, expected a module that was compiled in this process")
-    return module.scheduled
 
 
 def _alive(program: Program, layout: Layout, arena: int) -> list[int]:

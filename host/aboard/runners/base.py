@@ -41,6 +41,10 @@ class Runner(ABC):
     def __init__(self, board: Board) -> None:
         self.board = board
 
+    def version(self) -> str | None:
+        """Returns the version of the program that runs images; None where there is none to ask."""
+        return None
+
     @classmethod
     @abstractmethod
     def supports(cls, board: Board) -> str | None:

@@ -99,6 +99,12 @@ class QemuRunner(Runner):
             return None
         return f"{program} is not on PATH, expected QEMU. To get it: apt install {PACKAGES[program]}"
 
+    def version(self) -> str | None:
+        """Returns QEMU's version."""
+        emulator = self.board.emulator.qemu
+        program = None if emulator is None else programs.find(emulator.program)
+        return None if program is None else programs.version(program)
+
     @property
     def pid(self) -> int | None:
         """Process id of QEMU; None when it was not started."""

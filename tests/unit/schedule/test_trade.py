@@ -24,8 +24,7 @@ def compiled(target: str, model: str = "digits") -> Module:
 
 
 def trade(module: Module) -> Trade:
-    assert module.scheduled is not None
-    return module.scheduled.trade()
+    return module.trade()
 
 
 @pytest.mark.parametrize("model", available(["digits", "digits_f32", "kws", "ic", "ad", "hello_world"]))

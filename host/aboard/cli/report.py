@@ -1,0 +1,260 @@
+"""`aboard report`: what a model takes on a target, and why, as one HTML file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard.cli import deploy
+from aboard.cli import model as models
+from aboard.cli import run as runs
+from aboard.cli.console import Console
+from aboard.cli.files import write_text
+from aboard.cli.options import (
+    Place,
+    device_option,
+    example,
+    input_option,
+    json_option,
+    model_argument,
+    name_option,
+    opt_option,
+    pass_console,
+    place_options,
+    port_option,
+    runner_option,
+    template_option,
+    template_options,
+    toolchain_option,
+    tuning_option,
+)
+from aboard.cli.schema_report import ReportResult
+from aboard.reports.table import amount, facts
+from aboard.version import VERSION
+
+if TYPE_CHECKING:
+    from aboard.build import BuildResult
+    from aboard.compiler import Module
+    from aboard.projects import Project
+    from aboard.reports.flash import Flash
+    from aboard.reports.page import Measured, Report
+
+
+@dataclass(frozen=True)
+class _Image:
+    """What an image told: it is gone when the page is written."""
+
+    flash: Flash
+    measured: Measured | None
+    board: str
+    runner: str | None
+    tools: tuple[tuple[str, str], ...]
+
+
+@click.command(
+    "report",
+    epilog=example(
+        "aboard report kws.tflite --board arm/mps2_an386 --profile -o kws.html",
+        'aboard report digits --target "c -mcpu=cortex-m0" -o digits.html --json',
+    ),
+)
+@model_argument
+@place_options
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The HTML file to write. Default: NAME.html.",
+)
+@click.option("--build", is_flag=True, help="Build an image, for its flash.")
+@click.option(
+    "--profile", is_flag=True, help="Build it, run it and measure every layer; else instructions are predicted."
+)
+@click.option(
+    "--anchors",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Figures of other systems; by default what ABOARD_ANCHORS names, or those that come with aboard.",
+)
+@input_option
+@template_option
+@template_options
+@runner_option
+@device_option
+@port_option
+@toolchain_option
+@name_option
+@opt_option
+@tuning_option
+@json_option
+@pass_console
+def command(
+    console: Console,
+    model: str,
+    target: str | None,
+    board: str | None,
+    output: Path | None,
+    build: bool,
+    profile: bool,
+    anchors: Path | None,
+    source: str,
+    template: str | None,
+    options: dict[str, str],
+    runner: str | None,
+    device: str | None,
+    port: str | None,
+    toolchain: str | None,
+    name: str | None,
+    opt: str | None,
+    tuning: Path | None,
+) -> None:
+    """Write a report of MODEL on a target: one HTML file with pictures and tables, for any browser.
+
+    It shows the memory over time and which layers set its peak, each layer beside the bound of the core, where the
+    flash goes, and, for models that are known, what other systems need. Nothing is measured unless --profile is given.
+    """
+    place = Place.chosen(target, board)
+    plan = None
+    if build or profile:
+        plan = deploy.prepare(
+            place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
+        )
+    with console.step(f"compiling {model}"):
+        module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning)
+    path = output or Path(f"{module.name}.html")
+    with models.whole_installation(model):
+        from aboard.reports import anchors as others
+
+        comparison = others.compare(module.manifest, anchors)
+    image = None if plan is None else _image(console, module, plan, source, profile=profile)
+    given: dict[str, object] = {
+        "--target": target,
+        "--board": board,
+        "--build": build and not profile,
+        "--profile": profile,
+        "--anchors": anchors,
+        "--input": source if profile and source != "random:0" else None,
+        "--template": template,
+        "--runner": runner,
+        "--toolchain": toolchain,
+        "--name": name,
+        "--opt": opt,
+        "--tuning": tuning,
+        "-o": path,
+    }
+    from aboard.reports import page
+
+    with console.step("weighing schedules"):
+        told = page.Report(
+            module=module,
+            trade=module.trade(),
+            comparison=comparison,
+            measured=None if image is None else image.measured,
+            flash=None if image is None else image.flash,
+            tools=(("aboard", VERSION), *(() if image is None else image.tools)),
+            command=_again(model, given, options),
+        )
+    write_text(path, page.html(told))
+    result = _describe(path, told, image)
+    console.emit(result, lambda: _text(result))
+
+
+def _image(console: Console, module: Module, plan: deploy.Plan, source: str, *, profile: bool) -> _Image:
+    """Builds an image in a folder that is gone afterwards, and runs it where that is asked for."""
+    feed = runs.read_input(source, module.manifest)
+    with deploy.folder_of(None) as folder:
+        project, built = deploy.make(console, [module], plan, folder)
+        measured = None
+        if profile:
+            outcome = runs.infer(console, project, plan.runner, project.models[0], feed, profile=True)
+            measured = _measured(outcome, plan)
+        return _Image(
+            flash=_flash(project, built, module),
+            measured=measured,
+            board=plan.board.id,
+            runner=plan.runner.name if profile else None,
+            tools=_tools(built, plan, profile=profile),
+        )
+
+
+def _flash(project: Project, built: BuildResult, module: Module) -> Flash:
+    from aboard.reports import flash
+
+    return flash.of(project.image, built.sizes, module.name)
+
+
+def _tools(built: BuildResult, plan: deploy.Plan, *, profile: bool) -> tuple[tuple[str, str], ...]:
+    ran = [(plan.runner.name, plan.runner.version() or "")] if profile else []
+    return (built.toolchain.name, built.toolchain.version), *ran
+
+
+def _measured(outcome: runs.Outcome, plan: deploy.Plan) -> Measured:
+    from aboard.reports.page import Measured
+
+    run = outcome.run
+    durations = [entry.duration for entry in outcome.profile.nodes] if outcome.profile is not None else []
+    where, stack = f"{plan.board.id} ({plan.runner.name})", run.stack_bytes or None
+    if run.instructions is not None:
+        return Measured("instructions", tuple(d.instructions or 0 for d in durations), run.instructions, stack, where)
+    cycles = runs.cycles(outcome.project, outcome)
+    return Measured("ticks" if cycles is None else "cycles", tuple(d.ticks for d in durations), run.ticks, stack, where)
+
+
+def _again(model: str, given: Mapping[str, object], options: Mapping[str, str]) -> str:
+    """Returns the command line that makes the page again."""
+    words = ["aboard", "report", model]
+    for option, value in given.items():
+        if value is True:
+            words.append(option)
+        elif value is not None and value is not False:
+            words += [option, str(value)]
+    for key, text in options.items():
+        words += ["-O", f"{key}={text}"]
+    return shlex.join(words)
+
+
+def _describe(path: Path, told: Report, image: _Image | None) -> ReportResult:
+    from aboard.reports import anchors as others
+
+    manifest, measured = told.module.manifest, told.measured
+    predicted = sum(node.estimated_instructions or 0 for node in manifest.nodes)
+    return ReportResult(
+        path=str(path),
+        name=manifest.name,
+        model_hash=manifest.model_hash,
+        target=manifest.target,
+        board=None if image is None else image.board,
+        runner=None if image is None else image.runner,
+        unit="instructions" if measured is None else measured.unit,
+        measured=measured is not None,
+        total=predicted if measured is None else measured.total,
+        ram_bytes=manifest.ram_bytes,
+        ram_lower_bound_bytes=manifest.ram_lower_bound_bytes,
+        flash_bytes=None if told.flash is None else told.flash.sizes.model_flash_bytes,
+        stack_bytes=None if measured is None else measured.stack,
+        known_as=others.known_as(manifest.model_hash),
+        compared_with=[] if told.comparison is None else [system.name for system in told.comparison.systems],
+    )
+
+
+def _text(result: ReportResult) -> str:
+    how = "measured" if result.measured else "predicted"
+    flash = "not built (--build)" if result.flash_bytes is None else f"{amount(result.flash_bytes)} of the model"
+    return facts(
+        [
+            ("model", result.name),
+            ("target", result.target),
+            (result.unit, f"{result.total:,} {how}"),
+            ("RAM", f"{amount(result.ram_bytes)}, proven bound {result.ram_lower_bound_bytes:,}"),
+            ("flash", flash),
+            ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
+            ("beside", ", ".join(result.compared_with) or None),
+            ("report", result.path),
+        ]
+    )

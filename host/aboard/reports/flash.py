@@ -1,0 +1,131 @@
+"""Where the flash of an image goes: constants by layer, kernels, the code around them, and the rest of the image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aboard import image
+from aboard.image import ImageSizes, Section, Symbol
+
+_MODEL = re.compile(r"\.(model|weights)(\.|$)")
+#: A kernel's instance, and code that instances share.
+_KERNEL = re.compile(r"k\d+_|aboard_")
+#: Names that C reserves for the compiler.
+_LIBRARY = re.compile(r"__")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the model's part of an image.
+
+    Attributes:
+        name: Its name, without what the compiler has added.
+        bytes: Its code, as far as it is not part of its callers.
+    """
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Flash:
+    """What an image takes of flash. All in bytes.
+
+    Attributes:
+        sizes: The image as a whole.
+        sections: Its sections.
+        constants: Of each layer, by its number.
+        kernels: Functions of kernels, the largest first.
+        code: Functions and tables that call them, the largest first.
+        library: Functions of the compiler's library, the largest first.
+        other: What of the model's part no symbol names: alignment, constants within code. None where the image does not
+            set the models apart.
+    """
+
+    sizes: ImageSizes
+    sections: tuple[Section, ...]
+    constants: Mapping[int, int]
+    kernels: tuple[Function, ...]
+    code: tuple[Function, ...]
+    library: tuple[Function, ...]
+    other: int | None
+
+    @property
+    def constants_bytes(self) -> int:
+        """All constants."""
+        return sum(self.constants.values())
+
+    @property
+    def kernels_bytes(self) -> int:
+        """All kernels."""
+        return sum(function.bytes for function in self.kernels)
+
+    @property
+    def code_bytes(self) -> int:
+        """All code that calls them."""
+        return sum(function.bytes for function in self.code)
+
+    @property
+    def library_bytes(self) -> int:
+        """All of the compiler's library that the model needs."""
+        return sum(function.bytes for function in self.library)
+
+    @property
+    def rest_bytes(self) -> int:
+        """What is not the models'."""
+        return self.sizes.image_flash_bytes - self.sizes.model_flash_bytes
+
+
+def of(elf: Path, sizes: ImageSizes, model: str) -> Flash:
+    """Returns where the flash of an image with one model goes.
+
+    Args:
+        elf: The image.
+        sizes: Its sizes.
+        model: C identifier of the model.
+
+    Raises:
+        ToolError: The image is missing or no ELF file.
+    """
+    sections = image.sections(elf)
+    return split(sections, image.symbols(elf), sizes, model)
+
+
+def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSizes, model: str) -> Flash:
+    """Returns the same from what the image holds; arguments as above."""
+    listed = tuple(sections)
+    mine = [symbol for symbol in symbols if _MODEL.match(symbol.section)]
+    constant = re.compile(rf"{re.escape(model)}_(\d+)_")
+    constants: dict[int, int] = {}
+    kernels: dict[str, int] = {}
+    code: dict[str, int] = {}
+    library: dict[str, int] = {}
+    for symbol in mine:
+        layer = None if symbol.is_code else constant.match(symbol.name)
+        if layer is not None:
+            constants[int(layer[1])] = constants.get(int(layer[1]), 0) + symbol.bytes
+            continue
+        part = code
+        if symbol.is_code:
+            part = kernels if _KERNEL.match(symbol.name) else library if _LIBRARY.match(symbol.name) else code
+        name = symbol.name.partition(".")[0]
+        part[name] = part.get(name, 0) + symbol.bytes
+    apart = any(_MODEL.match(section.name) for section in listed)
+    named = sum(symbol.bytes for symbol in mine)
+    other = sizes.model_flash_bytes - named if apart else None
+    return Flash(
+        sizes=sizes,
+        sections=listed,
+        constants=dict(sorted(constants.items())),
+        kernels=_functions(kernels),
+        code=_functions(code),
+        library=_functions(library),
+        other=other,
+    )
+
+
+def _functions(found: Mapping[str, int]) -> tuple[Function, ...]:
+    return tuple(Function(name, size) for name, size in sorted(found.items(), key=lambda f: (-f[1], f[0])))

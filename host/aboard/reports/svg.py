@@ -1,0 +1,136 @@
+"""Pictures for HTML pages: inline SVG in the colours of the page, with a title and a description for those who listen.
+
+Text is placed by an estimate of its width that is above that of common fonts, so that what fits here fits on the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+
+#: Size of all text.
+FONT = 11
+#: Width of a character, at most as a mean over a word, as a share of the font's size.
+_CHARACTER = 0.66
+#: From the baseline of a line of text up and down.
+_ABOVE, _BELOW = 0.95, 0.3
+
+
+def text_width(text: str) -> float:
+    """Returns the width that a text takes at most."""
+    return len(text) * FONT * _CHARACTER
+
+
+def fitting(text: str, width: float, least: int = 4) -> str:
+    """Returns a text, or its end behind a dot, such that it takes at most a width; empty where few characters fit."""
+    most = int(width / (FONT * _CHARACTER))
+    if len(text) <= most:
+        return text
+    return f"…{text[1 - most :]}" if most > least else ""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle, in pixels from the upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def meets(self, other: Box, gap: float = 1.0) -> bool:
+        """True where two come nearer to each other than a gap."""
+        across = self.x < other.x + other.width + gap and other.x < self.x + self.width + gap
+        return across and self.y < other.y + other.height + gap and other.y < self.y + self.height + gap
+
+    def holds(self, other: Box) -> bool:
+        """True where another lies inside."""
+        right, bottom = self.x + self.width, self.y + self.height
+        inside = other.x + other.width <= right and other.y + other.height <= bottom
+        return inside and other.x >= self.x and other.y >= self.y
+
+
+@dataclass
+class Picture:
+    """A picture while it is drawn.
+
+    Attributes:
+        key: Unique in the page.
+        width: Pixels.
+        height: Pixels.
+        title: What it is, in a few words.
+        about: What it shows, in sentences.
+    """
+
+    key: str
+    width: float
+    height: float
+    title: str
+    about: str
+    _shapes: list[str] = field(default_factory=list)
+    _texts: list[str] = field(default_factory=list)
+    _taken: list[Box] = field(default_factory=list)
+
+    def rect(self, box: Box, style: str, tip: str = "") -> None:
+        """Draws a rectangle; `style` are classes of the page, `tip` is said where a pointer rests."""
+        shape = (
+            f'<rect class="{style}" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(max(box.width, 0))}" '
+            f'height="{_n(max(box.height, 0))}"'
+        )
+        self._shapes.append(f"{shape}><title>{escape(tip)}</title></rect>" if tip else f"{shape}/>")
+
+    def line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
+        """Draws a line."""
+        (x1, y1), (x2, y2) = start, end
+        self._shapes.append(f'<line class="{style}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>')
+
+    def path(self, points: list[tuple[float, float]], style: str) -> None:
+        """Draws lines from point to point."""
+        drawn = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+        self._shapes.append(f'<polyline class="{style}" points="{drawn}"/>')
+
+    def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start") -> None:
+        """Writes a text whose baseline begins, has its middle or ends at a point; what it covers is taken."""
+        self._taken.append(text_box(x, y, text, anchor))
+        classes = f' class="{style}"' if style else ""
+        self._texts.append(f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}"{classes}>{escape(text)}</text>')
+
+    def try_text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start") -> bool:
+        """Writes a text where it lies inside the picture and meets no other; False where it does not."""
+        box = text_box(x, y, text, anchor)
+        if not Box(0, 0, self.width, self.height).holds(box) or any(box.meets(other) for other in self._taken):
+            return False
+        self.text(x, y, text, style, anchor)
+        return True
+
+    def markup(self, style: str) -> str:
+        """Returns the picture; texts lie above all shapes. `style` are classes of the page."""
+        size = f'viewBox="0 0 {_n(self.width)} {_n(self.height)}"'
+        head = f'<svg class="{style}" role="img" {size} aria-labelledby="{self.key}-t {self.key}-d">'
+        said = (
+            f'<title id="{self.key}-t">{escape(self.title)}</title><desc id="{self.key}-d">{escape(self.about)}</desc>'
+        )
+        return "\n".join([head, said, *self._shapes, *self._texts, "</svg>"])
+
+
+def text_box(x: float, y: float, text: str, anchor: str = "start") -> Box:
+    """Returns what a text covers at most."""
+    width = text_width(text)
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return Box(left, y - FONT * _ABOVE, width, FONT * (_ABOVE + _BELOW))
+
+
+def ticks(most: float, count: int) -> list[int]:
+    """Returns about so many round numbers from 0 up to a number."""
+    step = 1
+    while most / step > count:
+        step = next(s for s in (step * 2, step * 5 // 2) if _is_round(s) and s > step)
+    return list(range(0, int(most) + 1, step))
+
+
+def _is_round(number: int) -> bool:
+    return str(number).rstrip("0") in ("1", "2", "5")
+
+
+def _n(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,250 @@
+"""The page of a report: what it says is what was compiled and measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+from aboard import resources
+from aboard.compiler import Module, compile_model
+from aboard.errors import ProjectError
+from aboard.image import ImageSizes, Section
+from aboard.reports import layers, page
+from aboard.reports.anchors import Comparison, System
+from aboard.reports.flash import Flash, Function
+from aboard.reports.page import Measured, Report
+from support import fake_device, html_tables
+from support.html_tables import table
+
+DIGITS = resources.models() / "digits.tflite"
+M4 = "c -mcpu=cortex-m4 -opt=size"
+
+
+def report(target: str = M4, model: str = "digits", **more: Any) -> Report:
+    module = compile_model(resources.models() / f"{model}.tflite", target=target)
+    given: dict[str, Any] = {
+        "module": module,
+        "trade": module.trade(),
+        "comparison": None,
+        "measured": None,
+        "flash": None,
+        "tools": [("aboard", "9.8.7")],
+        "command": "aboard report digits",
+    }
+    return Report(**{**given, **more})
+
+
+def count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def fact(text: str, name: str) -> str:
+    found = re.search(rf'<dt>{name}</dt><dd class="value">([^<]*)</dd><dd class="about">([^<]*)</dd>', text)
+    assert found is not None
+    return f"{found[1]}: {found[2]}"
+
+
+MEASURED = Measured("instructions", (1000, 2000, 3000, 400, 500, 60), 6900, 321, "arm/mps2_an386 (qemu)")
+SIZES = ImageSizes(9000, 900, 6000, 4096, {"digits": 6000})
+FLASH = Flash(
+    sizes=SIZES,
+    sections=(Section(".model.digits", 6000, True, False), Section(".bss", 900, False, True)),
+    constants={0: 400, 4: 3000},
+    kernels=(Function("k0_conv2d", 1500),),
+    code=(Function("run", 700),),
+    library=(Function("__aeabi_idiv", 300),),
+    other=100,
+)
+OTHERS = Comparison(
+    model="digits",
+    core="m4",
+    source="some.json",
+    systems=(System("TFLM", 13_800, 18_000, 3_136, 642), System("X", 6900, None, None, None)),
+    layers_of="TFLM",
+    layers=(4000, 1000, 6000, 100, 500, 60),
+)
+
+
+def test_a_prediction_says_that_it_is_one() -> None:
+    told = report()
+    text, manifest = page.html(told), told.module.manifest
+    predicted = sum(node.estimated_instructions or 0 for node in manifest.nodes)
+    assert fact(text, "Instructions") == f"{predicted:,}: predicted, not measured"
+    assert fact(text, "RAM").startswith(f"{manifest.ram_bytes:,} bytes: tensors, scratch, inputs and outputs; which is")
+    assert fact(text, "Flash of the model") == "not built: --build or --profile weighs it"
+    assert fact(text, "Stack") == "not measured: --profile measures it"
+    assert fact(text, "Constants") == f"{manifest.weights_bytes:,} bytes: in the region of the code"
+    assert fact(text, "MACs") == f"{manifest.macs_run:,}: as compiled, {manifest.macs:,} in the model"
+    assert "Nothing was measured: instructions are predicted" in text
+    assert "Beside other systems" not in text
+    assert "No image was built: only the constants are known" in text
+
+
+def test_layers_as_predicted() -> None:
+    told = report()
+    rows, known = table(page.html(told), "#"), layers.of(told.module)
+    assert [row["#"] for row in rows] == [str(layer.index) for layer in known]
+    for row, layer in zip(rows, known, strict=True):
+        assert row["layer"].startswith(f"{layer.record.op} ")
+        assert row["MACs"] == f"{layer.record.macs:,}"
+        assert (row["predicted"], row["bound"]) == (count(layer.instructions), count(layer.bound))
+        ratio = layers.ratio(layer.instructions, layer.bound)
+        assert row["ratio"] == ("-" if ratio is None else f"{ratio:.2f}")
+        assert (row["constants"], row["scratch"]) == (
+            count(layer.record.weights_bytes),
+            count(layer.record.scratch_bytes),
+        )
+        assert row["turns"] == str(layer.turns)
+        assert row["kernel, weights"] == " ".join(filter(None, [layer.record.implementation, layer.weights_form]))
+    assert "instructions" not in rows[0]
+
+
+def test_layers_as_measured_beside_another_system() -> None:
+    told = report(measured=MEASURED, comparison=OTHERS)
+    text = page.html(told)
+    rows, known = table(text, "#"), layers.of(told.module)
+    assert [row["instructions"] for row in rows] == ["1,000", "2,000", "3,000", "400", "500", "60"]
+    assert rows[0]["ratio"] == f"{1000 / (known[0].bound or 0):.2f}"
+    assert rows[0]["for each MAC"] == f"{1000 / known[0].record.macs:.2f}"
+    expected = OTHERS.of_sources([layer.record.sources for layer in known])
+    assert [row["TFLM"] for row in rows] == [count(each) for each in expected]
+    assert fact(text, "Instructions") == "6,900: measured on arm/mps2_an386 (qemu)"
+    assert fact(text, "Stack") == "321 bytes: at most, in a run"
+    assert "Layers were measured on arm/mps2_an386 (qemu)" in text
+
+
+def test_other_systems() -> None:
+    told = report(measured=MEASURED, comparison=OTHERS, flash=FLASH)
+    (rows,) = (each for each in html_tables.tables(page.html(told)) if each[0][0] == "system")
+    assert rows[0] == ["system", "instructions", "ratio", "RAM", "ratio", "flash", "ratio", "stack", "ratio"]
+    ram = told.module.manifest.ram_bytes
+    assert rows[1] == ["aboard", "6,900", "-", f"{ram:,}", "-", "9,000", "-", "321", "-"]
+    assert rows[2] == ["TFLM", "13,800", "0.50", "3,136", f"{ram / 3136:.2f}", "18,000", "0.50", "642", "0.50"]
+    assert rows[3] == ["X", "6,900", "1.00", "-", "-", "-", "-", "-", "-"]
+
+
+def test_predictions_stand_beside_others_as_such() -> None:
+    (rows,) = (each for each in html_tables.tables(page.html(report(comparison=OTHERS))) if each[0][0] == "system")
+    assert rows[1][0] == "aboard, predicted"
+    assert rows[1][5:] == ["-", "-", "-", "-"]
+
+
+def test_cycles_do_not_stand_beside_instructions() -> None:
+    measured = dataclasses.replace(MEASURED, unit="cycles", stack=None)
+    text = page.html(report(measured=measured, comparison=OTHERS))
+    assert fact(text, "Cycles") == "6,900: measured on arm/mps2_an386 (qemu)"
+    assert fact(text, "Stack").startswith("not known")
+    assert [row["TFLM"] for row in table(text, "#")] == ["-"] * 6
+    (rows,) = (each for each in html_tables.tables(text) if each[0][0] == "system")
+    assert rows[1][1] == "-"
+
+
+def test_flash_by_part_and_section() -> None:
+    text = page.html(report(flash=FLASH))
+    assert fact(text, "Flash of the model") == "6,000 bytes: 9,000 with the rest of the image"
+    (parts,) = (rows for rows in html_tables.tables(text) if rows[0] == ["part", "bytes"])
+    assert parts[1:] == [
+        ["constants", "3,400"],
+        ["kernels", "1,500"],
+        ["model code", "700"],
+        ["compiler's library", "300"],
+        ["other of the model", "100"],
+        ["rest of the image", "3,000"],
+        ["the model", "6,000"],
+        ["the image", "9,000"],
+    ]
+    (names,) = (rows for rows in html_tables.tables(text) if rows[0] == ["part", "what", "bytes"])
+    assert names[1:] == [
+        ["kernels", "k0_conv2d", "1,500"],
+        ["model code", "run", "700"],
+        ["compiler's library", "__aeabi_idiv", "300"],
+        ["constants", "layer 0", "400"],
+        ["constants", "layer 4", "3,000"],
+    ]
+    assert table(text, "section") == [
+        {"section": ".model.digits", "bytes": "6,000", "in flash": "yes", "in RAM": "no"},
+        {"section": ".bss", "bytes": "900", "in flash": "no", "in RAM": "yes"},
+    ]
+
+
+def test_an_image_that_does_not_set_the_model_apart() -> None:
+    flash = dataclasses.replace(FLASH, constants={}, kernels=(), code=(), library=(), other=None)
+    (parts,) = (rows for rows in html_tables.tables(page.html(report(flash=flash))) if rows[0] == ["part", "bytes"])
+    assert [row[0] for row in parts[1:]] == ["model", "rest of the image", "the model", "the image"]
+
+
+def test_pieces_and_turns_have_tables() -> None:
+    told = report()
+    text, manifest = page.html(told), told.module.manifest
+    pieces = table(text, "offset")
+    assert len(pieces) == sum(bool(buffer.bytes) for buffer in manifest.buffers)
+    assert {(row["offset"], row["bytes"], row["steps"]) for row in pieces} == {
+        (f"{b.offset:,}", f"{b.bytes:,}", f"{b.first} to {b.last}") for b in manifest.buffers if b.bytes
+    }
+    turns = table(text, "step")
+    cascaded = [(i, node) for i, node in enumerate(manifest.nodes) if node.cascade is not None]
+    assert [row["step"] for row in turns] == [str(i) for i, _ in cascaded]
+    assert [row["layer"].split()[0] for row in turns] == [node.op for _, node in cascaded]
+
+
+def test_the_trade() -> None:
+    told = report()
+    text = page.html(told)
+    assert f"Taken: {told.trade.rule}." in text
+    rows = table(text, "RAM")
+    assert [row["RAM"] for row in rows] == [f"{each.ram_bytes:,}" for each in told.trade.weighed]
+    assert [row["taken"] for row in rows] == ["yes" if each.taken else "no" for each in told.trade.weighed]
+
+
+def test_each_arena_has_its_picture() -> None:
+    told = report("c -mcpu=cortex-m7 -arena=dtcm:1K,sram -opt=speed")
+    text = page.html(told)
+    for arena in told.module.manifest.arenas:
+        assert f"<h3>Arena in {arena.region}</h3>" in text
+        assert f">{arena.bytes:,}</text>" in text
+        assert f"Memory over time in {arena.region}</title>" in text
+
+
+def test_layers_of_devices_are_not_predicted() -> None:
+    with fake_device.fake_device():
+        text = page.html(report("c -mcpu=cortex-m4 + fake"))
+    rows = [row for row in table(text, "#") if row["kernel, weights"].startswith("fake")]
+    assert rows
+    assert all((row["predicted"], row["bound"], row["for each MAC"]) == ("-", "-", "-") for row in rows)
+    assert re.search(r"predicted, not measured, without \d+ layers on devices", text)
+
+
+def test_it_says_how_it_was_made() -> None:
+    told = report(command="aboard report 'a <b>.tflite'")
+    text, manifest = page.html(told), told.module.manifest
+    assert f"<code>{manifest.target}</code>" in text
+    assert manifest.model_hash in text
+    assert "aboard 9.8.7" in text
+    assert "<pre>aboard report &#39;a &lt;b&gt;.tflite&#39;</pre>" in text
+
+
+@pytest.mark.parametrize("more", [{}, {"measured": MEASURED, "comparison": OTHERS, "flash": FLASH}])
+def test_it_asks_for_nothing_else(more: dict[str, Any]) -> None:
+    text = page.html(report(**more))
+    assert not re.search(r"""(?:src|href)=["'](?!data:)""", text)
+    assert "<script" not in text
+    assert "url(" not in text
+    assert "http" not in re.sub(r"http-equiv", "", text)
+    identities = re.findall(r' id="([^"]+)"', text)
+    assert len(identities) == len(set(identities))
+    for named in re.findall(r'aria-labelledby="([^"]+)"', text):
+        assert set(named.split()) <= set(identities)
+
+
+def test_two_reports_of_a_model_are_the_same() -> None:
+    assert page.html(report()) == page.html(report())
+
+
+def test_a_bundle_has_no_report(tmp_path: Any) -> None:
+    told = report()
+    module = Module.load(told.module.save(tmp_path / "digits"))
+    with pytest.raises(ProjectError, match="digits: has no schedule, got a bundle that was read"):
+        page.html(dataclasses.replace(told, module=module))
