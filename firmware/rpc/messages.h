@@ -44,7 +44,8 @@ enum {
     ABOARD_RPC_STATS = 0x0a,       /**< [0] */
     ABOARD_RPC_FAULT = 0x0b,       /**< [0] */
     ABOARD_RPC_FAULT_CLEAR = 0x0c, /**< [0] */
-    ABOARD_RPC_RESET = 0x0d        /**< [0] */
+    ABOARD_RPC_RESET = 0x0d,       /**< [0] */
+    ABOARD_RPC_BEGIN = 0x0e        /**< [6]  0 u8 model, 1 u8 flags (of RUN), 2 u16 first, 4 u16 last */
 };
 
 /** Events: sent by the device at any time, never repeated, never answered. */
@@ -88,7 +89,8 @@ enum {
  *            20 u32 input copy bytes, 24 u32 workspace bytes, 28 u32 kind of the last fault (0: none),
  *            32 u8 length of board, 33 u8 length of build, 34 board id, then build id
  *   MODEL    0 u32 arena bytes, 4 u32 workspace bytes, 8 u16 nodes, 10 u8 inputs, 11 u8 outputs,
- *            12 u8 flags (1: inputs survive a run, 2: inputs are restored from a copy), 13 u8 length of name,
+ *            12 u8 flags (1: inputs survive a run, 2: inputs are restored from a copy, 4: the input comes in rows:
+ *            BEGIN, then WRITE from its first byte to its last), 13 u8 length of name,
  *            14 u8[32] SHA-256 of the model file, 46 name
  *   READ     data
  *   RUN      0 u32 runs, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes, 32 u32 tap events

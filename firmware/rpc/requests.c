@@ -6,7 +6,7 @@
 
 #include "aboard/port.h"
 
-enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2 };
+enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2, INPUT_IN_ROWS = 4 };
 /* Inputs that are watched for having been written: one bit each. */
 #define WATCHED_INPUTS 32
 /* With the 46 bytes before it, it fits the shortest frame. */
@@ -32,7 +32,8 @@ bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model
     for (uint8_t i = 0; i < model->input_count; ++i) {
         bytes += model->inputs[i].bytes;
     }
-    return server->config->input_copy != NULL && !model->inputs_kept && bytes <= server->config->input_copy_bytes;
+    return server->config->input_copy != NULL && !model->inputs_kept && model->feed == NULL &&
+           bytes <= server->config->input_copy_bytes;
 }
 
 /* A piece of memory that a request may reach. */
@@ -112,8 +113,9 @@ static aboard_status_t describe_model(aboard_server_t *server, const uint8_t *pa
         return ABOARD_ERROR_INDEX;
     }
     const size_t name = aboard_text_length(model->name, MAX_NAME);
-    const uint32_t flags =
-        (model->inputs_kept ? INPUTS_KEPT : 0u) | (aboard_uses_copy(server, model) ? INPUTS_RESTORED : 0u);
+    const uint32_t flags = (model->inputs_kept ? INPUTS_KEPT : 0u) |
+                           (aboard_uses_copy(server, model) ? INPUTS_RESTORED : 0u) |
+                           (model->feed != NULL ? INPUT_IN_ROWS : 0u);
     aboard_reply_put(server, model->arena_bytes, 4);
     aboard_reply_put(server, model->op_bytes, 4);
     aboard_reply_put(server, model->nodes, 2);
@@ -132,13 +134,17 @@ static aboard_status_t write_tensor(aboard_server_t *server, const uint8_t *payl
     if (model == NULL || payload[1] != ABOARD_RPC_INPUT || index >= model->input_count) {
         return ABOARD_ERROR_INDEX;
     }
+    count -= 8;
+    if (model->feed != NULL) {
+        return server->config->rows->write(server, payload, count);
+    }
     const region_t region = input_region(server, model, index);
     const uint32_t offset = aboard_get_u32(payload + 4);
-    count -= 8;
     if (!inside(&region, offset, count)) {
         return ABOARD_ERROR_RANGE;
     }
     memcpy(region.data + offset, payload + 8, count);
+    server->feeding = 0;
     if (server->input_model != payload[0]) {
         server->input_model = payload[0];
         server->inputs = 0;
@@ -166,6 +172,9 @@ static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *paylo
     if (model == NULL || payload[1] > ABOARD_RPC_OUTPUT ||
         index >= (payload[1] == ABOARD_RPC_INPUT ? model->input_count : model->output_count)) {
         return ABOARD_ERROR_INDEX;
+    }
+    if (payload[1] == ABOARD_RPC_INPUT && model->feed != NULL) {
+        return ABOARD_ERROR_UNSUPPORTED;
     }
     region_t region;
     if (payload[1] == ABOARD_RPC_INPUT) {
@@ -202,6 +211,7 @@ static aboard_status_t reach_workspace(aboard_server_t *server, uint8_t type, co
     if (workspace_is_in_arena(server)) {
         server->output_model = 0;
         server->inputs = 0;
+        server->feeding = 0;
     }
     if (type == ABOARD_RPC_OP_RUN) {
         return aboard_request_op_run(server, payload);
@@ -251,6 +261,8 @@ aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint
     case ABOARD_RPC_FAULT_CLEAR:
         memset(aboard_port_fault(), 0, sizeof(aboard_fault_t));
         return ABOARD_OK;
+    case ABOARD_RPC_BEGIN:
+        return server->config->rows != NULL ? server->config->rows->begin(server, payload) : ABOARD_ERROR_UNSUPPORTED;
     default: /* RESET: the reply comes first */
         return ABOARD_OK;
     }

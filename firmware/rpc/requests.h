@@ -44,6 +44,35 @@ const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const abo
 /** True when the inputs of a model are kept in the copy and restored from it. */
 bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model);
 
+/** What is run: a model, one node of it, or what the next row of its input allows. */
+typedef struct {
+    const aboard_model_t *model;
+    const aboard_hooks_t *hooks; /**< NULL: none. */
+    const uint8_t *row;          /**< The row; NULL where it is none. */
+    bool one_node;
+    uint16_t node;
+} aboard_job_t;
+
+/** Runs once, and gives the time and, unless `stack` is NULL, the stack used. */
+aboard_status_t aboard_run_once(const aboard_server_t *server, const aboard_job_t *job, uint64_t *ticks,
+                                uint32_t *stack);
+
+/** Says whether the image can do what the flags of RUN or BEGIN ask for. */
+aboard_status_t aboard_check_flags(const aboard_server_t *server, uint8_t flags);
+
+/** Forgets the profile. */
+void aboard_clear_profile(const aboard_server_t *server);
+
+/** Fills in the hooks that some flags need; returns them, or NULL where none are needed. */
+const aboard_hooks_t *aboard_fill_hooks(aboard_server_t *server, uint8_t flags, aboard_hooks_t *hooks);
+
+struct aboard_server_rows {
+    /** Handles BEGIN. */
+    aboard_status_t (*begin)(aboard_server_t *server, const uint8_t *payload);
+    /** Handles a WRITE to the input of a model that takes it in rows; `count` bytes of data behind the fixed fields. */
+    aboard_status_t (*write)(aboard_server_t *server, const uint8_t *payload, size_t count);
+};
+
 /** Handles RUN and OP_RUN. */
 aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *payload);
 aboard_status_t aboard_request_op_run(aboard_server_t *server, const uint8_t *payload);

@@ -13,14 +13,6 @@ typedef struct {
     uint32_t stack;
 } series_t;
 
-/* What is run: a model, or one node of it. */
-typedef struct {
-    const aboard_model_t *model;
-    const aboard_hooks_t *hooks;
-    bool one_node;
-    uint16_t node;
-} job_t;
-
 static aboard_status_t yield_node(void *user, uint16_t node) {
     const aboard_server_t *server = user;
     (void)node;
@@ -99,19 +91,20 @@ static void restore_inputs(const aboard_server_t *server, const aboard_model_t *
     }
 }
 
-static aboard_status_t run_job(const aboard_server_config_t *config, const job_t *job, const aboard_memory_t *memory) {
+static aboard_status_t run_job(const aboard_server_config_t *config, const aboard_job_t *job,
+                               const aboard_memory_t *memory) {
     if (job->one_node) {
         return job->model->run_op(job->node, config->workspace, config->workspace_bytes);
+    }
+    if (job->row != NULL) {
+        return job->model->feed->push(memory, job->row, job->hooks);
     }
     return job->model->run_in != NULL ? job->model->run_in(memory, job->hooks)
                                       : job->model->run(memory->data, memory->bytes, job->hooks);
 }
 
-/*
- * Runs once, and gives the time and, when asked for, the stack used. A function of its own that is not inlined: the
- * stack is marked below this frame, which holds nothing else.
- */
-static ABOARD_NOINLINE aboard_status_t run_once(const aboard_server_t *server, const job_t *job, uint64_t *ticks,
+/* A function of its own that is not inlined: the stack is marked below this frame, which holds nothing else. */
+ABOARD_NOINLINE aboard_status_t aboard_run_once(const aboard_server_t *server, const aboard_job_t *job, uint64_t *ticks,
                                                 uint32_t *stack) {
     const aboard_memory_t *memory = aboard_memory_of(server, job->model);
     if (stack != NULL) {
@@ -127,14 +120,14 @@ static ABOARD_NOINLINE aboard_status_t run_once(const aboard_server_t *server, c
     return status;
 }
 
-static aboard_status_t run_series(aboard_server_t *server, const job_t *job, uint32_t count, series_t *series) {
+static aboard_status_t run_series(aboard_server_t *server, const aboard_job_t *job, uint32_t count, series_t *series) {
     uint64_t told = aboard_port_ticks();
     for (uint32_t i = 0; i < count; ++i) {
         uint64_t ticks;
         if (!job->one_node && aboard_uses_copy(server, job->model)) {
             restore_inputs(server, job->model);
         }
-        const aboard_status_t status = run_once(server, job, &ticks, i == 0 ? &series->stack : NULL);
+        const aboard_status_t status = aboard_run_once(server, job, &ticks, i == 0 ? &series->stack : NULL);
         if (status != ABOARD_OK) {
             return status;
         }
@@ -151,12 +144,18 @@ static aboard_status_t run_series(aboard_server_t *server, const job_t *job, uin
     return ABOARD_OK;
 }
 
-static aboard_status_t run_and_reply(aboard_server_t *server, const job_t *job, uint32_t count) {
+static aboard_status_t run_and_reply(aboard_server_t *server, const aboard_job_t *job, uint32_t count) {
     series_t series = {0, 0, 0, 0};
     aboard_event(server, ABOARD_RPC_ACCEPTED, NULL, 0, NULL, 0);
-    server->tap_sequence = 0;
     const aboard_status_t status = run_series(server, job, count, &series);
     if (status == ABOARD_OK) {
+        if (!job->one_node && job->model->feed != NULL) {
+            /* What its rows took is a part of the run. */
+            series.fewest += server->feed_ticks;
+            series.most += server->feed_ticks;
+            series.total += server->feed_ticks;
+            series.stack = ABOARD_MAX(series.stack, server->feed_stack);
+        }
         aboard_reply_put(server, count, 4);
         aboard_reply_put(server, series.fewest, 8);
         aboard_reply_put(server, series.most, 8);
@@ -167,29 +166,43 @@ static aboard_status_t run_and_reply(aboard_server_t *server, const job_t *job, 
     return status;
 }
 
-/* Chooses the hooks that the flags ask for. */
-static aboard_status_t prepare_hooks(aboard_server_t *server, uint8_t flags, aboard_hooks_t *hooks) {
+aboard_status_t aboard_check_flags(const aboard_server_t *server, uint8_t flags) {
     const aboard_server_config_t *config = server->config;
-    if ((flags & ABOARD_RPC_RUN_PROFILE) != 0) {
-        if ((config->features & ABOARD_FEATURE_PROFILE) == 0 || config->node_ticks == NULL) {
-            return ABOARD_ERROR_UNSUPPORTED;
-        }
-        memset(config->node_ticks, 0, config->node_ticks_count * sizeof(uint64_t));
-        hooks->begin = begin_node;
-        hooks->end = end_node;
+    if ((flags & ~(ABOARD_RPC_RUN_PROFILE | ABOARD_RPC_RUN_TAPS)) != 0) {
+        return ABOARD_ERROR_RANGE;
     }
-    if ((flags & ABOARD_RPC_RUN_TAPS) != 0) {
-        if ((config->features & ABOARD_FEATURE_TAPS) == 0) {
-            return ABOARD_ERROR_UNSUPPORTED;
-        }
-        hooks->tap = tap_rows;
-    }
-    return ABOARD_OK;
+    const bool can_profile = (config->features & ABOARD_FEATURE_PROFILE) != 0 && config->node_ticks != NULL;
+    const bool can_tap = (config->features & ABOARD_FEATURE_TAPS) != 0;
+    const bool can =
+        ((flags & ABOARD_RPC_RUN_PROFILE) == 0 || can_profile) && ((flags & ABOARD_RPC_RUN_TAPS) == 0 || can_tap);
+    return can ? ABOARD_OK : ABOARD_ERROR_UNSUPPORTED;
+}
+
+void aboard_clear_profile(const aboard_server_t *server) {
+    memset(server->config->node_ticks, 0, server->config->node_ticks_count * sizeof(uint64_t));
+}
+
+const aboard_hooks_t *aboard_fill_hooks(aboard_server_t *server, uint8_t flags, aboard_hooks_t *hooks) {
+    const bool yields = server->config->yield != NULL;
+    const bool profiles = (flags & ABOARD_RPC_RUN_PROFILE) != 0;
+    hooks->user = server;
+    hooks->begin = profiles ? begin_node : yields ? yield_node : NULL;
+    hooks->end = profiles ? end_node : NULL;
+    hooks->tap = (flags & ABOARD_RPC_RUN_TAPS) != 0 ? tap_rows : NULL;
+    return flags != 0 || yields ? hooks : NULL;
 }
 
 static bool inputs_written(const aboard_server_t *server, const aboard_model_t *model, uint8_t number) {
     const uint32_t all = model->input_count >= 32 ? ~(uint32_t)0 : ((uint32_t)1 << model->input_count) - 1u;
     return server->input_model == number && (server->inputs & all) == all;
+}
+
+/* Says whether a model can run: its inputs are there, or the rows that BEGIN has announced with the same flags. */
+static bool is_ready(const aboard_server_t *server, const aboard_model_t *model, uint8_t number, uint8_t flags) {
+    if (model->feed != NULL) {
+        return server->feeding == number + 1 && server->feed_flags == flags;
+    }
+    return inputs_written(server, model, number);
 }
 
 aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *payload) {
@@ -199,29 +212,34 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     if (model == NULL) {
         return ABOARD_ERROR_INDEX;
     }
-    if (count == 0 || (flags & ~(ABOARD_RPC_RUN_PROFILE | ABOARD_RPC_RUN_TAPS)) != 0 ||
-        ((flags & ABOARD_RPC_RUN_TAPS) != 0 && count != 1)) {
+    if (count == 0 || ((flags & ABOARD_RPC_RUN_TAPS) != 0 && count != 1)) {
         return ABOARD_ERROR_RANGE;
     }
     const bool survive = model->inputs_kept || aboard_uses_copy(server, model);
-    if (count > 1 && !survive) {
-        return ABOARD_ERROR_UNSUPPORTED;
+    aboard_status_t status = aboard_check_flags(server, flags);
+    if (status == ABOARD_OK && count > 1 && !survive) {
+        status = ABOARD_ERROR_UNSUPPORTED;
     }
-    if (!inputs_written(server, model, payload[0])) {
-        return ABOARD_ERROR_STATE;
+    if (status == ABOARD_OK && !is_ready(server, model, payload[0], flags)) {
+        status = ABOARD_ERROR_STATE;
     }
-    const bool yields = server->config->yield != NULL;
-    aboard_hooks_t hooks = {server, yields ? yield_node : NULL, NULL, NULL};
-    aboard_status_t status = prepare_hooks(server, flags, &hooks);
     if (status != ABOARD_OK) {
         return status;
     }
-    server->tap_first = (uint16_t)aboard_get_u16(payload + 6);
-    server->tap_last = (uint16_t)aboard_get_u16(payload + 8);
-    const job_t job = {model, flags != 0 || yields ? &hooks : NULL, false, 0};
+    aboard_hooks_t hooks;
+    const aboard_job_t job = {model, aboard_fill_hooks(server, flags, &hooks), NULL, false, 0};
+    if (model->feed == NULL) {
+        server->tap_sequence = 0;
+        server->tap_first = (uint16_t)aboard_get_u16(payload + 6);
+        server->tap_last = (uint16_t)aboard_get_u16(payload + 8);
+        if ((flags & ABOARD_RPC_RUN_PROFILE) != 0) {
+            aboard_clear_profile(server);
+        }
+    }
     server->output_model = 0;
     server->inputs = survive ? server->inputs : 0;
     status = run_and_reply(server, &job, count);
+    server->feeding = 0;
     server->output_model = status == ABOARD_OK ? (uint8_t)(payload[0] + 1) : 0;
     return status;
 }
@@ -229,7 +247,7 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
 aboard_status_t aboard_request_op_run(aboard_server_t *server, const uint8_t *payload) {
     const aboard_model_t *model = aboard_find_model(server, payload[0]);
     const uint32_t count = aboard_get_u32(payload + 4);
-    const job_t job = {model, NULL, true, (uint16_t)aboard_get_u16(payload + 2)};
+    const aboard_job_t job = {model, NULL, NULL, true, (uint16_t)aboard_get_u16(payload + 2)};
     if (model == NULL || job.node >= model->nodes) {
         return ABOARD_ERROR_INDEX;
     }
@@ -239,5 +257,6 @@ aboard_status_t aboard_request_op_run(aboard_server_t *server, const uint8_t *pa
     if (count == 0) {
         return ABOARD_ERROR_RANGE;
     }
+    server->tap_sequence = 0;
     return run_and_reply(server, &job, count);
 }

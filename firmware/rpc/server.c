@@ -24,6 +24,9 @@ static aboard_status_t check_arenas(const aboard_server_t *server, const aboard_
     const aboard_memory_t *memory = aboard_memory_of(server, model);
     const aboard_arena_t whole = {NULL, model->arena_bytes};
     const aboard_arena_t *need = model->arena_count != 0 ? model->arenas : &whole;
+    if (model->feed != NULL && server->config->rows == NULL) {
+        return ABOARD_ERROR_NULL;
+    }
     for (uint8_t i = 0; i < ABOARD_MAX(model->arena_count, 1); ++i) {
         if (memory == NULL || memory[i].data == NULL) {
             return ABOARD_ERROR_NULL;
@@ -161,22 +164,15 @@ static void refuse(uint8_t type, aboard_status_t status, uint16_t id, uint32_t s
 
 /* Payload bytes of each request; the top bit: at least so many. */
 #define OR_MORE 0x80u
-static const uint8_t lengths[ABOARD_RPC_RESET + 1] = {[ABOARD_RPC_HELLO] = 8 | OR_MORE,
-                                                      [ABOARD_RPC_MODEL] = 1,
-                                                      [ABOARD_RPC_WRITE] = 8 | OR_MORE,
-                                                      [ABOARD_RPC_READ] = 12,
-                                                      [ABOARD_RPC_RUN] = 10,
-                                                      [ABOARD_RPC_PROFILE] = 4,
-                                                      [ABOARD_RPC_OP_READ] = 8,
-                                                      [ABOARD_RPC_OP_RUN] = 8,
-                                                      [ABOARD_RPC_OP_WRITE] = 4 | OR_MORE,
-                                                      [ABOARD_RPC_STATS] = 0,
-                                                      [ABOARD_RPC_FAULT] = 0,
-                                                      [ABOARD_RPC_FAULT_CLEAR] = 0,
-                                                      [ABOARD_RPC_RESET] = 0};
+static const uint8_t lengths[ABOARD_RPC_BEGIN + 1] = {
+    [ABOARD_RPC_HELLO] = 8 | OR_MORE, [ABOARD_RPC_MODEL] = 1,  [ABOARD_RPC_WRITE] = 8 | OR_MORE,
+    [ABOARD_RPC_READ] = 12,           [ABOARD_RPC_RUN] = 10,   [ABOARD_RPC_PROFILE] = 4,
+    [ABOARD_RPC_OP_READ] = 8,         [ABOARD_RPC_OP_RUN] = 8, [ABOARD_RPC_OP_WRITE] = 4 | OR_MORE,
+    [ABOARD_RPC_STATS] = 0,           [ABOARD_RPC_FAULT] = 0,  [ABOARD_RPC_FAULT_CLEAR] = 0,
+    [ABOARD_RPC_RESET] = 0,           [ABOARD_RPC_BEGIN] = 6};
 
 static bool well_formed(uint8_t type, uint8_t code, size_t count) {
-    if (type > ABOARD_RPC_RESET || code != 0) {
+    if (type > ABOARD_RPC_BEGIN || code != 0) {
         return false;
     }
     const size_t length = lengths[type] & ~OR_MORE;

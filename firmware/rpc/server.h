@@ -39,6 +39,10 @@
 extern "C" {
 #endif
 
+/** How a server takes inputs row by row: code that is linked only where a configuration names it. */
+typedef struct aboard_server_rows aboard_server_rows_t;
+extern const aboard_server_rows_t aboard_server_rows;
+
 /**
  * What a server serves and with which memory. All memory is the caller's and has to outlive the server, the
  * configuration itself too (it may lie in flash). Buffers must not overlap, but the workspace may be the arena.
@@ -54,6 +58,7 @@ typedef struct {
                                                memory. NULL: no model has any. */
     uint8_t *input_copy;                  /**< Keeps the inputs of models that consume them; NULL: none. */
     size_t input_copy_bytes;              /**< Sum of the inputs of the model with the largest inputs. */
+    const aboard_server_rows_t *rows;     /**< &aboard_server_rows where a model has aboard_model_t.feed; else NULL. */
     uint8_t *workspace;                   /**< For single nodes, aligned as the arena; NULL: none. */
     size_t workspace_bytes;               /**< At least the largest `op_bytes`. */
     uint64_t *node_ticks;                 /**< The profile; NULL: none. */
@@ -93,8 +98,13 @@ typedef struct {
     uint8_t input_model;
     uint8_t output_model; /* whose outputs lie in the arena, counted from 1; 0: nobody's */
     uint8_t event;
-    bool started; /* READY was sent */
-    bool busy;    /* a request is being worked on */
+    uint8_t feeding;     /* whose input comes in rows, counted from 1; 0: nobody's */
+    uint8_t feed_flags;  /* of its BEGIN */
+    uint32_t fed;        /* bytes of its input that have come */
+    uint32_t feed_stack; /* most stack that a row has taken */
+    uint64_t feed_ticks; /* of all its rows */
+    bool started;        /* READY was sent */
+    bool busy;           /* a request is being worked on */
     /* The last reply, which a repeated request is answered with. Data is sent from where it lies, so it must not
      * change until the next request does. */
     uint8_t reply_type;

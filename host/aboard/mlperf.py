@@ -129,6 +129,11 @@ def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue]) -> Serv
             f"({_tensors(models)}), expected one. Make a project for each model, or use -O protocol=rpc"
         )
     model = models[0]
+    if model.input_mode == "rows":
+        raise ProjectError(
+            f"option protocol: {PROTOCOL} loads inputs whole, got {model.name} compiled with -input=rows, expected "
+            "another -input. Compile it with -input=consumed, or use -O protocol=rpc"
+        )
     benchmark = _benchmark(model, str(options.get("mlperf_model", "auto")))
     taken, given = model.inputs[0], model.outputs[0]
     if given.dtype not in _TYPES or (benchmark.input != "raw" and taken.dtype != "int8"):

@@ -20,8 +20,8 @@ from aboard.measurements import Duration, NodeTime, Profile, RunResult, Series
 from aboard.rpc import throughput
 from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
-from aboard.rpc.messages import Kind, OpRunRequest, RunFlag, RunRequest
-from aboard.rpc.replies import Fault, Hello, ModelInfo, Stats
+from aboard.rpc.messages import BeginRequest, Kind, OpRunRequest, RunFlag, RunRequest
+from aboard.rpc.replies import Fault, Hello, ModelInfo, RunReply, Stats, Tap
 from aboard.rpc.throughput import LineRate
 from aboard.taps import TapCollector
 from aboard.tensor_io import Feed, Results, Values
@@ -181,8 +181,7 @@ class Session(AbstractContextManager["Session"]):
         number, manifest = self._find(model)
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         with self._guard():
-            self._write_inputs(number, data)
-            reply = self._client.run(RunRequest(number))
+            reply = self._run(RunRequest(number), data)
             outputs = [
                 self._client.read_tensor(number, Kind.OUTPUT, index, record.bytes)
                 for index, record in enumerate(manifest.outputs)
@@ -205,11 +204,8 @@ class Session(AbstractContextManager["Session"]):
             raise InputError(f"{manifest.name}: cannot run so often, got {count}, expected 1 or more")
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         at_once = count if self._survives(number) else 1
-        replies = []
         with self._guard():
-            for _ in range(0, count, at_once):
-                self._write_inputs(number, data)
-                replies.append(self._client.run(RunRequest(number, count=at_once)))
+            replies = [self._run(RunRequest(number, count=at_once), data) for _ in range(0, count, at_once)]
         return Series(
             count=count,
             fewest=self._duration(min(reply.ticks_min for reply in replies)),
@@ -227,8 +223,8 @@ class Session(AbstractContextManager["Session"]):
         run = self.infer(inputs, model)
         number, manifest = self._find(model)
         with self._guard():
-            self._write_inputs(number, tensor_io.encode(inputs, manifest.inputs, manifest.name))
-            self._client.run(RunRequest(number, flags=RunFlag.PROFILE))
+            data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+            self._run(RunRequest(number, flags=RunFlag.PROFILE), data)
             ticks = self._client.node_ticks(len(manifest.nodes))
         nodes = zip(manifest.nodes, ticks, strict=True)
         times = (NodeTime(index, node, self._duration(count)) for index, (node, count) in enumerate(nodes))
@@ -262,9 +258,8 @@ class Session(AbstractContextManager["Session"]):
             if not missing:
                 return collector.results()
             with self._guard():
-                self._write_inputs(number, data)
                 request = RunRequest(number, flags=RunFlag.TAPS, first=missing[0], last=missing[-1] + 1)
-                self._client.run(request, on_tap=collector.take)
+                self._run(request, data, collector.take)
         missing = collector.missing()
         if not missing:
             return collector.results()
@@ -432,9 +427,18 @@ class Session(AbstractContextManager["Session"]):
             raise InputError(f"{manifest.name}: there is no node {node!r}. {did_you_mean(str(node), names)}")
         return index
 
-    def _write_inputs(self, number: int, data: Sequence[bytes]) -> None:
-        for index, chunk in enumerate(data):
-            self._client.write_input(number, index, chunk)
+    def _run(self, request: RunRequest, data: Sequence[bytes], on_tap: Callable[[Tap], None] | None = None) -> RunReply:
+        """Writes the inputs and runs a model; where it takes its input in rows, much of that is done as they come."""
+        number = request.model
+        if self._infos[number].input_in_rows:
+            begin = BeginRequest(number, request.flags, request.first, request.last)
+            rows = self._project.models[number].inputs[0].shape[1]
+            row_bytes = len(data[0]) // rows if request.flags & RunFlag.TAPS else None
+            self._client.push_rows(begin, data[0], row_bytes=row_bytes, on_tap=on_tap)
+        else:
+            for index, chunk in enumerate(data):
+                self._client.write_input(number, index, chunk)
+        return self._client.run(request, on_tap=on_tap)
 
     def _survives(self, number: int) -> bool:
         return self._infos[number].inputs_kept or self._infos[number].inputs_restored

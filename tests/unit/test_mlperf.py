@@ -64,6 +64,15 @@ def test_one_model_is_served() -> None:
         mlperf.plan([of("a"), of("b")], MLPERF)
 
 
+def test_an_input_in_rows_is_refused() -> None:
+    wanted = (
+        "option protocol: mlperf loads inputs whole, got vww compiled with -input=rows, expected another -input. "
+        "Compile it with -input=consumed, or use -O protocol=rpc"
+    )
+    with pytest.raises(ProjectError, match=f"^{wanted}$"):
+        mlperf.plan([of("vww").model_copy(update={"input_mode": "rows"})], MLPERF)
+
+
 def test_types_that_cannot_be_told_are_refused() -> None:
     wanted = "ic: ic01 is not told in its types, got float32 and float32, expected int8. Use a quantized model"
     with pytest.raises(ProjectError, match=wanted):

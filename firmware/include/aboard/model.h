@@ -85,6 +85,24 @@ typedef struct {
     aboard_status_t (*tap)(void *user, const aboard_tap_t *t); /**< After a step, with ABOARD_TAPS only. */
 } aboard_hooks_t;
 
+/**
+ * How a model takes its only input row by row (-input=rows): begin, push every row, then aboard_model_t.run. `memory`
+ * has an entry for each arena of the model. The arenas are the model's own from begin until the outputs have been read.
+ */
+typedef struct {
+    uint32_t rows;      /**< Rows of the input. */
+    uint32_t row_bytes; /**< Bytes of each. */
+
+    /** Begins a run, whatever the arenas held; checks them as aboard_model_t.run does. */
+    aboard_status_t (*begin)(const aboard_memory_t *memory);
+
+    /** Where the next row may be put, so that `push` has nothing to copy; NULL when all have come. */
+    void *(*slot)(const aboard_memory_t *memory);
+
+    /** Takes the next row and computes what can be computed by then. ABOARD_ERROR_STATE when all have come. */
+    aboard_status_t (*push)(const aboard_memory_t *memory, const void *row, const aboard_hooks_t *hooks);
+} aboard_feed_t;
+
 /** A model: its tensors, its needs and its functions. Lies in flash. */
 typedef struct {
     const char *name;
@@ -115,6 +133,8 @@ typedef struct {
 
     /** Runs a model with several arenas, as `run` does others. `memory` has an entry for each of `arenas`. */
     aboard_status_t (*run_in)(const aboard_memory_t *memory, const aboard_hooks_t *hooks);
+
+    const aboard_feed_t *feed; /**< How the input comes row by row; NULL for a model that is given it whole. */
 } aboard_model_t;
 
 #ifdef __cplusplus

@@ -140,6 +140,30 @@ class Client:
         for offset, length in self._pieces(len(data), messages.WriteRequest.overhead):
             self.call(messages.WriteRequest(model, index, offset, data[offset : offset + length]))
 
+    def push_rows(
+        self,
+        request: messages.BeginRequest,
+        data: bytes,
+        *,
+        row_bytes: int | None = None,
+        on_tap: Callable[[replies.Tap], None] | None = None,
+    ) -> None:
+        """Begins a run of a model that takes its input in rows, and brings them.
+
+        Args:
+            request: What begins the run.
+            data: The whole input.
+            row_bytes: Bytes of a row where no piece may go beyond one, as with taps.
+            on_tap: Receives the TAP events of what the rows allow to compute.
+        """
+        self.call(request)
+        unit = row_bytes or len(data)
+        for row in range(0, len(data), unit):
+            for offset, length in self._pieces(min(unit, len(data) - row), messages.WriteRequest.overhead):
+                begin = row + offset
+                piece = messages.WriteRequest(request.model, 0, begin, data[begin : begin + length])
+                self.call(piece, on_tap=on_tap)
+
     def read_tensor(self, model: int, kind: Kind, index: int, count: int) -> bytes:
         """Reads the first `count` bytes of an input or output."""
         return b"".join(

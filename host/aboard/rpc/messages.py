@@ -37,6 +37,7 @@ class Type(IntEnum):
     FAULT = 0x0B
     FAULT_CLEAR = 0x0C
     RESET = 0x0D
+    BEGIN = 0x0E
     READY = 0x40
     ACCEPTED = 0x41
     PROGRESS = 0x42
@@ -193,6 +194,18 @@ class RunRequest(Fixed):
 
 
 @dataclass(frozen=True)
+class BeginRequest(Fixed):
+    """Begins a run of a model that takes its input in rows; flags, `first` and `last` as for `RunRequest`."""
+
+    type: ClassVar[Type] = Type.BEGIN
+    form: ClassVar[struct.Struct] = struct.Struct("<BBHH")
+    model: int
+    flags: int = 0
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True)
 class ProfileRequest(Fixed):
     """Reads the ticks of `count` nodes."""
 
@@ -278,6 +291,7 @@ Request: TypeAlias = (
     | WriteRequest
     | ReadRequest
     | RunRequest
+    | BeginRequest
     | ProfileRequest
     | OpWriteRequest
     | OpReadRequest

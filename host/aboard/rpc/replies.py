@@ -95,6 +95,7 @@ class ModelInfo:
         outputs: Number of outputs.
         inputs_kept: A run leaves the inputs as they were.
         inputs_restored: Inputs are restored from a copy before every run.
+        input_in_rows: The input is taken row by row: BEGIN, then WRITE from its first byte to its last.
         hash: SHA-256 of the model file.
         name: Its name.
     """
@@ -108,6 +109,7 @@ class ModelInfo:
     inputs_restored: bool
     hash: bytes
     name: str
+    input_in_rows: bool = False
 
     _FORM: ClassVar[struct.Struct] = struct.Struct("<IIHBBBB")
     _HASH_BYTES: ClassVar[int] = 32
@@ -115,7 +117,7 @@ class ModelInfo:
     def pack(self) -> bytes:
         """Returns the payload."""
         name = self.name.encode()
-        flags = self.inputs_kept | self.inputs_restored << 1
+        flags = self.inputs_kept | self.inputs_restored << 1 | self.input_in_rows << 2
         counts = (self.arena_bytes, self.op_bytes, self.nodes, self.inputs, self.outputs)
         return self._FORM.pack(*counts, flags, len(name)) + self.hash + name
 
@@ -127,9 +129,9 @@ class ModelInfo:
         digest, name = rest[: cls._HASH_BYTES], rest[cls._HASH_BYTES :][:name_bytes]
         if len(digest) < cls._HASH_BYTES:
             raise ProtocolError(f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}")
-        kept, restored = bool(flags & 1), bool(flags & 2)
+        kept, restored, in_rows = bool(flags & 1), bool(flags & 2), bool(flags & 4)
         text = name.decode("utf-8", "replace")
-        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, text)
+        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, text, in_rows)
 
 
 @dataclass(frozen=True)

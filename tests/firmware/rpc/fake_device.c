@@ -137,6 +137,14 @@ int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift) {
     return (int)aboard_server_init(&server, &config);
 }
 
+int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked) {
+    static const aboard_model_t *const both[] = {&toy_adder, &toy_summer};
+    (void)fake_start(has, frame_bytes, 0);
+    config.models = both;
+    config.rows = linked ? &aboard_server_rows : NULL;
+    return (int)aboard_server_init(&server, &config);
+}
+
 size_t fake_feed(const uint8_t *data, size_t count) {
     if (to_device_head == to_device_tail) {
         to_device_head = to_device_tail = 0;

@@ -28,6 +28,11 @@ int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst);
  * aboard_server_init.
  */
 int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift);
+/**
+ * Starts the device anew with the adder and the summer, which takes its input in rows; `linked`: 1 gives the server the
+ * code for that. Returns the status of aboard_server_init.
+ */
+int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked);
 /** Puts bytes on the line to the device; returns how many fitted. */
 size_t fake_feed(const uint8_t *data, size_t count);
 /** Lets the device work until it has taken every byte. */

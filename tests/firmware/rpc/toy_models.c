@@ -199,3 +199,64 @@ const aboard_model_t toy_doubler = {.name = "doubler",
                                     .op_bytes = 0,
                                     .run = doubler_run,
                                     .run_op = NULL};
+
+#define SUMMER_ROWS 4
+#define SUMMER_ROW 6
+/* In its arena: how many rows have come, the sum, and the row that comes next. */
+#define SUM_AT 4
+#define NEXT_AT 16
+
+static aboard_status_t summer_begin(const aboard_memory_t *memory) {
+    memset(memory->data, 0, SUM_AT + SUMMER_ROW);
+    return ABOARD_OK;
+}
+
+static void *summer_slot(const aboard_memory_t *memory) {
+    return memory->data[0] < SUMMER_ROWS ? memory->data + NEXT_AT : NULL;
+}
+
+static aboard_status_t summer_push(const aboard_memory_t *memory, const void *row, const aboard_hooks_t *hooks) {
+    uint8_t *sum = memory->data + SUM_AT;
+    const uint8_t *in = row;
+    const aboard_tap_t tap = {sum, SUMMER_ROW, 1, 0, 0, memory->data[0], 1, SUMMER_ROW, 1, 1};
+    if (in[0] == 255) {
+        return ABOARD_ERROR_DEVICE;
+    }
+    if (hooks != NULL && hooks->begin != NULL) {
+        (void)hooks->begin(hooks->user, 0);
+    }
+    for (int i = 0; i < SUMMER_ROW; ++i) {
+        sum[i] = (uint8_t)(sum[i] + in[i]);
+    }
+    if (hooks != NULL && hooks->end != NULL) {
+        (void)hooks->end(hooks->user, 0);
+    }
+    memory->data[0]++;
+    return hooks != NULL && hooks->tap != NULL ? hooks->tap(hooks->user, &tap) : ABOARD_OK;
+}
+
+static aboard_status_t summer_run(void *memory, size_t arena_bytes, const aboard_hooks_t *hooks) {
+    uint8_t *rows = memory;
+    (void)arena_bytes;
+    (void)hooks;
+    if (*rows != SUMMER_ROWS) {
+        return ABOARD_ERROR_STATE;
+    }
+    ++*rows;
+    toy_runs++;
+    return ABOARD_OK;
+}
+
+static const aboard_tensor_t summer_inputs[] = {{NEXT_AT, SUMMER_ROWS * SUMMER_ROW, ABOARD_UINT8, 0}};
+static const aboard_tensor_t summer_outputs[] = {{SUM_AT, SUMMER_ROW, ABOARD_UINT8, 0}};
+static const aboard_feed_t summer_feed = {SUMMER_ROWS, SUMMER_ROW, summer_begin, summer_slot, summer_push};
+
+const aboard_model_t toy_summer = {.name = "summer",
+                                   .arena_bytes = 32,
+                                   .nodes = 1,
+                                   .input_count = 1,
+                                   .output_count = 1,
+                                   .inputs = summer_inputs,
+                                   .outputs = summer_outputs,
+                                   .run = summer_run,
+                                   .feed = &summer_feed};

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file toy_models.h
- * Three models written by hand, for tests of the server: small enough to know every byte.
+ * Four models written by hand, for tests of the server: small enough to know every byte.
  *
  * `adder`: int8 a, b [1,2,3,4] -> sum, masked. Consumes its inputs. Nodes: 0 add (sum = clamp(a + b), in the memory of
  * a), 1 negate (-sum, channels 0, 1 and 3 only, with a gap after each pixel), 2 widen (negate with a 0 for channel 2).
  * `doubler`: float32 x [1,5] -> y = 2 x. Keeps its input, has no run_op. Node 0.
  * `divided`: uint8 x [8] -> y = x + 1, with x in the first of two arenas (12 and 16 bytes) and y in the second.
  * Consumes its input. Node 0.
+ * `summer`: uint8 x [1,4,1,6], row by row -> y [6], the sum of the rows modulo 256, of which each row of a tap is the
+ * sum so far. Node 0. A row that begins with 255 is refused (ABOARD_ERROR_DEVICE).
  */
 #ifndef TOY_MODELS_H
 #define TOY_MODELS_H
@@ -17,6 +19,7 @@
 extern const aboard_model_t toy_adder;
 extern const aboard_model_t toy_doubler;
 extern const aboard_model_t toy_divided;
+extern const aboard_model_t toy_summer;
 /** How often any model has run, and any node alone. */
 extern uint32_t toy_runs;
 extern uint32_t toy_op_runs;
