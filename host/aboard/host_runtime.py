@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cffi
 import numpy as np
@@ -46,8 +46,10 @@ class HostModel:
             self._ffi = cffi.FFI()
             count = max(len(module.manifest.arenas), 1)
             self._ffi.cdef(f"int {module.name}_run({', '.join(['void *, size_t'] * count)});")
+            if self.manifest.input_mode == "rows":
+                self._ffi.cdef(f"int {module.name}_begin({', '.join(['void *, size_t'] * count)});")
+                self._ffi.cdef(f"int {module.name}_push({', '.join(['void *'] * count)}, const void *row);")
             self._library = self._ffi.dlopen(str(library))
-        self._run = getattr(self._library, f"{module.name}_run")
 
     def run(self, feed: Feed) -> Results:
         """Runs the model once; see `Module.run`."""
@@ -58,14 +60,30 @@ class HostModel:
         manifest = self.manifest
         sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
         arenas = [_aligned(size) for size in sizes]
-        for record, data in zip(manifest.inputs, encode(feed, manifest.inputs, manifest.name), strict=True):
-            arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
         pairs = [(self._ffi.from_buffer(arena), size) for arena, size in zip(arenas, sizes, strict=True)]
-        status = self._run(*(argument for pair in pairs for argument in pair))
-        if status != 0:
-            raise AboardError(f"{manifest.name}: run returned status {status}, expected 0 (ABOARD_OK)")
+        memory = [argument for pair in pairs for argument in pair]
+        inputs = encode(feed, manifest.inputs, manifest.name)
+        if manifest.input_mode == "rows":
+            self._push(inputs[0], memory)
+        else:
+            for record, data in zip(manifest.inputs, inputs, strict=True):
+                arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
+        self._call("run", *memory)
         outputs = [arenas[r.arena][r.offset : r.offset + r.bytes].tobytes() for r in manifest.outputs]
         return decode(outputs, manifest.outputs)
+
+    def _push(self, data: bytes, memory: Sequence[Any]) -> None:
+        """Brings the input row by row."""
+        self._call("begin", *memory)
+        rows = self.manifest.inputs[0].shape[1]
+        size = len(data) // rows
+        for row in range(rows):
+            self._call("push", *memory[::2], data[row * size : (row + 1) * size])
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        status = getattr(self._library, f"{self.manifest.name}_{function}")(*arguments)
+        if status != 0:
+            raise AboardError(f"{self.manifest.name}: {function} returned status {status}, expected 0 (ABOARD_OK)")
 
 
 def _check(target: Target) -> None:

@@ -189,7 +189,7 @@ class Manifest(_Record):
         model_hash: SHA-256 of the model file, hex.
         target: The target's string form.
         core: The core it was compiled for, such as `cortex-m4`.
-        input_mode: `consumed` or `kept`.
+        input_mode: `consumed`, `kept` or `rows`.
         macs: Multiply-accumulates of the model as given.
         macs_run: As compiled.
         ram_bytes: Arenas: tensors, scratch, inputs and outputs.
@@ -212,7 +212,7 @@ class Manifest(_Record):
     model_hash: str
     target: str
     core: str
-    input_mode: Literal["consumed", "kept"]
+    input_mode: Literal["consumed", "kept", "rows"]
     macs: int
     macs_run: int
     ram_bytes: int

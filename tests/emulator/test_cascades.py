@@ -17,10 +17,10 @@ SEEDS = (1, 29)
 
 
 @pytest.mark.parametrize("board", ["arm/mps2_an385", "arm/mps2_an386", "arm/mps3_an547"])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_cascade_behaves_as_its_nodes_do(seed: int, board: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "rows"), [*((seed, "") for seed in SEEDS), (SEEDS[0], "-input=rows")])
+def test_a_cascade_behaves_as_its_nodes_do(seed: int, rows: str, board: str, tmp_path: Path) -> None:
     data = image_model(seed)
-    module = aboard.compile(data, target=f"{board} -opt=size", name="model")
+    module = aboard.compile(data, target=f"{board} -opt=size {rows}", name="model")
     nodes = module.manifest.nodes
     turning = [index for index, node in enumerate(nodes) if node.cascade is not None]
     assert len(turning) >= 2

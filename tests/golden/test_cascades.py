@@ -14,9 +14,12 @@ from support.channel_models import ChannelModel
 from support.image_models import global_average, image_model
 from support.one_op import HOST, check_equal, compiled
 
+ATTRIBUTES = ["-opt=size", "-opt=balanced", "-opt=size -input=kept"]
+ATTRIBUTES += [f"-opt={opt} -input=rows" for opt in ("size", "balanced", "speed")]
 
-@given(st.integers(0, 10_000), st.sampled_from(["-opt=size", "-opt=balanced", "-opt=size -input=kept"]))
-@settings(max_examples=20, deadline=None)
+
+@given(st.integers(0, 10_000), st.sampled_from(ATTRIBUTES))
+@settings(max_examples=30, deadline=None)
 def test_the_same_bytes(seed: int, attributes: str) -> None:
     model = image_model(seed)
     shape = aboard.compile(model, target=HOST, name="model").manifest.inputs[0].shape
@@ -70,3 +73,17 @@ def test_depthwise_layers_that_keep_rows_follow_one_another(width: int) -> None:
     record = aboard.compile(data, target=f"{HOST} -opt=size", name="model").manifest
     assert [node.op for node in record.nodes if node.cascade == 0].count("depthwise_conv2d") == 2
     check_equal(data, x, run=lambda m, *inputs: compiled(m, *inputs, attributes="-opt=size"))
+
+
+def test_rows_of_the_input_spare_most_of_its_memory() -> None:
+    saved = []
+    for seed in range(12):
+        fed, whole = (
+            aboard.compile(image_model(seed), target=f"{HOST} -opt=size {more}", name="model").manifest
+            for more in ("-input=rows", "")
+        )
+        assert (fed.input_mode, whole.input_mode) == ("rows", "consumed")
+        saved.append(whole.ram_bytes - fed.ram_bytes)
+    # What is known between two rows takes a few words.
+    assert min(saved) >= -64
+    assert sum(each > 0 for each in saved) >= 4

@@ -22,7 +22,15 @@ int main(void) {{
     /* Exactly as large as stated, so that the sanitizer sees the first byte beyond. */
     void *arena = NULL;
     if (posix_memalign(&arena, ABOARD_ARENA_ALIGN, {upper}_ARENA_BYTES) != 0) {{ return 2; }}
-    for (size_t i = 0; i < {name}_model.input_count; ++i) {{
+    const aboard_feed_t *feed = {name}_model.feed;
+    const aboard_memory_t memory = {{arena, {upper}_ARENA_BYTES}};
+    if (feed != NULL && feed->begin(&memory) != ABOARD_OK) {{ return 5; }}
+    for (size_t i = 0; feed != NULL && i < feed->rows; ++i) {{
+        void *row = feed->slot(&memory);
+        if (row == NULL || fread(row, 1, feed->row_bytes, stdin) != feed->row_bytes) {{ return 3; }}
+        if (feed->push(&memory, row, NULL) != ABOARD_OK) {{ return 6; }}
+    }}
+    for (size_t i = 0; feed == NULL && i < {name}_model.input_count; ++i) {{
         const aboard_tensor_t *t = &{name}_model.inputs[i];
         if (fread((char *)arena + t->offset, 1, t->bytes, stdin) != t->bytes) {{ return 3; }}
     }}

@@ -61,6 +61,23 @@ class Arenas:
         request = step.scratch[number]
         return self.address(self.layout.homes[request], self.layout.offsets[request])
 
+    def checked(self) -> list[str]:
+        """Returns lines that take the arenas from `memory`, an `aboard_memory_t` for each, and check them."""
+        lines = [f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(self.pointers)]
+        for number, (pointer, macro) in enumerate(zip(self.pointers, self.macros, strict=True)):
+            lines += [
+                f"    if ({pointer} == NULL) {{",
+                "        return ABOARD_ERROR_NULL;",
+                "    }",
+                f"    if (memory[{number}].bytes < {macro}) {{",
+                "        return ABOARD_ERROR_ARENA_TOO_SMALL;",
+                "    }",
+                f"    if ((uintptr_t){pointer} % ABOARD_ARENA_ALIGN != 0) {{",
+                "        return ABOARD_ERROR_ARENA_MISALIGNED;",
+                "    }",
+            ]
+        return lines
+
     def macro(self) -> str:
         """Returns the definitions of what `address` uses, and of what a node by itself uses in its workspace."""
         lines = ["/* Address of a byte of the arena. */", "#define AT(offset) ((void *)(arena + (offset)))", ""]
@@ -92,24 +109,9 @@ class Arenas:
         ]
 
     def _prologue_of_several(self) -> list[str]:
-        lines = [
-            "static aboard_status_t run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {",
-            *(f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(self.pointers)),
-            "    (void)hooks;",
-        ]
-        for number, (pointer, macro) in enumerate(zip(self.pointers, self.macros, strict=True)):
-            lines += [
-                f"    if ({pointer} == NULL) {{",
-                "        return ABOARD_ERROR_NULL;",
-                "    }",
-                f"    if (memory[{number}].bytes < {macro}) {{",
-                "        return ABOARD_ERROR_ARENA_TOO_SMALL;",
-                "    }",
-                f"    if ((uintptr_t){pointer} % ABOARD_ARENA_ALIGN != 0) {{",
-                "        return ABOARD_ERROR_ARENA_MISALIGNED;",
-                "    }",
-            ]
-        return lines
+        taken, checks = self.checked()[: len(self.pointers)], self.checked()[len(self.pointers) :]
+        head = "static aboard_status_t run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {"
+        return [head, *taken, "    (void)hooks;", *checks]
 
     def entry(self) -> list[str]:
         """Returns the definition of the model's run function."""

@@ -69,7 +69,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         model_hash=graph.model_hash,
         target=str(target),
         core=target.cpu.name,
-        input_mode="kept" if target.input_mode == "kept" else "consumed",
+        input_mode=target.input_mode,
         macs=macs,
         macs_run=sum(records.macs(step) for step in program.steps),
         ram_bytes=layout.peak,

@@ -13,6 +13,29 @@ CallText = Callable[[Step, str, str], str]
 #: Returns the address of the result of a step, as a C expression.
 ResultText = Callable[[Step], str]
 
+_FROM_START = """\
+    int32_t rows[{steps}] = {{0}};
+    (void)hooks;
+    for (size_t turn = 0; turn < sizeof turns; ++turn) {{
+        const int32_t first = rows[turns[turn]];
+        switch (turns[turn]) {{"""
+
+# From where the last row of the input left it to where the next one is needed.
+_GOING_ON = """\
+    int32_t *const rows = FEED->rows;
+    (void)hooks;
+    for (; FEED->turn < (int32_t)sizeof turns; ++FEED->turn) {{
+        const int32_t first = rows[turns[FEED->turn]];
+        switch (turns[FEED->turn]) {{"""
+
+_WAIT = """\
+        case {feed}:
+            if (first == FEED->brought) {{
+                return ABOARD_OK;
+            }}
+            rows[{feed}] = first + 1;
+            break;"""
+
 
 @dataclass(frozen=True)
 class Numbered:
@@ -59,14 +82,12 @@ def text(numbered: Numbered, pointers: Sequence[str], call: CallText, result: Re
         f"/* Steps {steps[0].index} to {steps[-1].index} take turns, so that what lies between them is a few rows. */",
         f"static aboard_status_t {numbered.name}({arenas}, const aboard_hooks_t *hooks) {{",
         f"    static const uint8_t turns[] = {{{turns}}};",
-        f"    int32_t rows[{len(steps)}] = {{0}};",
-        "    (void)hooks;",
-        "    for (size_t turn = 0; turn < sizeof turns; ++turn) {",
-        "        const int32_t first = rows[turns[turn]];",
-        "        switch (turns[turn]) {",
+        *(_FROM_START if numbered.cascade.fed is None else _GOING_ON).format(steps=len(steps)).splitlines(),
     ]
     for position, step in enumerate(steps):
         lines += _case(numbered.cascade, position, step, call, result)
+    if numbered.cascade.fed is not None:
+        lines += _WAIT.format(feed=len(steps)).splitlines()
     return "\n".join(
         [*lines, "        default:", "            break;", "        }", "    }", "    return ABOARD_OK;", "}", ""]
     )

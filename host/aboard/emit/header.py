@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from aboard.emit import c_text
+from aboard.emit import c_text, feed
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.source import banner
 from aboard.ir import Graph, Tensor
+from aboard.kernels.contract import View
 from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program
 from aboard.target import Target
@@ -29,7 +30,8 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         "/** True when a run leaves the inputs as they were. */",
         f"#define {upper}_INPUTS_KEPT {'true' if kept else 'false'}\n",
         *(_tensor(arenas, kind, index, tensor, program) for kind, index, tensor in tensors),
-        _run_declaration(arenas, kept),
+        feed.declarations(program, arenas),
+        _run_declaration(arenas, target.input_mode),
         "/** The model as data, for code that serves any model (aboard/model.h). */",
         f"extern const aboard_model_t {name}_model;\n",
         "#ifdef __cplusplus\n}\n#endif\n",
@@ -49,19 +51,26 @@ def _sizes(arenas: Arenas) -> list[str]:
     return ["\n".join(lines) + "\n"]
 
 
-def _run_declaration(arenas: Arenas, kept: bool) -> str:
+def _run_declaration(arenas: Arenas, input_mode: str) -> str:
     name = arenas.name
-    inputs = "The inputs are left as they were" if kept else "The inputs are overwritten: set them before every run"
+    set_first = f"Set the inputs through {name}_input_*() first"
+    what, before, more = {
+        "kept": ("Runs the model once", set_first, "The inputs are left as they were"),
+        "consumed": ("Runs the model once", set_first, "The inputs are overwritten: set them before every run"),
+        "rows": ("Computes what is left when all rows have come", f"Bring the rows by {name}_push() first", ""),
+    }[input_mode]
     state = "arenas are" if arenas.several else "arena is"
+    statuses = "ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED"
+    if input_mode == "rows":
+        statuses += ";\n *         ABOARD_ERROR_STATE: rows are missing, or the run is over"
     return f"""/**
- * Runs the model once.
+ * {what}.
  *
- * Set the inputs through {name}_input_*() first; read the outputs through {name}_output_*() afterwards.
- * {inputs}.
- * Reentrant: the {state} the only state. Allocates nothing, waits for nothing.
+ * {before}; read the outputs through {name}_output_*() afterwards.
+{f" * {more}." + chr(10) if more else ""} * Reentrant: the {state} the only state. Allocates nothing, waits for nothing.
  *
 {_arena_manual(arenas)}
- * @return ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED.
+ * @return {statuses}.
  */
 aboard_status_t {name}_run({arenas.parameters});
 """
@@ -97,7 +106,7 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
     lines = [
         f"/** {kind.capitalize()} {index}, `{label}`: {tensor.dtype.value} {sizes}. */",
         f'#define {prefix}_NAME "{quoted}"',
-        f"#define {prefix}_OFFSET {offset(tensor, program, arenas.layout)}",
+        *_position(prefix, tensor, program, arenas),
         f"#define {prefix}_BYTES {tensor.type.bytes}",
         f"#define {prefix}_ELEMENTS {tensor.type.elements}",
         f"#define {prefix}_RANK {len(tensor.shape)}",
@@ -110,6 +119,8 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
             f"#define {prefix}_SCALE {c_text.floating(quant.scale)}",
             f"#define {prefix}_ZERO_POINT ({quant.zero_point})",
         ]
+    if tensor is program.storage.fed:
+        return "\n".join([*lines, ""])
     access = "Where the caller puts it" if kind == "input" else "Where it lies after a run"
     lines += [
         f"/** {access}. */",
@@ -119,3 +130,11 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
         "",
     ]
     return "\n".join(lines)
+
+
+def _position(prefix: str, tensor: Tensor, program: Program, arenas: Arenas) -> list[str]:
+    """Returns where a tensor lies, or how it comes."""
+    if tensor is not program.storage.fed:
+        return [f"#define {prefix}_OFFSET {offset(tensor, program, arenas.layout)}"]
+    view = View.whole(tensor.shape, tensor.dtype.bytes)
+    return [f"#define {prefix}_ROWS {view.rows}", f"#define {prefix}_ROW_BYTES {view.row_stride}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aboard.emit import c_text, cascade, devices, records
+from aboard.emit import c_text, cascade, devices, feed, records
 from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
 from aboard.ir import Graph, Tensor
@@ -58,7 +58,8 @@ def text(
     name, arenas = graph.name, Arenas(graph.name, layout)
     steps = (*program.steps, *program.alone.values())
     headers = sorted({step.call.header for step in steps if isinstance(step.call, KernelCall)})
-    includes = [f'#include "{name}.h"', "", '#include "aboard/hooks.h"', f'#include "{name}_weights.h"']
+    includes = [f'#include "{name}.h"', "", *(["#include <string.h>", ""] if program.storage.fed is not None else [])]
+    includes += ['#include "aboard/hooks.h"', f'#include "{name}_weights.h"']
     if devices.calls(program):
         includes.append(f'#include "{devices.header_name(graph)}"')
     includes += [before_kernels] if before_kernels else []
@@ -69,7 +70,9 @@ def text(
         *(instance_text(instance) for instance in instances.instances),
         *(parameters_text(step) for instance in instances.instances if instance.parameters for step in instance.steps),
         arenas.macro(),
+        feed.state(program, arenas),
         *(_cascade(numbered, program, arenas, instances) for numbered in cascade.of(program)),
+        feed.functions(program, arenas),
         _run(program, instances, arenas),
         _run_op(program, instances),
         _descriptor(graph, program, arenas),
@@ -146,7 +149,7 @@ def _arena_address(program: Program, arenas: Arenas, step: Step) -> Callable[[Ar
 
 
 def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
-    lines = arenas.prologue()
+    lines = [*arenas.prologue(), *feed.run_guard(program, arenas.name)]
     inside = {step.index: numbered for numbered in cascade.of(program) for step in numbered.steps}
     for step in program.steps:
         if step.index in inside:
@@ -173,6 +176,8 @@ def _cascade(numbered: cascade.Numbered, program: Program, arenas: Arenas, insta
 
 def _enter(numbered: cascade.Numbered, step: Step, arenas: Arenas) -> list[str]:
     """Returns what is written of a step of a cascade; the call of the cascade stands at its last step."""
+    if numbered.cascade.fed is not None:
+        return ["", f"    /* {step.index}, as rows came: {_describe(step)} */"]
     lines = ["", f"    /* {step.index}: {_describe(step)} */"]
     if step is numbered.steps[-1]:
         lines.append(f"    ABOARD_RETURN_IF_ERROR({numbered.name}({', '.join([*arenas.pointers, 'hooks'])}));")
@@ -241,7 +246,7 @@ def _tensor_entry(tensor: Tensor, program: Program, arenas: Arenas) -> str:
 def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
     name, upper = graph.name, graph.name.upper()
     digest = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(graph.model_hash))
-    tables = arenas.table()
+    tables = [*arenas.table(), *feed.table(program, name)]
     for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
         rows = [_tensor_entry(tensor, program, arenas) for tensor in tensors]
         tables.append(f"static const aboard_tensor_t {kind}[] = {{{', '.join(rows)}}};\n")
@@ -260,6 +265,7 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
             "    .inputs = inputs,",
             "    .outputs = outputs,",
             *arenas.descriptor(),
+            *feed.descriptor(program),
             "#if ABOARD_RUN_OP",
             f"    .op_bytes = {workspace},",
             "    .run_op = run_op,",

@@ -80,7 +80,7 @@ def lower_bound(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -
 
     Args:
         requests: The requests.
-        overlaps: Pairs that may share bytes; each request is the result of at most one of them.
+        overlaps: Pairs that may share bytes.
     """
     steps = {request.first for request in requests}
     return round_up(max((load(requests, overlaps, step) for step in steps), default=0), WORD)
@@ -101,11 +101,26 @@ def load(requests: Sequence[Request], overlaps: Sequence[Overlap], step: int) ->
     align = min((requests[i].align for i in alive), default=1)
     padding = [round_up(size, align) - size for size in alive.values()]
     together = [o for o in overlaps if o.operand in alive and o.result in alive]
-    shared = sum(
-        _shared(requests, [o for o in together if o.operand == operand], together, align)
-        for operand in {overlap.operand for overlap in together}
-    )
+    partners = {operand: [o for o in together if o.operand == operand] for operand in {o.operand for o in together}}
+    shared = sum(_shared(requests, mine, together, align) for mine in partners.values() if len(mine) > 1)
+    for result in {o.result for o in together}:
+        alone = [o for o in together if o.result == result and len(partners[o.operand]) == 1]
+        shared += _shared_with(requests, result, alone, together, align)
     return sum(alive.values()) + sum(padding) - max(padding, default=0) - shared
+
+
+def _shared_with(
+    requests: Sequence[Request], result: int, alone: Sequence[Overlap], others: Sequence[Overlap], align: int
+) -> int:
+    """Returns the bytes that a result may share with operands that share with nothing else, at most.
+
+    Operands are apart from each other, so they share no more of it than lies beyond the least distance.
+    """
+    if not alone:
+        return 0
+    room = requests[result].bytes - round_up(max(0, min(o.distance for o in alone)), align)
+    total = sum(_shared(requests, [o], others, align) for o in alone)
+    return total if len(alone) == 1 else min(total, round_up(max(0, room), align))
 
 
 def _shared(requests: Sequence[Request], mine: Sequence[Overlap], others: Sequence[Overlap], align: int) -> int:

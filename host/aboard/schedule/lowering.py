@@ -50,6 +50,7 @@ class Program:
         overlaps: Pairs of requests that may share bytes though a step needs both.
         buffers: For each buffer, its index in `requests`.
         alone: Steps of cascades by their index, each as if it were computed by itself, operands and results whole.
+        state: Index in `requests` of what a run knows between two rows of its input; None where it is not fed.
     """
 
     graph: Graph
@@ -59,6 +60,7 @@ class Program:
     buffers: Mapping[Buffer, int]
     overlaps: tuple[Overlap, ...] = ()
     alone: Mapping[int, Step] = field(default_factory=dict)
+    state: int | None = None
 
     def whole(self, step: Step) -> Step:
         """Returns a step as it is computed by itself."""
@@ -104,7 +106,7 @@ def lower(graph: Graph, storage: Storage, calls: Calls) -> Program:
     )
     cascaded = {node for cascade in storage.cascades for node in cascade.nodes}
     alone = {step.index: _alone(step, calls) for step in steps if step.node in cascaded}
-    return Program(graph, storage, steps, needs.requests, needs.buffers, needs.overlaps, alone)
+    return Program(graph, storage, steps, needs.requests, needs.buffers, needs.overlaps, alone, needs.state)
 
 
 def _alone(step: Step, calls: Calls) -> Step:

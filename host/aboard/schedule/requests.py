@@ -23,12 +23,24 @@ class Needs:
         buffers: For each buffer, its index in `requests`.
         scratch: For each step, the indices of its scratch in `requests`.
         overlaps: Pairs of requests that may share bytes though a step needs both.
+        state: Index in `requests` of what a run knows between two rows of its input; None where it is not fed.
     """
 
     requests: tuple[Request, ...]
     buffers: Mapping[Buffer, int]
     scratch: tuple[tuple[int, ...], ...]
     overlaps: tuple[Overlap, ...]
+    state: int | None = None
+
+
+def state_words(storage: Storage) -> int:
+    """Returns the 32-bit numbers that a run keeps between two rows of its input.
+
+    The rows that were brought and the turn that comes next; then the rows that each node of the fed cascade has
+    computed, and those that it was fed.
+    """
+    fed = next((cascade for cascade in storage.cascades if cascade.fed is not None), None)
+    return 2 + (0 if fed is None else len(fed.nodes) + 1)
 
 
 def views(node: Node, storage: Storage) -> tuple[tuple[View | None, ...], tuple[View, ...]]:
@@ -69,7 +81,9 @@ def collect(
     collector.add_buffers(keep_inputs=keep_inputs)
     collector.add_scratch(scratch)
     collector.add_overlaps()
-    return Needs(tuple(collector.requests), collector.buffers, tuple(collector.scratch), tuple(collector.overlaps))
+    state = collector.add_state()
+    requests, overlaps = tuple(collector.requests), tuple(collector.overlaps)
+    return Needs(requests, collector.buffers, tuple(collector.scratch), overlaps, state)
 
 
 class _Collector:
@@ -133,6 +147,14 @@ class _Collector:
                 request = Request(f"scratch {number} of {name}", each.bytes, alive[0], alive[-1], each.align)
                 self.requests.append(request)
 
+    def add_state(self) -> int | None:
+        """Adds what a run knows between two rows of its input, and after the last until the next run begins."""
+        if self.storage.fed is None:
+            return None
+        end = len(self.storage.steps) - 1 + AFTER_LAST
+        self.requests.append(Request("rows of the input", 4 * state_words(self.storage), 0, end, 4))
+        return len(self.requests) - 1
+
     def add_overlaps(self) -> None:
         """Adds the pairs that may share bytes: in single steps, then in cascades."""
         cascaded = {node for cascade, _ in self.cascades for node in cascade.nodes}
@@ -143,6 +165,9 @@ class _Collector:
             dying = [t for t in cascade.distances if self._dies(t, span)]
             for operand in sorted(dying, key=lambda t: -t.type.bytes)[:1]:
                 self._add_cascade(operand, cascade, span)
+            if not dying:
+                # Beside an operand that dies this would claim bytes twice, and bounds would be worth little.
+                self._add_late_result(cascade, span)
 
     def _add_single(self, step: int, node: Node) -> None:
         operand = node.optional_input(0)
@@ -158,13 +183,29 @@ class _Collector:
         """Adds the result of the last node, and what is first used when a part of the operand has been read."""
         if self._is_born(cascade.nodes[-1].output, span):
             self._add(operand, self._index(cascade.nodes[-1].output), cascade.distances[operand])
+        seen: set[int] = set()
         for step, node in zip(span, cascade.nodes, strict=True):
             spent = cascade.spent[node][operand]
-            born = list(self.scratch[step])
-            if node.output in cascade.depths and self.storage.places[node.output].buffer.tensors[0] is node.output:
-                born.append(self.buffers[self.storage.places[node.output].buffer])
+            ring = self._index(node.output) if node.output in cascade.depths else None
+            born = [*self.scratch[step], *([] if ring is None or ring in seen else [ring])]
+            seen |= set(born)
             for index in born if spent else ():
                 self._add(operand, index, self.requests[index].bytes - spent)
+
+    def _add_late_result(self, cascade: Cascade, span: range) -> None:
+        """Adds what is needed no more when the last rows of the result are written."""
+        result, written = cascade.nodes[-1].output, dict[int, int]()
+        if not self._is_born(result, span):
+            return
+        index, bytes_ = self._index(result), result.type.bytes
+        for step, node in zip(span, cascade.nodes, strict=True):
+            needed = [*self.scratch[step], *(self._index(t) for t in node.operands if t in cascade.depths)]
+            for request in needed:
+                if request is not None and self.requests[request].last in span:
+                    written[request] = max(written.get(request, 0), cascade.written[node])
+        for request, bytes_written in written.items():
+            if index is not None and request != index and bytes_written < bytes_:
+                self.overlaps.append(Overlap(request, index, bytes_written))
 
     def _add(self, operand: Tensor, result: int | None, distance: int | None) -> None:
         index = self._index(operand)

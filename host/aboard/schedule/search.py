@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from aboard.ir import Graph, Node
-from aboard.kernels.contract import Scratch, View
+from aboard.kernels.contract import RowWise, Scratch, View
 from aboard.memory.problem import load
-from aboard.schedule.cascade import Cascade, form
+from aboard.schedule.cascade import Cascade, Windows, form
+from aboard.schedule.feed import fed_input
 from aboard.schedule.lowering import Calls
 from aboard.schedule.requests import collect, views
 from aboard.schedule.storage import Storage, assign
@@ -49,7 +50,7 @@ class Candidate:
     @property
     def turns(self) -> int:
         """How many calls it takes beyond one for each step."""
-        return 0 if self.cascade is None else len(self.cascade.turns) - len(self.cascade.nodes)
+        return 0 if self.cascade is None else len(self.cascade.turns) - self.cascade.feeds - len(self.cascade.nodes)
 
 
 def choose(graph: Graph, calls: Calls) -> Storage:
@@ -69,8 +70,8 @@ def schedules(graph: Graph, calls: Calls) -> Iterator[Storage]:
         graph: Verified; in execution order.
         calls: Of its nodes.
     """
-    search = _Search(graph, calls)
     limit = _limit(calls.target)
+    search = _Search(graph, calls, sparing=_spares(calls.target) or limit is not None)
     if not search.singles:
         yield search.plain
     elif limit is not None:
@@ -79,7 +80,7 @@ def schedules(graph: Graph, calls: Calls) -> Iterator[Storage]:
     elif _spends_ram(calls.target):
         yield search.plain
     else:
-        yield search.storage(search.division(0, SLACK if calls.target.opt == "balanced" else 1.0))
+        yield search.storage(search.division(0, 1.0 if _spares(calls.target) else SLACK))
 
 
 def rule(target: Target) -> str:
@@ -90,9 +91,9 @@ def rule(target: Target) -> str:
     if _spends_ram(target):
         why = "-opt=speed" if target.opt == "speed" else "-opt=balanced on a core with Helium"
         return f"steps one after another, which is fastest ({why})"
-    if target.opt == "balanced":
-        return f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found (-opt=balanced)"
-    return "the least memory found (-opt=size)"
+    if _spares(target):
+        return f"the least memory found ({'-opt=size' if target.opt == 'size' else '-input=rows'})"
+    return f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found (-opt=balanced)"
 
 
 def front(graph: Graph, calls: Calls) -> Iterator[Storage]:
@@ -104,7 +105,7 @@ def front(graph: Graph, calls: Calls) -> Iterator[Storage]:
         graph: Verified; in execution order.
         calls: Of its nodes.
     """
-    search = _Search(graph, calls)
+    search = _Search(graph, calls, sparing=True)
     if not search.singles:
         yield search.plain
         return
@@ -125,22 +126,39 @@ def _spends_ram(target: Target) -> bool:
     """True where steps are computed one after another, whatever memory that needs, as long as none is set."""
     if ram_max(target) is not None:
         return False
+    if target.opt == "balanced" and target.input_mode == "rows":
+        return False
     return target.opt == "speed" or (target.opt == "balanced" and "arm_mve" in target.keys)
+
+
+def _spares(target: Target) -> bool:
+    """True where the least memory is wanted, however many turns that takes."""
+    return target.opt == "size" or target.input_mode == "rows"
 
 
 class _Search:
     """The candidates for a graph, made as they are asked for."""
 
-    def __init__(self, graph: Graph, calls: Calls) -> None:
+    def __init__(self, graph: Graph, calls: Calls, *, sparing: bool) -> None:
+        """Prepares it.
+
+        Args:
+            graph: Verified; in execution order.
+            calls: Of its nodes.
+            sparing: Whether steps may also take a row at a time, and write in place, where kernels would like more.
+        """
         self.graph = graph
         self.calls = calls
         self.implementations = calls.implementations
         self.keep_inputs = calls.target.input_mode == "kept"
-        self.plain = assign(graph, self.implementations, keep_inputs=self.keep_inputs)
+        self.fed = fed_input(graph, calls.target)
+        self.plain = self._assign([])
         self._scratch: dict[tuple[Node, tuple[bool, ...], int], Sequence[Scratch]] = {}
+        self._windows: Windows = {}
         steps = self._loads(self.plain)
         self.singles = [Candidate(index, None, steps[index]) for index in range(len(self.plain.steps))]
-        self.cascades: dict[tuple[int, int], Candidate] = {}
+        self.cascades: dict[tuple[int, int, bool], Candidate] = {}
+        self.gears = (False, True) if sparing else (False,)
 
     def division(self, enough: int, slack: float) -> list[Candidate]:
         """Returns the division into candidates that takes the fewest turns.
@@ -171,7 +189,7 @@ class _Search:
         return [*self.singles, *self.cascades.values()]
 
     def _assign(self, cascades: Sequence[Cascade]) -> Storage:
-        return assign(self.graph, self.implementations, keep_inputs=self.keep_inputs, cascades=cascades)
+        return assign(self.graph, self.implementations, keep_inputs=self.keep_inputs, cascades=cascades, fed=self.fed)
 
     def _add_cascades(self, steps: set[int]) -> None:
         """Adds all cascades that contain one of some steps."""
@@ -179,23 +197,37 @@ class _Search:
             for first in range(step, -1, -1):
                 if not self._fits(first):
                     break
-                for last in range(max(step, first + 1), len(self.plain.steps)):
+                shortest = first if self.fed is not None and first == 0 else first + 1
+                for last in range(max(step, shortest), len(self.plain.steps)):
                     if not self._fits(last):
                         break
-                    self._add_cascade(first, last)
+                    for sparing in self.gears:
+                        self._add_cascade(first, last, sparing=sparing)
 
     def _fits(self, step: int) -> bool:
         node = self.plain.steps[step]
         return self.implementations[node].row_wise(node) is not None
 
-    def _add_cascade(self, first: int, last: int) -> None:
-        if (first, last) in self.cascades:
+    def _add_cascade(self, first: int, last: int, *, sparing: bool) -> None:
+        if (first, last, sparing) in self.cascades:
             return
         nodes = self.plain.steps[first : last + 1]
-        cascade = form(self.graph, nodes, lambda node: self.implementations[node].row_wise(node))
+        cascade = self._form(nodes, sparing=sparing)
         if cascade is not None and self.plain.alone.issuperset(cascade.depths):
             loaded = self._loads(self._assign([cascade]))
-            self.cascades[first, last] = Candidate(first, cascade, max(loaded[first : last + 1]))
+            self.cascades[first, last, sparing] = Candidate(first, cascade, max(loaded[first : last + 1]))
+
+    def _form(self, nodes: Sequence[Node], *, sparing: bool) -> Cascade | None:
+        """Returns the cascade of some steps: fed where they are all that read the fed input."""
+
+        def row_wise(node: Node) -> RowWise | None:
+            return self.implementations[node].row_wise(node)
+
+        if self.fed is not None and any(self.fed in node.operands for node in nodes):
+            cascade = form(self.graph, nodes, row_wise, self.fed, self._windows, sparing=sparing)
+            if cascade is not None or len(nodes) < 2:
+                return cascade
+        return form(self.graph, nodes, row_wise, None, self._windows, sparing=sparing)
 
     def _loads(self, stored: Storage) -> list[int]:
         """Returns the bytes that are alive during each step."""

@@ -57,12 +57,15 @@ class Storage:
         steps: Nodes to execute, in order.
         cascades: Those of them that are computed together.
         alone: Tensors that no data movement has brought into memory with others.
+        fed: The input whose rows the caller brings one by one (`-input=rows`): a ring where a cascade is fed with it,
+            else whole.
     """
 
     places: dict[Tensor, Place]
     steps: list[Node]
     cascades: tuple[Cascade, ...] = ()
     alone: frozenset[Tensor] = frozenset()
+    fed: Tensor | None = None
 
     def turns_of(self, node: Node) -> int:
         """Returns in how many calls a node is computed."""
@@ -80,6 +83,7 @@ def assign(
     *,
     keep_inputs: bool,
     cascades: Sequence[Cascade] = (),
+    fed: Tensor | None = None,
 ) -> Storage:
     """Decides which tensors share memory.
 
@@ -88,6 +92,7 @@ def assign(
         implementations: For every node.
         keep_inputs: True when the run must leave the graph's inputs as they were.
         cascades: Of steps that `assign` returned without any; what lies between their nodes is `Storage.alone`.
+        fed: The input whose rows the caller brings one by one.
 
     Returns:
         The storage. Buffers have no address yet.
@@ -103,9 +108,9 @@ def assign(
             assigner.run_in_place(node)
     for cascade in cascades:
         assigner.places |= {tensor: _ring(tensor, cascade) for tensor in cascade.depths}
-        for node in cascade.nodes:
+        for node in reversed(cascade.nodes):
             assigner.turn_in_place(node, cascade)
-    return Storage(assigner.places, assigner.steps, tuple(cascades), alone)
+    return Storage(assigner.places, assigner.steps, tuple(cascades), alone, fed)
 
 
 def _ring(tensor: Tensor, cascade: Cascade) -> Place:
@@ -239,19 +244,44 @@ class _Assigner:
                 return
 
     def turn_in_place(self, node: Node, cascade: Cascade) -> None:
-        """Lets a node of a cascade write each pixel over the one it reads, where both are needed for a turn only."""
+        """Lets a node of a cascade write its rows over those that it reads, where these are needed for a turn only.
+
+        Where the rows that it reads are shorter, they lie at the end of those that it writes. What it writes may be
+        needed for longer, in a cascade that spares memory: rows in a ring of another's may lie apart, which is slower.
+        """
         operand, result = node.input(0), node.output
-        way = self.implementations[node].row_wise(node)
+        lasting = result in cascade.depths and (cascade.sparing or result in cascade.fleeting)
+        if operand not in cascade.fleeting or not lasting or self.consumers[operand][-1] is not node:
+            return
+        way, place = self.implementations[node].row_wise(node), self.places[result]
+        rows = cascade.ahead.get((operand, result))
         # What keeps rows reads others than those that it writes.
-        if way is None or way.keeps:
+        if way is None or way.keeps or rows is None or rows > place.view.depth:
             return
-        if not {operand, result} <= cascade.fleeting or self.consumers[operand][-1] is not node:
+        shift = self._row_shift(node, place.view)
+        if shift is None:
             return
-        mine, other = self.places[result], self.places[operand]
-        whole = View.whole(operand.shape, operand.dtype.bytes), View.whole(result.shape, result.dtype.bytes)
-        distance = self.implementations[node].overlap(node, (whole[0], None, None)[: len(node.inputs)], whole[1:])
-        if dataclasses.replace(mine.view, phase=other.view.phase) == other.view and distance == 0:
-            self._move(result, other.buffer, other.view)
+        if result in cascade.fleeting and place.buffer.tensors == [result]:
+            # Rows that are read in one turn are to lie together before those that are written in one.
+            place = Place(place.buffer, dataclasses.replace(place.view, phase=self.places[operand].view.phase))
+            self.places[result] = place
+        ring = {name: getattr(place.view, name) for name in ("row_stride", "depth", "phase")}
+        view = View.whole(operand.shape, operand.dtype.bytes)
+        place.buffer.tensors.append(operand)
+        self.places[operand] = Place(place.buffer, dataclasses.replace(view, **ring, offset=place.view.offset + shift))
+
+    def _row_shift(self, node: Node, result: View) -> int | None:
+        """Returns where in a row of the result a row of the operand may begin that ends with it; None for nowhere."""
+        operand = node.input(0)
+        own, whole = View.whole(operand.shape, operand.dtype.bytes), dataclasses.replace(result, depth=result.rows)
+        shift = result.row_stride - own.row_stride
+        spread = dataclasses.replace(own, row_stride=result.row_stride)
+        inputs = (spread, *[None] * (len(node.inputs) - 1))
+        plain = whole.contiguous and (shift == 0 or self.implementations[node].strided)
+        if not plain or shift < 0 or shift % self._alignment(operand, node):
+            return None
+        distance = self.implementations[node].overlap(node, inputs, (dataclasses.replace(whole, offset=0, phase=0),))
+        return shift if distance is not None and distance <= shift else None
 
     def _dies_at(self, operand: Tensor, node: Node) -> bool:
         """True when nothing in the operand's buffer is read after `node`, nor twice by it."""

@@ -87,4 +87,4 @@ def _span(nodes: Sequence[Node], stored: Storage) -> tuple[int, int]:
 
 
 def _same(some: Sequence[Cascade], others: Sequence[Cascade]) -> bool:
-    return [cascade.nodes for cascade in some] == [cascade.nodes for cascade in others]
+    return [(each.nodes, each.turns) for each in some] == [(each.nodes, each.turns) for each in others]

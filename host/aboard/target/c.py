@@ -23,9 +23,10 @@ _ATTRIBUTES = (
     ),
     Attribute(
         "input",
-        "Whether the model may overwrite its input while it runs; `kept` costs RAM",
+        "Whether the model may overwrite its input while it runs (`kept` costs RAM), or takes it in `rows`, one by "
+        "one, and needs room for a few only",
         default="consumed",
-        allowed=("consumed", "kept"),
+        allowed=("consumed", "kept", "rows"),
     ),
     Attribute(
         "mcpu",

@@ -175,9 +175,9 @@ class Target:
         return str(self.host.attrs["runtime"])
 
     @property
-    def input_mode(self) -> Literal["consumed", "kept"]:
-        """Whether the model may overwrite its input while it runs (`-input`)."""
-        return cast(Literal["consumed", "kept"], self.host.attrs["input"])
+    def input_mode(self) -> Literal["consumed", "kept", "rows"]:
+        """Whether the model may overwrite its input while it runs, or takes it row by row (`-input`)."""
+        return cast(Literal["consumed", "kept", "rows"], self.host.attrs["input"])
 
     def arenas(self, weights_bytes: int = 0) -> tuple[ArenaRegion, ...]:
         """Returns the memory regions of the arenas (`-arena`), fastest first; none for one in the data region.
