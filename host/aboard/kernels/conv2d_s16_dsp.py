@@ -66,7 +66,7 @@ class DspS16(ConvolutionS16):
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", np.concatenate(words))),
+                ConstantArg(Constant("weights", np.concatenate(words), form="int16" if wide else "int8")),
                 ScratchArg(Scratch(_PAIR_BYTES * -(-taps // QUAD)), "uint32_t *"),
                 ScratchArg(Scratch(2 * np.int16().nbytes * patch), "int16_t *"),
             ),

@@ -82,7 +82,7 @@ class SmlalS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights)),
+                ConstantArg(Constant("weights", weights, form="int8")),
                 ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
             ),
             rows=y.rows,

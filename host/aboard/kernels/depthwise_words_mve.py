@@ -228,7 +228,7 @@ def pack(found: Geometry, matrix: Array, result: FinishMve) -> Constant:
         words[:, skipped : skipped + along.taps, : across.taps] = windows.swapaxes(1, 2) if by_rows else windows
     constants = np.ascontiguousarray(result.rows.T.astype("<i4"))
     records[:, CONSTANTS:] = constants.view(np.int8)
-    return Constant("records", records, align=BLOCK)
+    return Constant("records", records, align=BLOCK, form="int8")
 
 
 def _words(found: Geometry, x: View) -> int:

@@ -65,7 +65,7 @@ class DspS16(Implementation):
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", dsp_s16.blocks(matrix, result, BLOCK))),
+                ConstantArg(Constant("weights", dsp_s16.blocks(matrix, result, BLOCK), form="int8")),
                 ScratchArg(Scratch(staged), "uint32_t *"),
             ),
             rows=outputs[0].rows,

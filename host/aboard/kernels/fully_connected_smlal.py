@@ -67,7 +67,7 @@ class SmlalS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", long_sums.matrix(layer))),
+                ConstantArg(Constant("weights", long_sums.matrix(layer), form="int8")),
             ),
             rows=outputs[0].rows,
         )

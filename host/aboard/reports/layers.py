@@ -109,8 +109,9 @@ def _alive(program: Program, layout: Layout, arena: int) -> list[int]:
 def _form(call: Call) -> str:
     if isinstance(call, ExternalCall):
         return ""
-    packed = [a.constant for a in call.arguments if isinstance(a, ConstantArg) and a.constant.name == _WEIGHTS]
-    return (packed[0].form or str(packed[0].values.dtype)) if packed else ""
+    constants = [a.constant for a in call.arguments if isinstance(a, ConstantArg)]
+    packed = next((c for c in constants if c.form or c.name == _WEIGHTS), None)
+    return "" if packed is None else packed.form or str(packed.values.dtype)
 
 
 def _predicted(step: Step, target: Target, turns: int) -> Estimate | None:

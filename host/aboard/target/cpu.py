@@ -187,12 +187,13 @@ _ZIG_FPUS: Mapping[str, str] = {
 
 
 #: By the type of the activations, the best first: a feature of the core (None: every core has it), and what it brings.
-#: Two instructions stand where multiplying and adding are not one.
+#: SMLAL has room for two sums of products of int8 in its 64 bits. Two instructions stand where one cannot multiply and
+#: add.
 _MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] = {
     "int8": (
         ("mve", MacInstruction("VMLADAVA.S8", 16)),
         ("dsp", MacInstruction("SMLAD", 2)),
-        ("thumb2", MacInstruction("MLA", 1)),
+        ("thumb2", MacInstruction("SMLAL", 2)),
         (None, MacInstruction("MUL, ADD", 0.5)),
     ),
     "int16": (

@@ -28,7 +28,7 @@ def told(module: Module, width: int) -> str:
 
 @pytest.mark.parametrize(
     ("core", "per_mac"),
-    [("cortex-m0", 2), ("cortex-m3", 1), ("cortex-m4", 0.5), ("cortex-m55", 1 / 16), ("rv32imc", 2)],
+    [("cortex-m0", 2), ("cortex-m3", 0.5), ("cortex-m4", 0.5), ("cortex-m55", 1 / 16), ("rv32imc", 2)],
 )
 def test_the_bound_is_the_core_s(core: str, per_mac: float) -> None:
     known = layers.of(compiled(f"c -mcpu={core}"))
