@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,28 @@ def test_an_input_that_no_cascade_takes_is_stored_whole() -> None:
     x = np.random.default_rng(2).integers(-128, 128, (1, 6, 5, 3)).astype(np.int8)
     np.testing.assert_array_equal(np.asarray(module.run(x)), np.asarray(whole.run(x)))
     assert module.manifest.ram_bytes >= x.size
+
+
+def test_the_loop_of_the_manual_computes_what_the_model_does(library: Digits, tmp_path: Path) -> None:
+    page = (resources.firmware().parent / "docs" / "model_api.md").read_text(encoding="utf-8")
+    loop = next(block for block in re.findall(r"```c\n(.*?)```", page, re.DOTALL) if "digits_push" in block)
+    values = ", ".join(map(str, image().ravel().tolist()))
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include <string.h>\n#include "aboard/config.h"\n#include "digits.h"\n'
+        "static uint8_t arena[DIGITS_ARENA_BYTES] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);\n"
+        f"static const int8_t image[] = {{{values}}};\nstatic size_t read;\n"
+        "static void camera_read_row(int8_t *row) { memcpy(row, image + read, DIGITS_INPUT_0_ROW_BYTES);\n"
+        "    read += DIGITS_INPUT_0_ROW_BYTES; }\n"
+        "static void show(const int8_t *output) { fwrite(output, 1, DIGITS_OUTPUT_0_BYTES, stdout); }\n"
+        f"int main(void) {{\n{loop}    return 0;\n}}\n"
+    )
+    bundle = library.module.save(tmp_path / "bundle")
+    manifest = library.module.manifest
+    includes = [f"-I{bundle / folder}" for folder in ("include", *manifest.include_folders)]
+    sources = [str(tmp_path / "main.c"), *(str(bundle / path) for path in manifest.sources)]
+    program = tmp_path / "program"
+    subprocess.run(["gcc", "-std=c99", *manifest.cflags, *includes, *sources, "-o", str(program)], check=True)
+    assert subprocess.run([str(program)], capture_output=True, check=True).stdout == expected()
 
 
 def test_what_has_no_rows_is_refused() -> None:

@@ -13,20 +13,25 @@ from aboard.kernels.contract import RowWise
 from aboard.ops import get, rows_of
 from aboard.ops.box import Box
 from aboard.passes import NEUTRAL, run_passes
-from aboard.schedule.cascade import Cascade, form
+from aboard.schedule.cascade import Cascade, Turn, form
 from support.image_models import image_model
 
 
 def cascades(graph: Graph, rng: np.random.Generator) -> list[tuple[Cascade, dict[Node, RowWise]]]:
-    """Returns the longest cascade from every node of a graph on, nodes taking one to three rows at once."""
+    """Returns the longest cascade from every node of a graph on, nodes taking one to three rows at once.
+
+    Where it has all that read the input, it may be fed with it; some spare memory.
+    """
     ways = {
         node: RowWise(int(rng.integers(1, 4)), accumulates=is_global(node), keeps=bool(rng.integers(2)))
         for node in graph.nodes
     }
     found = []
     for first in range(len(graph.nodes)):
-        ends = range(len(graph.nodes), first + 1, -1)
-        formed = (form(graph, graph.nodes[first:last], ways.get) for last in ends)
+        ends = range(len(graph.nodes), first, -1)
+        fed = graph.inputs[0] if first == 0 and rng.integers(2) else None
+        sparing = bool(rng.integers(2))
+        formed = (form(graph, graph.nodes[first:last], ways.get, fed, sparing=sparing) for last in ends)
         found += [(cascade, ways) for cascade in [next(filter(None, formed), None)] if cascade is not None]
     return found
 
@@ -46,35 +51,91 @@ def rows_read(node: Node, way: RowWise, operand: int, first: int, last: int) -> 
     return range(box.start[1], box.stop[1])
 
 
-def play(cascade: Cascade, ways: dict[Node, RowWise]) -> None:
-    """Takes the turns with memory in which every row of a ring knows which row of the tensor it holds."""
-    memory: dict[Tensor, dict[int, int]] = {tensor: {} for tensor in cascade.depths}
-    done = dict.fromkeys(range(len(cascade.nodes)), 0)
-    first_turn: set[int] = set()
-    for turn in cascade.turns:
-        node, way = cascade.nodes[turn.position], ways[cascade.nodes[turn.position]]
-        assert turn.first == done[turn.position] < turn.last
-        done[turn.position] = turn.last
+class Player:
+    """Takes the turns with memory in which every row of a ring knows which row of which tensor it holds."""
+
+    def __init__(self, cascade: Cascade, ways: dict[Node, RowWise]) -> None:
+        self.cascade = cascade
+        self.ways = ways
+        self.rings = {tensor: shared(cascade, ways, tensor) for tensor in cascade.depths}
+        self.memory: dict[tuple[Tensor, int], tuple[Tensor, int]] = {}
+        self.done = dict.fromkeys(range(len(cascade.nodes) + 1), 0)
+
+    def play(self) -> None:
+        for turn in self.cascade.turns:
+            assert turn.first == self.done[turn.position] < turn.last
+            self.done[turn.position] = turn.last
+            if turn.position == len(self.cascade.nodes):
+                assert self.cascade.fed is not None
+                assert turn.last == turn.first + 1
+                self.write(self.cascade.fed, turn)
+            else:
+                self.compute(self.cascade.nodes[turn.position], turn)
+        for position, node in enumerate(self.cascade.nodes):
+            assert self.done[position] == rows_computed(node, self.ways)
+        if self.cascade.fed is not None:
+            assert self.done[len(self.cascade.nodes)] == self.cascade.feeds == rows_of(self.cascade.fed.shape)
+
+    def compute(self, node: Node, turn: Turn) -> None:
+        assert not self.cascade.sparing or turn.last == turn.first + 1
         for index, tensor in enumerate(node.inputs):
-            if tensor is None or tensor.is_constant:
-                continue
-            for row in rows_read(node, way, index, turn.first, turn.last):
-                if tensor in memory:
-                    assert memory[tensor].get((row + cascade.phases[tensor]) % cascade.depths[tensor]) == row
-                elif turn.position not in first_turn:
-                    # Nobody reads what was spent when the node first came: neither it nor any later turn.
-                    assert row * row_bytes(tensor) >= cascade.spent[node][tensor]
-        first_turn.add(turn.position)
-        for tensor in cascade.fleeting:
+            if tensor is not None and not tensor.is_constant:
+                rows = rows_read(node, self.ways[node], index, turn.first, turn.last)
+                self.read(node, tensor, rows, is_first=turn.first == 0)
+        for tensor in self.cascade.fleeting:
             if node.output is not tensor and tensor not in node.operands:
-                assert not still_needed(cascade, ways, tensor, done)
-        if node.output in memory:
-            for row in range(turn.first, turn.last):
-                slot = (row + cascade.phases[node.output]) % cascade.depths[node.output]
-                memory[node.output][slot] = row
-    for position, node in enumerate(cascade.nodes):
-        whole = node.input(0) if ways[node].accumulates else node.output
-        assert done[position] == rows_of(whole.shape)
+                assert not still_needed(self.cascade, self.ways, tensor, self.done)
+        if node.output in self.rings:
+            self.write(node.output, turn)
+        if turn.last == rows_computed(node, self.ways):
+            assert self.cascade.written[node] == written(self.cascade, self.ways, self.done)
+
+    def read(self, node: Node, tensor: Tensor, rows: range, *, is_first: bool) -> None:
+        for row in rows:
+            if tensor in self.rings:
+                assert self.memory.get(self.slot(tensor, row)) == (tensor, row)
+            elif is_first:
+                # Nobody reads what was spent when the node first came: neither it nor any later turn.
+                assert row * row_bytes(tensor) >= self.cascade.spent[node][tensor]
+
+    def write(self, tensor: Tensor, turn: Turn) -> None:
+        for row in range(turn.first, turn.last):
+            self.memory[self.slot(tensor, row)] = tensor, row
+
+    def slot(self, tensor: Tensor, row: int) -> tuple[Tensor, int]:
+        ring = self.rings[tensor]
+        return ring, (row + self.cascade.phases[ring]) % self.cascade.depths[ring]
+
+
+def rows_computed(node: Node, ways: dict[Node, RowWise]) -> int:
+    """Returns in how many rows a node is computed."""
+    return rows_of((node.input(0) if ways[node].accumulates else node.output).shape)
+
+
+def shared(cascade: Cascade, ways: dict[Node, RowWise], tensor: Tensor) -> Tensor:
+    """Returns the ring of a tensor: that of what is computed from it, where the cascade says that it does for both."""
+    readers = [node for node in cascade.nodes if tensor in node.operands]
+    result = readers[0].output if len(readers) == 1 and list(readers[0].operands).count(tensor) == 1 else None
+    if result not in cascade.depths or tensor not in cascade.fleeting or not one_by_one(readers[0], ways[readers[0]]):
+        return tensor
+    return result if cascade.ahead[tensor, result] <= cascade.depths[result] else tensor
+
+
+def one_by_one(node: Node, way: RowWise) -> bool:
+    """True for a node that reads, for each row, that row of its first operand and nothing else of it."""
+    rows = rows_of(node.output.shape)
+    if way.keeps or way.accumulates or rows != rows_of(node.input(0).shape):
+        return False
+    return all(rows_read(node, way, 0, row, row + 1) == range(row, row + 1) for row in range(rows))
+
+
+def written(cascade: Cascade, ways: dict[Node, RowWise], done: dict[int, int]) -> int:
+    """Returns the bytes of the result that are there."""
+    last = cascade.nodes[-1]
+    rows = done[len(cascade.nodes) - 1]
+    if not ways[last].accumulates:
+        return rows * row_bytes(last.output)
+    return last.output.type.bytes if rows == rows_of(last.input(0).shape) else 0
 
 
 def row_bytes(tensor: Tensor) -> int:
@@ -83,9 +144,10 @@ def row_bytes(tensor: Tensor) -> int:
 
 def still_needed(cascade: Cascade, ways: dict[Node, RowWise], tensor: Tensor, done: dict[int, int]) -> bool:
     """True when a row of a tensor that has been computed is still to be read."""
-    written = next(done[p] for p, node in enumerate(cascade.nodes) if node.output is tensor)
+    writers = [p for p, node in enumerate(cascade.nodes) if node.output is tensor] or [len(cascade.nodes)]
+    written = done[writers[0]]
     for position, node in enumerate(cascade.nodes):
-        rows = rows_of((node.input(0) if ways[node].accumulates else node.output).shape)
+        rows = rows_computed(node, ways)
         for index in (i for i, t in enumerate(node.inputs) if t is tensor):
             for row in range(done[position], rows):
                 if any(r < written for r in rows_read(node, ways[node], index, row, row + 1)):
@@ -99,7 +161,7 @@ def test_rows_are_there_when_they_are_read(seed: int) -> None:
     graph = load(image_model(seed), name="model")
     run_passes(graph, NEUTRAL)
     for cascade, ways in cascades(graph, np.random.default_rng(seed)):
-        play(cascade, ways)
+        Player(cascade, ways).play()
 
 
 def test_the_property_is_not_empty() -> None:
@@ -108,6 +170,16 @@ def test_the_property_is_not_empty() -> None:
         graph = load(image_model(seed), name="model")
         found += len(cascades(graph, np.random.default_rng(seed)))
     assert found >= 10
+
+
+def test_cascades_are_fed_share_rings_and_spare_memory() -> None:
+    fed = sparing = sharing = 0
+    for seed in range(20):
+        for cascade, ways in cascades(graph_of(seed), np.random.default_rng(seed)):
+            fed += cascade.fed is not None
+            sparing += cascade.sparing
+            sharing += any(shared(cascade, ways, tensor) is not tensor for tensor in cascade.depths)
+    assert min(fed, sparing, sharing) >= 3
 
 
 def test_what_others_read_too_is_no_cascade() -> None:
