@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from aboard.emit import bundle
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import load
-from aboard.ir import Graph
+from aboard.ir import Graph, Node
 from aboard.ir.printer import dump
 from aboard.kernels import strategy
 from aboard.manifest import Manifest
@@ -23,7 +23,7 @@ from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
-from aboard.schedule import search, trade, traffic
+from aboard.schedule import order, search, trade, traffic
 from aboard.schedule.lowering import Calls, Program, lower
 from aboard.schedule.trade import Trade
 from aboard.target import Target
@@ -185,11 +185,29 @@ def compile_model(
     choices = strategy.choose_all(graph, chosen)
     calls = Calls({node: choice.implementation for node, choice in choices.items()}, chosen)
     program, layout = _scheduled(graph, calls)
+    graph.nodes = program.graph.nodes
     files, manifest = bundle.emit(graph, program, layout, chosen, macs)
     return Module(manifest, files, graph, decided, Scheduled(program, layout, calls))
 
 
 def _scheduled(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
+    """Returns the schedule in the order of the file, or a better one where that needs less, and where buffers lie."""
+    found, errors = [], []
+    for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
+        try:
+            found.append(_in_order(replace(graph, nodes=nodes), calls))
+        except CapacityError as error:
+            errors.append(error)
+    if not found:
+        raise errors[-1]
+    return min(found, key=lambda each: each[1].peak)
+
+
+def _distinct(*orders: list[Node]) -> list[list[Node]]:
+    return [nodes for index, nodes in enumerate(orders) if nodes not in orders[:index]]
+
+
+def _in_order(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
     """Returns the first of the schedules that keeps to `-ram-max`, and where its buffers lie."""
     limit, least = ram_max(calls.target), None
     for stored in search.schedules(graph, calls):

@@ -117,7 +117,9 @@ class CompileResult(Result):
     board: str | None = Field(description="Board, where the target names one.")
     bundle: str = Field(description="Folder of the bundle.")
     generator: str = Field(description="Name and version of the generator.")
-    input_mode: str = Field(description="`consumed`: a run may overwrite the inputs; `kept`: it does not; `rows`: the input comes row by row.")
+    input_mode: str = Field(
+        description="`consumed`: a run may overwrite the inputs; `kept`: it does not; `rows`: the input comes row by row."
+    )
     macs: int = Field(description="Multiply-accumulates of the model as given.")
     macs_run: int = Field(description="Multiply-accumulates as compiled.")
     ram_bytes: int = Field(description="Arenas: tensors, scratch, inputs and outputs.")
