@@ -118,7 +118,7 @@ class CompileResult(Result):
     bundle: str = Field(description="Folder of the bundle.")
     generator: str = Field(description="Name and version of the generator.")
     input_mode: str = Field(
-        description="`consumed`: a run may overwrite the inputs; `kept`: it does not; `rows`: the input comes row by row."
+        description="`consumed`: a run may overwrite the inputs; `kept`: it does not; `rows`: it comes row by row."
     )
     macs: int = Field(description="Multiply-accumulates of the model as given.")
     macs_run: int = Field(description="Multiply-accumulates as compiled.")
