@@ -146,17 +146,79 @@ ABOARD_INLINE void aboard_conv2d_s8_half(const aboard_conv2d_s8_t *p, const int8
     aboard_stage_copy(pair, from, left);
 }
 
-/** Adds the products of one tap of four channels with two pixels. */
-ABOARD_INLINE void aboard_conv2d_s8_tap(int32_t *sums, int32_t a, int32_t b, const int8_t *weights) {
-    sums[0] += weights[0] * a;
-    sums[4] += weights[0] * b;
-    sums[1] += weights[1] * a;
-    sums[5] += weights[1] * b;
-    sums[2] += weights[2] * a;
-    sums[6] += weights[2] * b;
-    sums[3] += weights[3] * a;
-    sums[7] += weights[3] * b;
+#if ABOARD_THUMB1
+
+/** Sums of four channels for two pixels, one after the other: there are registers for the sums of one. */
+ABOARD_INLINE const int8_t *aboard_conv2d_s8_sums(int32_t taps, const int8_t *pair, const int8_t *weights,
+                                                  int32_t *sums) {
+    const int8_t *w = weights;
+    for (int32_t half = 0; half < 2; ++half) {
+        const int8_t *x = pair + half * ABOARD_CONV2D_TAPS;
+        int32_t own[4] = {0, 0, 0, 0};
+        w = weights;
+        for (int32_t left = taps; left > 0; left -= ABOARD_CONV2D_TAPS) {
+            ABOARD_UNROLL(ABOARD_CONV2D_UNROLL)
+            for (int32_t k = 0; k < ABOARD_CONV2D_TAPS; ++k) {
+                const int32_t a = x[k];
+                ABOARD_UNROLL(4)
+                for (int32_t i = 0; i < 4; ++i) {
+                    own[i] += w[i] * a;
+                    ABOARD_OPAQUE(own[i]);
+                }
+                w += 4;
+                ABOARD_OPAQUE(w);
+            }
+            x += 2 * ABOARD_CONV2D_TAPS;
+            ABOARD_OPAQUE(x);
+        }
+        memcpy(sums + 4 * half, own, sizeof(own));
+    }
+    return w;
 }
+
+#else
+
+/** Adds the products of one tap of four channels with two pixels. Each sum is done with before the next tap is loaded,
+ * which would find no registers. */
+ABOARD_INLINE void aboard_conv2d_s8_tap(int32_t *sums, int32_t a, int32_t b, const int8_t *weights) {
+    ABOARD_UNROLL(4)
+    for (int32_t i = 0; i < 4; ++i) {
+        sums[i] += weights[i] * a;
+        sums[4 + i] += weights[i] * b;
+        ABOARD_OPAQUE(sums[i]);
+        ABOARD_OPAQUE(sums[4 + i]);
+    }
+}
+
+/**
+ * Sums of products of four channels with two pixels.
+ *
+ * @param taps    Taps of a window, padded to a multiple of ABOARD_CONV2D_TAPS.
+ * @param pair    Eight taps of the first pixel, the same taps of the second, the next eight of the first, and so on.
+ * @param weights Four for each tap.
+ * @param sums    Those of the first pixel, then those of the second; 0 before.
+ * @return Behind the weights.
+ */
+ABOARD_INLINE const int8_t *aboard_conv2d_s8_sums(int32_t taps, const int8_t *pair, const int8_t *weights,
+                                                  int32_t *sums) {
+    const int8_t *const end = weights + 4 * taps;
+    const int8_t *x = pair;
+    do {
+        ABOARD_UNROLL(ABOARD_CONV2D_UNROLL)
+        for (int32_t k = 0; k < ABOARD_CONV2D_TAPS; ++k) {
+            aboard_conv2d_s8_tap(sums, x[k], x[ABOARD_CONV2D_TAPS + k], weights + 4 * k);
+            ABOARD_OPAQUE(x);
+            ABOARD_OPAQUE(weights);
+        }
+        x += 2 * ABOARD_CONV2D_TAPS;
+        weights += 4 * ABOARD_CONV2D_TAPS;
+        ABOARD_OPAQUE(x);
+        ABOARD_OPAQUE(weights);
+    } while (weights != end);
+    return weights;
+}
+
+#endif
 
 /**
  * Computes all channels of a group for two pixels.
@@ -174,18 +236,7 @@ ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_finish_t *finish, int32_t 
                                          int8_t *y0, int8_t *y1) {
     for (int32_t left = channels; left > 0; left -= 4) {
         int32_t sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        const int8_t *const end = weights + 4 * taps;
-        const int8_t *x = pair;
-        do {
-            ABOARD_UNROLL(ABOARD_CONV2D_UNROLL)
-            for (int32_t k = 0; k < ABOARD_CONV2D_TAPS; ++k) {
-                aboard_conv2d_s8_tap(sums, x[k], x[ABOARD_CONV2D_TAPS + k], weights + 4 * k);
-            }
-            x += 2 * ABOARD_CONV2D_TAPS;
-            weights += 4 * ABOARD_CONV2D_TAPS;
-            ABOARD_OPAQUE(x);
-            ABOARD_OPAQUE(weights);
-        } while (weights != end);
+        weights = aboard_conv2d_s8_sums(taps, pair, weights, sums);
         aboard_finish_block(finish, sums + 4, constants, y1, left);
         aboard_finish_block(finish, sums, constants, y0, left);
         y0 += 4;

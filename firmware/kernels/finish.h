@@ -47,8 +47,7 @@ ABOARD_INLINE int8_t aboard_finish_clamp(int32_t x, int32_t low, int32_t high) {
 ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator, int32_t bias, int32_t multiplier,
                                    int32_t shift) {
     if (f->fast) {
-        const int64_t product = (int64_t)(bias + 2 * accumulator) * multiplier;
-        const int32_t x = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+        const int32_t x = aboard_rounded_high_mul(bias + 2 * accumulator, multiplier);
         const int32_t y = (((x + (x >> 31)) >> shift) + (2 * f->zero_point + 1)) >> 1;
         return aboard_finish_clamp(y, f->low, f->high);
     }
@@ -69,8 +68,7 @@ ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator
  * @param constant Of the line.
  */
 ABOARD_INLINE int8_t aboard_finish_line(const aboard_finish_t *f, int32_t sum, int32_t factor, int32_t constant) {
-    const int32_t high = (int32_t)((int64_t)sum * factor >> 32);
-    return aboard_finish_clamp((high + constant) >> ABOARD_FINISH_LINE_SHIFT, f->low, f->high);
+    return aboard_finish_clamp((aboard_high_mul(sum, factor) + constant) >> ABOARD_FINISH_LINE_SHIFT, f->low, f->high);
 }
 
 /** Words of the constants of a block of four channels: four biases, four multipliers, four shifts of a byte each. */

@@ -22,6 +22,46 @@ ABOARD_INLINE int32_t aboard_clamp(int32_t x, int32_t low, int32_t high) {
     return x > high ? high : x;
 }
 
+#if ABOARD_THUMB1
+
+/** floor(ab / 2^32), and with `round` floor((ab + 2^31) / 2^32), by products of halves. Not expanded. */
+ABOARD_SHARED int32_t aboard_high_mul_halves(int32_t a, int32_t b, int32_t round) {
+    const int32_t a_low = a & 0xffff;
+    const int32_t a_high = a >> 16;
+    const int32_t b_low = b & 0xffff;
+    const int32_t b_high = b >> 16;
+    const uint32_t low = (uint32_t)a_low * (uint32_t)b_low;
+    /* Neither sum overflows: a product of halves is at most 32767 * 65535, and less than 2^16 is added. */
+    const int32_t first = a_high * b_low + (int32_t)(low >> 16);
+    const int32_t second = a_low * b_high + (first & 0xffff);
+    return a_high * b_high + (first >> 16) + (((second >> 15) + round) >> 1);
+}
+
+#endif
+
+/** High half of ab: floor(ab / 2^32). */
+ABOARD_INLINE int32_t aboard_high_mul(int32_t a, int32_t b) {
+#if ABOARD_THUMB1
+    return aboard_high_mul_halves(a, b, 0);
+#else
+    return (int32_t)((int64_t)a * b >> 32);
+#endif
+}
+
+/** Rounded high half of ab: floor((ab + 2^31) / 2^32). */
+ABOARD_INLINE int32_t aboard_rounded_high_mul(int32_t a, int32_t b) {
+#if ABOARD_THUMB1
+    return aboard_high_mul_halves(a, b, 1);
+#elif defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+    int32_t high;
+    __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
+    return high;
+#else
+    const int64_t product = (int64_t)a * b;
+    return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+#endif
+}
+
 /** Rounded high half of 2ab: floor((ab + 2^30) / 2^31). Never called with a = b = INT32_MIN, the only pair that
  * overflows. */
 ABOARD_INLINE int32_t aboard_doubling_high_mul(int32_t a, int32_t b) {
@@ -41,17 +81,6 @@ ABOARD_INLINE int32_t aboard_rounding_shift(int32_t x, int32_t exponent) {
 /** As aboard_rounding_shift, in 32 bits: |x| is less than 2^30, or x is -2^30. */
 ABOARD_INLINE int32_t aboard_rounding_shift_small(int32_t x, int32_t exponent) {
     return exponent == 0 ? x : (x + (x >> 31) + ((int32_t)1 << (exponent - 1))) >> exponent;
-}
-
-/** Rounded high half of ab: floor((ab + 2^31) / 2^32). */
-ABOARD_INLINE int32_t aboard_rounded_high_mul(int32_t a, int32_t b) {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
-    int32_t high;
-    __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
-    return high;
-#else
-    return (int32_t)(((int64_t)a * b + INT64_C(0x80000000)) >> 32);
-#endif
 }
 
 /**

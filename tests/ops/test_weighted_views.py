@@ -62,6 +62,18 @@ def test_strided_views_and_any_rows(data: st.DataObject, kind: str, form: str) -
     check(node, layer, result)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.sampled_from(CONVOLUTIONS))
+def test_code_for_eight_registers(data: st.DataObject, kind: str) -> None:
+    layer = data.draw(layers(kind, "int8"))
+    node, call, _, y = lowered(layer)
+    result = Placed.of(np.zeros(layer.shape_out, np.int8), y)
+    operand = Placed.of(layer.input(), View.whole(layer.shape_in, 1))
+    ranges = data.draw(kernel_call.row_ranges(call.rows, 1))
+    kernel_call.run(call, [operand], [result], ranges, flags=["-DABOARD_THUMB1=1"])
+    check(node, layer, result)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int16", "float32"]))
 def test_ring_of_input_rows(data: st.DataObject, kind: str, form: str) -> None:

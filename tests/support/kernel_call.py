@@ -86,6 +86,7 @@ def run(
     outputs: Sequence[Placed],
     ranges: Sequence[tuple[int, int]],
     before: Callable[[int, int], None] | None = None,
+    flags: Sequence[str] = (),
 ) -> None:
     """Compiles the call and makes it for each range of rows; results are written into the memory of `outputs`.
 
@@ -95,12 +96,13 @@ def run(
         outputs: Results.
         ranges: Rows of each call.
         before: Called before each range, to put the rows it needs into the memory of the operands.
+        flags: More of the compiler's.
     """
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "call.c", Path(folder) / "call.so"
         source.write_text(_source(call))
         include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
-        subprocess.run(["gcc", *_FLAGS, *include, str(source), "-o", str(library)], check=True)
+        subprocess.run(["gcc", *_FLAGS, *flags, *include, str(source), "-o", str(library)], check=True)
         ffi = cffi.FFI()
         ffi.cdef(_CDEF)
         loaded = ffi.dlopen(str(library))

@@ -39,6 +39,15 @@
  * nor puts off the sums before it: there are no registers for either. Costs no instruction. */
 #define ABOARD_OPAQUE(value) __asm__ volatile("" : "+r"(value))
 
+/** 1: instructions of 16 bits alone (Armv6-M): arithmetic in eight registers, no product of 64 bits. */
+#ifndef ABOARD_THUMB1
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
+#define ABOARD_THUMB1 1
+#else
+#define ABOARD_THUMB1 0
+#endif
+#endif
+
 /** Alignment of a variable, in bytes. */
 #define ABOARD_ALIGNED(n) __attribute__((aligned(n)))
 
