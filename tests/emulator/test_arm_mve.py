@@ -45,7 +45,7 @@ def window_layers(draw: st.DrawFn, kind: str) -> Layer:
 def matrix_layers(draw: st.DrawFn) -> Layer:
     """Draws a fully connected layer."""
     samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 200, 256, 400]))
-    outputs = draw(st.integers(1, 21))
+    outputs = draw(st.one_of(st.integers(1, 21), st.sampled_from([8, 16, 24])))
     return Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {})
 
 
@@ -119,6 +119,33 @@ def test_depthwise_layers_in_words(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+@st.composite
+def convolutions(draw: st.DrawFn) -> Layer:
+    """Draws a convolution for which four pixels at a time suit, read where they lie, in a band or from patches."""
+    source = draw(st.sampled_from(["direct", "band", "patch"]))
+    depth = draw(st.sampled_from({"direct": [4, 16, 20, 32, 60, 64], "band": [16, 32, 48], "patch": [1, 3, 5]}[source]))
+    window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, 5)))
+    strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 2))), draw(st.sampled_from(["SAME", "VALID"]))
+    size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 13)))
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([2, 4, 6, 10]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    return Layer(
+        "CONV_2D", (batch, *size, depth), (channels, *window, depth), (batch, *out, channels), 0, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -128, -7])), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
+@settings(
+    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(st.lists(convolutions(), min_size=BATCH, max_size=BATCH))
+def test_convolutions_in_quads(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])
 def test_slices_of_wider_tensors(kind: str) -> None:
     # Both halves of a tensor are read, and both halves of another written, where they lie.
@@ -152,6 +179,9 @@ def test_long_sums_go_through_a_loop() -> None:
     drawn = [
         Layer("CONV_2D", (1, 4, 4, 80), (5, 3, 3, 80), (1, 2, 2, 5), 0, options, zero_point_out=-128),
         Layer("CONV_2D", (1, 2, 3, 256), (8, 1, 1, 256), (1, 2, 3, 8), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 4, 41, 64), (4, 3, 3, 64), (1, 2, 39, 4), 0, options),
+        Layer("CONV_2D", (1, 4, 130, 16), (4, 3, 1, 16), (1, 2, 130, 4), 0, options),
+        Layer("CONV_2D", (1, 7, 7, 64), (6, 5, 3, 64), (1, 3, 5, 6), 0, options, zero_point_out=-128),
         Layer("CONV_2D", (1, 1, 3, 17 * 16), (4, 1, 1, 17 * 16), (1, 1, 3, 4), 0, options, zero_point_out=-128),
         Layer("FULLY_CONNECTED", (1, 640), (13, 640), (1, 13), 0, {}, zero_point_out=-128),
     ]
@@ -212,21 +242,26 @@ def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
     return build.build(["x"], ["y"]), x
 
 
-@st.composite
-def sums(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
-    """Draws the sum or difference of both halves of an input."""
-    depth, rng = draw(st.sampled_from([1, 4, 7, 16])), np.random.default_rng(draw(st.integers(0, 99)))
+def sum_of_halves(depth: int, kind: str, activation: str, seed: int) -> tuple[bytes, np.ndarray]:
+    """Returns a model of the sum or difference of both halves of an input, and its input."""
+    rng = np.random.default_rng(seed)
     scales = rng.uniform(0.01, 0.1, 3).astype(np.float32)
     half = (1, 3, 5, depth)
     build = ModelBuilder().tensor("x", (1, 3, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
-    build.tensor("y", half, np.int8, scale=float(scales[2]), zero_point=draw(st.sampled_from([-128, 0, 7])))
+    build.tensor("y", half, np.int8, scale=float(scales[2]), zero_point=int(rng.choice([-128, 0, 7])))
     build.tensor("axis", (), np.int32, data=[3])
     for name in "ab":
         build.tensor(name, half, np.int8, scale=0.05, zero_point=-3)
     build.op("SPLIT", ["axis", "x"], ["a", "b"], {"NumSplits": 2})
-    options = {"FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
-    build.op(draw(st.sampled_from(["ADD", "SUB"])), ["a", "b"], ["y"], options)
+    build.op(kind, ["a", "b"], ["y"], {"FusedActivationFunction": activation})
     return build.build(["x"], ["y"]), rng.integers(-128, 128, (1, 3, 5, 2 * depth)).astype(np.int8)
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
+    """Draws the sum or difference of both halves of an input."""
+    depth, kind = draw(st.sampled_from([1, 4, 7, 16, 37, 48])), draw(st.sampled_from(["ADD", "SUB"]))
+    return sum_of_halves(depth, kind, draw(st.sampled_from(ACTIVATIONS)), draw(st.integers(0, 99)))
 
 
 @settings(
@@ -244,9 +279,16 @@ def test_clang_takes_the_assembler_too() -> None:
         Layer("CONV_2D", (1, 4, 5, 16), (6, 3, 3, 16), (1, 4, 5, 6), 0, options),
         Layer("CONV_2D", (1, 4, 5, 3), (6, 3, 3, 3), (1, 4, 5, 6), 0, options, zero_point_out=-128),
         Layer("DEPTHWISE_CONV_2D", (1, 4, 5, 20), (1, 3, 3, 20), (1, 4, 5, 20), 3, depthwise),
+        Layer(
+            "DEPTHWISE_CONV_2D", (1, 9, 9, 8), (1, 3, 3, 8), (1, 5, 5, 8), 3, {**depthwise, "StrideH": 2, "StrideW": 2}
+        ),
+        Layer("DEPTHWISE_CONV_2D", (1, 30, 1, 20), (1, 5, 1, 20), (1, 26, 1, 20), 3, {**depthwise, "Padding": "VALID"}),
+        Layer("CONV_2D", (1, 7, 5, 20), (6, 1, 1, 20), (1, 7, 5, 6), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 7, 5, 64), (4, 5, 3, 64), (1, 7, 5, 4), 0, options),
         Layer("FULLY_CONNECTED", (1, 40), (13, 40), (1, 13), 0, {}),
+        Layer("FULLY_CONNECTED", (1, 640), (16, 640), (1, 16), 0, {}),
     ]
-    check([(layer.model(), layer.input()) for layer in drawn], toolchain="zig")
+    check([*((layer.model(), layer.input()) for layer in drawn), sum_of_halves(48, "ADD", "NONE", 1)], toolchain="zig")
 
 
 @pytest.mark.parametrize(

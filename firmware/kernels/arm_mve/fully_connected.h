@@ -23,6 +23,90 @@ typedef struct {
     aboard_mve_finish_t finish; /**< Of the result. */
 } aboard_fully_connected_mve_t;
 
+/* Formatted by hand: one instruction a line. */
+/* clang-format off */
+
+/** A right shift by `right`, negative, with ties away from zero. */
+#define ABOARD_MVE_EIGHTS_AWAY(x, right) \
+    "vand q4, " x ", " right "\n\t" \
+    "vshr.s32 q4, q4, #31\n\t" \
+    "vadd.i32 " x ", " x ", q4\n\t" \
+    "vrshl.s32 " x ", " x ", " right "\n\t"
+
+/** The next two vectors of constants. */
+#define ABOARD_MVE_EIGHTS_LOAD \
+    "vldrw.32 %q[c], [%[w]], #16\n\t" \
+    "vldrw.32 %q[d], [%[w]], #16\n\t"
+
+/** Sums of even and of odd channels become eight results. */
+#define ABOARD_MVE_EIGHTS_FINISH \
+    ABOARD_MVE_GATHER \
+    ABOARD_MVE_EIGHTS_LOAD \
+    "vadd.i32 %q[a], %q[a], %q[c]\n\t" \
+    "vadd.i32 %q[b], %q[b], %q[d]\n\t" \
+    ABOARD_MVE_EIGHTS_LOAD \
+    "vqrdmulh.s32 %q[a], %q[a], %q[c]\n\t" \
+    "vqrdmulh.s32 %q[b], %q[b], %q[d]\n\t" \
+    ABOARD_MVE_EIGHTS_LOAD \
+    ".if %c[line]\n\t" \
+    "vadd.i32 %q[a], %q[a], %q[c]\n\t" \
+    "vadd.i32 %q[b], %q[b], %q[d]\n\t" \
+    "vqrshrnb.s32 %q[a], %q[a], %[shift]\n\t" \
+    "vqrshrnt.s32 %q[a], %q[b], %[shift]\n\t" \
+    ".else\n\t" \
+    ABOARD_MVE_EIGHTS_AWAY("%q[a]", "%q[c]") \
+    ABOARD_MVE_EIGHTS_AWAY("%q[b]", "%q[d]") \
+    "mov r0, %[zero_point]\n\t" \
+    "vqmovnb.s32 %q[a], %q[a]\n\t" \
+    "vqmovnt.s32 %q[a], %q[b]\n\t" \
+    "vqadd.s16 %q[a], %q[a], r0\n\t" \
+    ".endif\n\t" \
+    "vqmovnb.s16 %q[a], %q[a]\n\t" \
+    "vstrb.16 %q[a], [%[y]], #8\n\t"
+
+#define ABOARD_MVE_EIGHTS_ASM(sums) \
+    __asm__ volatile("movw %[left], %[blocks]\n\t" \
+                     "1:\n\t" \
+                     sums \
+                     "subw %[x], %[x], #16 * %c[rows] * %c[chunks]\n\t" \
+                     ABOARD_MVE_EIGHTS_FINISH \
+                     "subs %[left], %[left], #1\n\t" \
+                     "bne 1b" \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x] "+r"(x), [w] "+r"(weights), \
+                       [y] "+l"(y), [left] "=&r"(left), [again] "=&r"(again) \
+                     : [blocks] "i"(p->outputs / 8), [rows] "i"(p->reach.rows), [chunks] "i"(p->reach.chunks), \
+                       [line] "i"(p->finish.form == ABOARD_MVE_LINE), [shift] "i"(p->finish.shift), \
+                       [zero_point] "i"(p->finish.zero_point) \
+                     : ABOARD_MVE_CLOBBERS, "q4")
+
+/**
+ * Computes all channels of a sample: blocks of eight, which have no limits and no left shift.
+ *
+ * @param weights For each block [chunks][8][16], and [3][2][4] words of constants. Even channels come first.
+ */
+ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connected_mve_t *p, const int8_t *x, int8_t *y,
+                                                     const int8_t *weights) {
+    int32x4_t a;
+    int32x4_t b;
+    int32x4_t c;
+    int32x4_t d;
+    int32_t left;
+    int32_t again;
+    if (p->reach.rows == 1) {
+        ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL)
+                              ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)));
+    } else {
+        ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_CLEAR
+                              "mov %[again], %[rows]\n\t"
+                              "2:\n\t"
+                              ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA))
+                              "subs %[again], %[again], #1\n\t"
+                              "bne 2b\n\t");
+    }
+}
+
+/* clang-format on */
+
 /** Finishes four channels and writes them, or the first `count` where that is fewer; 0 or less: none. */
 ABOARD_INLINE void aboard_fully_connected_mve_store(const aboard_mve_finish_t *f, int32x4_t sums, const int32_t *c,
                                                     int8_t *y, int32_t count) {
@@ -76,6 +160,20 @@ ABOARD_INLINE void aboard_fully_connected_mve(const aboard_fully_connected_mve_t
             x = scratch;
         }
         aboard_fully_connected_mve_sample(p, x, out + sample * p->outputs, weights, constants);
+    }
+}
+
+/** As aboard_fully_connected_mve for blocks of eight channels: constants are among the weights. */
+ABOARD_INLINE void aboard_fully_connected_mve_blocks(const aboard_fully_connected_mve_t *p, const int8_t *in,
+                                                     int8_t *out, const int8_t *weights, int8_t *scratch, int32_t first,
+                                                     int32_t last) {
+    for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
+        const int8_t *x = in + sample * p->inputs;
+        if (p->inputs % ABOARD_MVE_CHUNK != 0) {
+            aboard_mve_copy(scratch, x, p->inputs);
+            x = scratch;
+        }
+        aboard_fully_connected_mve_eights(p, x, out + sample * p->outputs, weights);
     }
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import Array, Node
+from aboard.kernels import conv2d_quads_mve as quads
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
@@ -23,7 +24,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.conv2d import groups, sliding_window
 from aboard.kernels.finish import padded
-from aboard.kernels.finish_mve import LANES, finish
+from aboard.kernels.finish_mve import LANES, FinishMve, finish
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
@@ -121,47 +122,90 @@ class MveS8(Implementation):
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory."""
-        x = packing.view(inputs)
-        if _alone(node, x, outputs[0]):
+        x, y = packing.view(inputs), outputs[0]
+        result = _finish(node)
+        if _alone(node, x, y):
             # The first four channels of all pixels are written before the others are computed.
             return None
-        return distance(sliding_window(node), x, outputs[0], Reads.STAGED if band_cols(node, x) else Reads.PAIR)
+        found = quads.chosen(node, x, y, result)
+        if found is not None:
+            return distance(sliding_window(node), x, y, found.reads)
+        return distance(sliding_window(node), x, y, Reads.STAGED if band_cols(node, x) else Reads.PAIR)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        matrix = packing.matrix(node, op.AXIS)
-        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
-        height, width = op.window(node)
-        cols = band_cols(node, x)
-        run, stride = width * x.channels, cols * x.channels or x.row_stride
-        direct = run % CHUNK == 0 and (height == 1 or 0 <= stride - run <= MAX_ADVANCE)
-        patch = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
-        gap = stride - run if height > 1 else 0
-        params: dict[str, Literal] = {
-            "band": band(node, x, cols),
-            "out": y.literal(),
-            "joined": int(cols == 0 and _runs_on(node, x, y)),
-            "patch": patch,
-            "reach": reach(height, run // CHUNK, gap) if direct else reach(1, patch // CHUNK, 0),
-            "alone": int(_alone(node, x, y) and result.is_plain_line),
-            "finish": result.params,
-        }
-        scratch = Scratch(scratch_bytes(height, cols * x.channels, patch), align=CHUNK, persistent=cols > 0)
-        return KernelCall(
-            header=HEADER,
-            function="aboard_conv2d_mve",
-            params_type="aboard_conv2d_mve_t",
-            params=params,
-            arguments=(
-                InputArg(INPUT, "const int8_t *"),
-                OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
-                ConstantArg(Constant("constants", result.blocks(), align=CHUNK)),
-                ScratchArg(scratch, "int8_t *"),
-            ),
-            rows=y.rows,
-            # Instructions hold the parameters: there is no code for several layers.
-            code_key=repr(params),
-        )
+        matrix, result = packing.matrix(node, op.AXIS), _finish(node)
+        alone = _alone(node, x, y) and result.is_plain_line
+        found = None if alone else quads.chosen(node, x, y, result)
+        if found is None:
+            return _pairs(node, x, y, matrix, result)
+        return _quads(node, x, y, found, matrix, result)
+
+
+def _finish(node: Node) -> FinishMve:
+    matrix = packing.matrix(node, op.AXIS)
+    return finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+
+
+def _quads(node: Node, x: View, y: View, found: quads.Quads, matrix: Array, result: FinishMve) -> KernelCall:
+    """Returns the call that computes four pixels and two channels at once."""
+    params: dict[str, Literal] = {
+        "band": band(node, x, found.cols),
+        "out": y.literal(),
+        **found.params(),
+        "finish": result.params,
+    }
+    height = op.window(node)[0]
+    return KernelCall(
+        header=quads.HEADER,
+        function="aboard_conv2d_quads_mve",
+        params_type="aboard_conv2d_quads_mve_t",
+        params=params,
+        arguments=(
+            InputArg(INPUT, "const int8_t *"),
+            OutputArg(0, "int8_t *"),
+            ConstantArg(quads.pack(found, matrix, result)),
+            ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
+        ),
+        rows=y.rows,
+        # Instructions hold the parameters: there is no code for several layers.
+        code_key=repr(params),
+    )
+
+
+def _pairs(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:
+    """Returns the call that computes two pixels and four channels at once."""
+    height, width = op.window(node)
+    cols = band_cols(node, x)
+    run, stride = width * x.channels, cols * x.channels or x.row_stride
+    direct = run % CHUNK == 0 and (height == 1 or 0 <= stride - run <= MAX_ADVANCE)
+    patch = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
+    gap = stride - run if height > 1 else 0
+    params: dict[str, Literal] = {
+        "band": band(node, x, cols),
+        "out": y.literal(),
+        "joined": int(cols == 0 and _runs_on(node, x, y)),
+        "patch": patch,
+        "reach": reach(height, run // CHUNK, gap) if direct else reach(1, patch // CHUNK, 0),
+        "alone": int(_alone(node, x, y) and result.is_plain_line),
+        "finish": result.params,
+    }
+    scratch = Scratch(scratch_bytes(height, cols * x.channels, patch), align=CHUNK, persistent=cols > 0)
+    return KernelCall(
+        header=HEADER,
+        function="aboard_conv2d_mve",
+        params_type="aboard_conv2d_mve_t",
+        params=params,
+        arguments=(
+            InputArg(INPUT, "const int8_t *"),
+            OutputArg(0, "int8_t *"),
+            ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
+            ConstantArg(Constant("constants", result.blocks(), align=CHUNK)),
+            ScratchArg(scratch, "int8_t *"),
+        ),
+        rows=y.rows,
+        # Instructions hold the parameters: there is no code for several layers.
+        code_key=repr(params),
+    )

@@ -87,23 +87,22 @@ class MveS8(Implementation):
         if op.depth_multiplier(node) != 1:
             return "is for one output channel per input channel"
         reason = packing.refusal(node, Form.INT8, op.AXIS)
-        if reason is not None or in_words.chosen(node, _finish(node)) is not None:
+        if reason is not None or _chosen(node) is not None:
             return reason
-        height, width = window(node)
-        if height > ROWS or width > COLS or height * width > TAPS:
+        if not _few_taps(node):
             return f"is for windows of at most {ROWS} rows, {COLS} columns and {TAPS} taps"
         return None
 
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Allows it where an image is staged as a whole: all of a block of channels before any of it is written."""
-        found = in_words.chosen(node, _finish(node))
+        found = _chosen(node)
         same = node.input(INPUT).shape == node.output.shape
         return ((0, 0),) if found is not None and found.whole and same else ()
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: blocks of rows are read and written in turns."""
         x, y = packing.view(inputs), outputs[0]
-        found = in_words.chosen(node, _finish(node))
+        found = _chosen(node)
         rows = 1
         if found is not None:
             if found.whole:
@@ -114,14 +113,14 @@ class MveS8(Implementation):
 
     def row_wise(self, node: Node) -> RowWise | None:
         """Takes a row and keeps what it has staged, where it computes sixteen channels at once."""
-        return RowWise(keeps=True) if in_words.chosen(node, _finish(node)) is None else None
+        return RowWise(keeps=True) if _chosen(node) is None else None
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _finish(node)
-        found = in_words.chosen(node, result)
+        found = _chosen(node)
         if found is None:
             return _channels_at_once(node, x, y, matrix, result)
         fitting = in_words.viewed(node, found, y)
@@ -149,6 +148,16 @@ class MveS8(Implementation):
 def _finish(node: Node) -> FinishMve:
     matrix = packing.matrix(node, op.AXIS)
     return finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+
+
+def _few_taps(node: Node) -> bool:
+    """True when sixteen channels can be computed at once."""
+    height, width = window(node)
+    return height <= ROWS and width <= COLS and height * width <= TAPS
+
+
+def _chosen(node: Node) -> in_words.Geometry | None:
+    return in_words.chosen(node, _finish(node), alone=not _few_taps(node))
 
 
 def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:

@@ -30,8 +30,8 @@ RECORD, CONSTANTS = 32, 20
 #: Bytes of strips that all lines of an image may take, which then are staged together.
 _WHOLE_BYTES = 6144
 
-#: Largest offset of eight scattered results, largest step between loads.
-_MAX_SCATTER, _MAX_STEP = 0xFFFF, 508
+#: Largest offset of eight scattered results, largest step between loads, largest distance of two strips.
+_MAX_SCATTER, _MAX_STEP, _MAX_STRIP = 0xFFFF, 508, 0xFFFF
 
 #: Longest line of taps that leaves room for four windows in a vector.
 _MAX_LINE = 13
@@ -183,11 +183,13 @@ def _of(across: Axis, along: Axis) -> Iterator[Geometry]:
         yield Geometry(Form.FOUR, across, along, 2)
         yield Geometry(Form.FOUR, across, along, 1)
     elif max(across.taps, along.taps) <= 4 and along.stride * pitch <= _MAX_STEP:
-        yield Geometry(Form.ONE, across, along, 2)
+        pair = Geometry(Form.ONE, across, along, 2)
+        if pair.places * pitch <= _MAX_STRIP:
+            yield pair
         yield Geometry(Form.ONE, across, along, 1)
 
 
-def chosen(node: Node, result: FinishMve) -> Geometry | None:
+def chosen(node: Node, result: FinishMve, alone: bool = False) -> Geometry | None:
     """Returns the cheapest way to compute a node, or None where there is none or the other kernel is cheaper.
 
     It holds for tensors stored whole; `viewed` adapts it to other views.
@@ -195,6 +197,7 @@ def chosen(node: Node, result: FinishMve) -> Geometry | None:
     Args:
         node: A depthwise convolution without dilation and multiplier.
         result: How its sums become results.
+        alone: True when the other kernel cannot compute the node.
     """
     if result.form is FinishForm.ANY or (result.params["low"], result.params["high"]) != (-128, 127):
         return None
@@ -204,7 +207,7 @@ def chosen(node: Node, result: FinishMve) -> Geometry | None:
     found = next((g for g in possible if g.whole or g.across.number == 0), None)
     pixel = rows.taps * cols.taps * _OTHER_TAP + _OTHER_PIXEL
     other = rows.outputs * (cols.outputs * pixel + _OTHER_ROW) / BLOCK
-    return None if found is None or found.cost > other else found
+    return found if found is not None and (alone or found.cost <= other) else None
 
 
 def viewed(node: Node, found: Geometry, y: View) -> Geometry | None:

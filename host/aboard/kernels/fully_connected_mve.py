@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,7 +23,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.conv2d_mve import CHUNK, reach
 from aboard.kernels.finish import padded
-from aboard.kernels.finish_mve import LANES, finish
+from aboard.kernels.finish_mve import LANES, FinishForm, FinishMve, finish
 from aboard.kernels.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.ops import fully_connected as op
@@ -33,6 +34,12 @@ HEADER = "arm_mve/fully_connected.h"
 
 #: Channels computed at once.
 BLOCK = 8
+
+#: Channels of a block in the order in which their sums lie in two vectors.
+_EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
+
+#: Most bytes by which an instruction goes back.
+_MAX_BACK = 4095
 
 
 def pack(matrix: Array) -> Array:
@@ -45,6 +52,22 @@ def pack(matrix: Array) -> Array:
         whole = len(matrix)
     parts = [_blocks(part, size) for part, size in ((matrix[:whole], BLOCK), (matrix[whole:], LANES))]
     return np.concatenate([part.reshape(-1) for part in parts])
+
+
+def pack_eights(matrix: Array, result: FinishMve) -> Array:
+    """Returns weights [channels, inputs] and constants as a stream: of each eight channels, the even ones first."""
+    blocks = len(matrix) // BLOCK
+    order = (np.arange(len(matrix)).reshape(blocks, BLOCK)[:, _EVEN_FIRST]).reshape(-1)
+    weights = _blocks(matrix[order], BLOCK).reshape(blocks, -1).view(np.int8)
+    constants = result.rows[:, order].reshape(len(result.rows), blocks, BLOCK).swapaxes(0, 1).astype("<i4")
+    return np.concatenate([weights, np.ascontiguousarray(constants).reshape(blocks, -1).view(np.int8)], 1)
+
+
+def _in_eights(matrix: Array, result: FinishMve) -> bool:
+    """True when all channels are computed in blocks of eight by one loop: no limits, no left shift."""
+    limited = (result.params["low"], result.params["high"]) != (-128, 127)
+    steps = math.ceil(matrix.shape[1] / CHUNK) * CHUNK <= _MAX_BACK
+    return steps and not limited and result.form is not FinishForm.ANY and len(matrix) % BLOCK == 0
 
 
 def _blocks(matrix: Array, channels: int) -> Array:
@@ -71,7 +94,9 @@ class MveS8(Implementation):
         del inputs, target
         matrix = packing.matrix(node, op.AXIS)
         result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
-        chunks = -(-matrix.shape[1] // CHUNK)
+        chunks, eights = -(-matrix.shape[1] // CHUNK), _in_eights(matrix, result)
+        weights = pack_eights(matrix, result) if eights else pack(matrix)
+        constants = [] if eights else [Constant("constants", padded(result.blocks(), 2), align=CHUNK)]
         params: dict[str, Literal] = {
             **shape_params(node, outputs[0]),
             "reach": reach(1, chunks, 0),
@@ -80,14 +105,14 @@ class MveS8(Implementation):
         scratch = Scratch(chunks * CHUNK if matrix.shape[1] % CHUNK else 0, align=CHUNK)
         return KernelCall(
             header=HEADER,
-            function="aboard_fully_connected_mve",
+            function="aboard_fully_connected_mve_blocks" if eights else "aboard_fully_connected_mve",
             params_type="aboard_fully_connected_mve_t",
             params=params,
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
-                ConstantArg(Constant("constants", padded(result.blocks(), 2), align=CHUNK)),
+                ConstantArg(Constant("weights", weights, align=CHUNK)),
+                *(ConstantArg(constant) for constant in constants),
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=outputs[0].rows,

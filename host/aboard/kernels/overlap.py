@@ -23,8 +23,13 @@ class Reads(Enum):
     FIRST = "first"  #: Before the first element of the pixel is written: the window was copied.
     PIXEL = "pixel"  #: When the last element of the pixel is written.
     PAIR = "pair"  #: When the last element of the pixel and of the one after it is written.
+    QUAD = "quad"  #: When the last element of the pixel and of the three after it is written.
     ROW = "row"  #: When the last pixel of the row is written.
     STAGED = "staged"  #: Before the first pixel of the row is written: every row down to the window's last was copied.
+
+
+#: Pixels after a pixel that are written before it was read for the last time.
+_LATER = {Reads.PAIR: 1, Reads.QUAD: 3}
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ def distance(window: Window, x: View, y: View, reads: Reads) -> int | None:
     ends = np.arange(1, y.rows * y.cols + 1) * y.pixel_stride
     if reads is Reads.FIRST:
         return _largest(ends[:-1], needed[1:])
-    if reads is Reads.PAIR:
-        ends = np.append(ends[1:], ends[-1])
+    later = _LATER.get(reads, 0)
+    ends = np.append(ends[later:], np.repeat(ends[-1:], min(later, len(ends))))
     return _largest(ends, needed)
 
 

@@ -51,7 +51,8 @@ def spoils(window: Window, x: View, y: View, reads: Reads, gap: int) -> bool:
         elif reads is Reads.ROW:
             still_read = [pixel for pixel in order if pixel[0] >= row]
         else:
-            still_read = order[max(number - (reads is Reads.PAIR), 0) :]
+            late_by = {Reads.PAIR: 1, Reads.QUAD: 3}.get(reads, 0)
+            still_read = order[max(number - late_by, 0) :]
         if reads is Reads.STAGED:
             still_read = [pixel for pixel in still_read if pixel[0] > row]
         written_end = (row * y.cols + col + 1) * y.pixel_stride
@@ -95,7 +96,7 @@ def test_no_smaller_distance_would_do_for_windows_of_one_tap(layer: tuple[Window
 
 @pytest.mark.parametrize(
     ("reads", "wanted"),
-    [(Reads.STAGED, 0), (Reads.FIRST, 384), (Reads.PIXEL, 448), (Reads.PAIR, 512), (Reads.ROW, 640)],
+    [(Reads.STAGED, 0), (Reads.FIRST, 384), (Reads.PIXEL, 448), (Reads.PAIR, 512), (Reads.QUAD, 640), (Reads.ROW, 640)],
 )
 def test_a_padded_3x3_layer_of_kws(reads: Reads, wanted: int) -> None:
     view = View.whole((1, 25, 5, 64), 1)
