@@ -71,7 +71,7 @@ class Turns:
     Attributes:
         first: Its first step.
         last: Its last step.
-        lanes: Its layers, in order.
+        lanes: Its caller, where it brings rows, and its layers, in order.
         count: How many turns they take together.
     """
 
@@ -138,8 +138,8 @@ def _turns(cascade: Cascade, steps: list[int]) -> Turns:
     for number, turn in enumerate(cascade.turns):
         by_lane.setdefault(turn.position, []).append((number, turn.first, turn.last))
     lanes = [
-        # Whoever takes turns and is no layer of the cascade is its caller.
+        # Whoever takes turns and is no layer of the cascade is its caller, who comes first.
         Lane(steps[position] if position < len(steps) else None, max(last for *_, last in turns), tuple(turns))
-        for position, turns in sorted(by_lane.items())
+        for position, turns in sorted(by_lane.items(), key=lambda lane: (lane[0] < len(steps), lane[0]))
     ]
     return Turns(steps[0], steps[-1], tuple(lanes), len(cascade.turns))

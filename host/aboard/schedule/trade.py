@@ -42,7 +42,8 @@ class Trade:
 
     Attributes:
         rule: By which rule one was taken, in words.
-        weighed: From the one without cascades to the one that needs least.
+        weighed: From the one without cascades to the one that needs least: each takes more instructions and less RAM
+            than the one before it. The one that was taken is always there.
     """
 
     rule: str
@@ -61,7 +62,15 @@ def weigh(graph: Graph, calls: Calls, taken: Storage) -> Trade:
     if not any(_same(each.cascades, taken.cascades) for each in stored):
         stored.append(taken)
     found = [_weighed(graph, calls, each, taken) for each in stored]
-    return Trade(search.rule(calls.target), tuple(sorted(found, key=lambda w: (-w.ram_bytes, w.turns))))
+    # Plans may need more than any step: then one with more turns is no smaller.
+    best = [each for each in found if each.taken or not any(_beats(other, each) for other in found)]
+    return Trade(search.rule(calls.target), tuple(sorted(best, key=lambda w: (-w.ram_bytes, w.instructions))))
+
+
+def _beats(one: Weighed, other: Weighed) -> bool:
+    """True where one needs less memory and no more instructions, or fewer instructions and no more memory."""
+    mine, others = (one.ram_bytes, one.instructions), (other.ram_bytes, other.instructions)
+    return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
 
 
 def _weighed(graph: Graph, calls: Calls, stored: Storage, taken: Storage) -> Weighed:

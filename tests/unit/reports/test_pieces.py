@@ -72,6 +72,16 @@ def test_lanes_cover_every_row_once(model: str) -> None:
             assert 1 <= lane.rows_a_turn <= lane.rows
 
 
+def test_the_caller_who_brings_rows_comes_first() -> None:
+    module = compiled("c -mcpu=cortex-m4 -input=rows")
+    first, *others = cascades(module.schedule())[0].lanes
+    assert (first.step, first.rows) == (None, module.manifest.inputs[0].shape[1])
+    assert all(lane.step is not None for lane in others)
+    given = next(piece for piece in pieces(module.schedule()) if piece.kind == "input")
+    assert given.ring is not None
+    assert given.bytes < module.manifest.inputs[0].bytes
+
+
 def test_without_cascades_there_are_no_turns() -> None:
     assert cascades(compiled("c -mcpu=cortex-m4 -opt=speed").schedule()) == ()
 
