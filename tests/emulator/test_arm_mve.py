@@ -264,6 +264,20 @@ def sums(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
     return sum_of_halves(depth, kind, draw(st.sampled_from(ACTIVATIONS)), draw(st.integers(0, 99)))
 
 
+def test_several_sums_of_one_model() -> None:
+    # Their instructions differ: no code is shared.
+    half, depth = (1, 3, 5, 24), 24
+    build = ModelBuilder().tensor("x", (1, 3, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
+    build.tensor("axis", (), np.int32, data=[3])
+    for name, scale in (("a", 0.05), ("b", 0.05), ("c", 0.07), ("d", 0.6), ("y", 0.02)):
+        build.tensor(name, half, np.int8, scale=scale, zero_point=-3)
+    build.op("SPLIT", ["axis", "x"], ["a", "b"], {"NumSplits": 2})
+    for kind, operands, result in (("ADD", ["a", "b"], "c"), ("SUB", ["c", "a"], "d"), ("ADD", ["d", "b"], "y")):
+        build.op(kind, operands, [result], {"FusedActivationFunction": "NONE"})
+    x = np.random.default_rng(6).integers(-128, 128, (1, 3, 5, 2 * depth)).astype(np.int8)
+    check([(build.build(["x"], ["y"]), x)])
+
+
 @settings(
     max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aboard.ir import DType, Node
 from aboard.kernels.arithmetic import short_sum, signature
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.elementwise import present
 from aboard.kernels.registry import implements
 from aboard.ops.arithmetic import attributes
@@ -42,24 +42,27 @@ class SumMve(Implementation):
         low, high = attributes(node).activation.range(node.output.quant)
         views = [*present(inputs), outputs[0]]
         a, b, result = views
+        params: dict[str, Literal] = {
+            "a": a.literal(),
+            "b": b.literal(),
+            "out": result.literal(),
+            "joined": int(all(view.contiguous for view in views)),
+            "a_factor": line.a,
+            "b_factor": line.b,
+            "constant": line.constant,
+            "shift": line.shift,
+            "low": low,
+            "high": high,
+        }
         return KernelCall(
             header="arm_mve/arithmetic.h",
             function="aboard_sum_mve",
             params_type="aboard_sum_mve_t",
-            params={
-                "a": a.literal(),
-                "b": b.literal(),
-                "out": result.literal(),
-                "joined": int(all(view.contiguous for view in views)),
-                "a_factor": line.a,
-                "b_factor": line.b,
-                "constant": line.constant,
-                "shift": line.shift,
-                "low": low,
-                "high": high,
-            },
+            params=params,
             arguments=(InputArg(0, "const int8_t *"), InputArg(1, "const int8_t *"), OutputArg(0, "int8_t *")),
             rows=result.rows,
+            # Instructions hold the parameters: there is no code for several layers.
+            code_key=repr(params),
         )
 
 
