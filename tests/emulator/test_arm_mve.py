@@ -269,7 +269,7 @@ def test_several_sums_of_one_model() -> None:
     half, depth = (1, 3, 5, 24), 24
     build = ModelBuilder().tensor("x", (1, 3, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
     build.tensor("axis", (), np.int32, data=[3])
-    for name, scale in (("a", 0.05), ("b", 0.05), ("c", 0.07), ("d", 0.6), ("y", 0.02)):
+    for name, scale in (("a", 0.05), ("b", 0.05), ("c", 0.07), ("d", 0.13), ("y", 0.09)):
         build.tensor(name, half, np.int8, scale=scale, zero_point=-3)
     build.op("SPLIT", ["axis", "x"], ["a", "b"], {"NumSplits": 2})
     for kind, operands, result in (("ADD", ["a", "b"], "c"), ("SUB", ["c", "a"], "d"), ("ADD", ["d", "b"], "y")):
