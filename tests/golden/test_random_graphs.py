@@ -50,16 +50,23 @@ class GraphDrawer:
         return self.draw(st.sampled_from(fresh if fresh and self.draw(st.booleans()) else names))
 
     def grow(self) -> None:
-        getattr(self, self.draw(st.sampled_from(["relu", "add", "reshape", "concat", "split", "slice", "pad"])))()
+        kinds = ["relu", "same", "add", "reshape", "concat", "split", "slice", "pad"]
+        getattr(self, self.draw(st.sampled_from(kinds)))()
 
     def relu(self) -> None:
         x = self.pick()
-        self.op("RELU", [x], [self.tensor(self.shapes[x])])
+        self.op(self.draw(st.sampled_from(["RELU", "RELU6"])), [x], [self.tensor(self.shapes[x])])
+
+    def same(self) -> None:
+        """A requantisation that changes nothing."""
+        x = self.pick()
+        self.op("QUANTIZE", [x], [self.tensor(self.shapes[x])])
 
     def add(self) -> None:
         x = self.pick()
         same = [name for name in sorted(self.shapes) if self.shapes[name] == self.shapes[x]]
-        self.op("ADD", [x, self.draw(st.sampled_from(same))], [self.tensor(self.shapes[x])])
+        options = {"FusedActivationFunction": self.draw(st.sampled_from(["NONE", "RELU", "RELU6"]))}
+        self.op("ADD", [x, self.draw(st.sampled_from(same))], [self.tensor(self.shapes[x])], options)
 
     def reshape(self) -> None:
         x = self.pick()

@@ -15,6 +15,7 @@ from aboard.errors import ModelError, VerifyError
 from aboard.importers import load
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.kernels import strategy
+from aboard.kernels.arithmetic import short_sum, signature
 from aboard.ops import get
 from aboard.ops.arithmetic import ArithmeticAttributes
 from aboard.target import Target
@@ -97,6 +98,20 @@ def test_differences_form_ratios_of_scales_in_double_precision() -> None:
     a, b, result = 0.3661007881164551, 0.2740943729877472, 0.4678608477115631
     values = [Value((256, 1), np.int8, a), Value((1, 256), np.int8, b)]
     model = build("SUB", values, Value((256, 256), np.int8, result), {})
+    one_op.check_equal(model, x[:, None], x[None, :])
+
+
+@pytest.mark.parametrize(("kind", "factor"), [("ADD", 1), ("SUB", -1)])
+@pytest.mark.parametrize("zero_points", [(0, 0, 0), (-128, -128, -128), (5, -9, 100)])
+def test_equal_scales_need_no_product(kind: str, factor: int, zero_points: tuple[int, ...]) -> None:
+    x = np.arange(-128, 128, dtype=np.int8)
+    shapes = ((256, 1), (1, 256), (256, 256))
+    a, b, result = (Value(shape, np.int8, 0.1, zero) for shape, zero in zip(shapes, zero_points, strict=True))
+    model = build(kind, [a, b], result, {"FusedActivationFunction": "NONE"})
+    (node,) = load(model, name="model").nodes
+    line = short_sum(signature(node))
+    assert line is not None
+    assert (line.a, line.b, line.shift) == (1, factor, 0)
     one_op.check_equal(model, x[:, None], x[None, :])
 
 

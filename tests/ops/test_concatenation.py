@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op
@@ -44,6 +45,19 @@ def test_one_operand_twice_and_a_constant() -> None:
     build.tensor("c", (1, 2, 2, 3), np.int8, data=np.arange(12), scale=0.25, zero_point=3)
     model = build.op("CONCATENATION", ["x0", "c", "x0"], ["y"], {"Axis": 3}).build(["x0"], ["y"])
     one_op.check_equal(model, np.arange(-6, 6, dtype=np.int8).reshape(1, 2, 2, 3))
+
+
+def test_requantisations_that_change_nothing_take_no_code() -> None:
+    # Both halves are computed where they belong, and no operator is left of four.
+    build = builder([(1, 2, 2, 4)] * 5, (1, 2, 2, 8), np.int8)
+    for index, source in enumerate(["x1", "x2"]):
+        build.op("LEAKY_RELU", ["x0"], [source], {"Alpha": 0.25 * (index + 1)})
+        build.op("QUANTIZE", [source], [f"x{index + 3}"], {})
+    model = build.op("CONCATENATION", ["x3", "x4"], ["y"], {"Axis": 3}).build(["x0"], ["y"])
+    assert [node.op for node in aboard.compile(model, target=one_op.HOST, name="m").manifest.nodes] == [
+        "leaky_relu"
+    ] * 2
+    one_op.check_equal(model, np.arange(-8, 8, dtype=np.int8).reshape(1, 2, 2, 4))
 
 
 def refusal(build: ModelBuilder, names: list[str], options: dict[str, int]) -> str:

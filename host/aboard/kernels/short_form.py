@@ -18,6 +18,9 @@ from aboard.ir.numerics import INT32_MAX, Int64
 #: Right shifts tried below the largest that cannot overflow, and steps of each factor around its rounded value.
 _SHIFTS, _NEIGHBOURS = 3, (0, 1, -1, 2, -2)
 
+#: Largest factor of a sum without a shift.
+_MOST_PLAIN = 256
+
 
 @dataclass(frozen=True)
 class ShortForm:
@@ -61,6 +64,9 @@ def of_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) ->
         high: Largest result.
     """
     x = np.arange(-128, 128, dtype=np.int64)
+    plain = _plain_sum(ratios, expected, low, high)
+    if plain is not None:
+        return plain
     found = 0
     for shift in range(28, 7, -1):
         base = [round(ratio * 2.0**shift) for ratio in ratios]
@@ -75,6 +81,19 @@ def of_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) ->
         if found == _SHIFTS:
             return None
     return None
+
+
+def _plain_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) -> ShortForm | None:
+    """Returns the line of operands that are whole multiples of the result's scale, or None: factors are then small.
+
+    Of equal scales they are 1, and compilers leave the products out.
+    """
+    a, b = (round(ratio) for ratio in ratios)
+    if (a, b) != ratios or max(abs(a), abs(b)) > _MOST_PLAIN:
+        return None
+    x = np.arange(-128, 128, dtype=np.int64)
+    constant = constant_for(a * x[:, None] + b * x[None, :], expected, 0, low, high)
+    return None if constant is None else ShortForm(a, b, constant, 0)
 
 
 def of_product(ratio: float, products: Int64, expected: Int64, low: int, high: int) -> ShortForm | None:

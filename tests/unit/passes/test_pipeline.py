@@ -52,6 +52,7 @@ def test_steps_are_reported():
         "fuse_padding",
         "fuse_activations",
         "remove_dead_code",
+        "drop_clamps",
         "remove_channels",
     ]
     assert steps[-1][1] < steps[0][1]

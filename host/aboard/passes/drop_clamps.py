@@ -1,0 +1,79 @@
+"""Removal of clamps that never act: all that a tensor can hold, whatever the inputs are, lies within their limits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aboard.ir import DType, Graph, Node
+from aboard.ops.activation import Activation
+from aboard.passes.channels.facts import Facts
+from aboard.passes.channels.registry import followed, rule
+from aboard.passes.contract import Pass
+from aboard.passes.identity import table
+from aboard.passes.remove_dead_code import RemoveDeadCode
+from aboard.passes.rewriting import bypass, can_bypass, describe
+
+
+class DropClamps(Pass):
+    """Drops activations of int8 that never act.
+
+    A fused one goes where results stay within its limits without it: kernels then need no comparisons beside the
+    saturation to 8 bits. A node of its own (relu, relu6, any function of single elements) goes where it leaves every
+    value as it is that its operand can have. Ranges are those of `aboard.passes.channels`.
+    """
+
+    name: ClassVar[str] = "drop_clamps"
+    requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        # No value changes, so that what was known before still is.
+        for node, fused in list(_idle(graph)):
+            if fused:
+                attrs: Any = node.attrs
+                node.attrs = dataclasses.replace(attrs, activation=Activation.NONE)
+            elif can_bypass(graph, node):
+                bypass(graph, node)
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        return describe(node for node, _ in _idle(graph))
+
+
+def _idle(graph: Graph) -> Iterator[tuple[Node, bool]]:
+    """Yields nodes whose clamp never acts, and whether it is fused into something else."""
+    facts = Facts(graph)
+    for node in graph.nodes:
+        if _has_idle_activation(node, facts):
+            yield node, True
+        elif _passes_on(node, facts) and can_bypass(graph, node):
+            yield node, False
+
+
+def _has_idle_activation(node: Node, facts: Facts) -> bool:
+    activation = getattr(node.attrs, "activation", None)
+    if not isinstance(activation, Activation) or activation is Activation.NONE or node.output.dtype is not DType.INT8:
+        return False
+    limits = activation.range(node.output.quant)
+    known = rule(node)
+    if limits == Activation.NONE.range(node.output.quant) or known is None:
+        return False
+    attrs: Any = node.attrs
+    bare = Node(node.op, node.name, node.inputs, node.outputs, dataclasses.replace(attrs, activation=Activation.NONE))
+    ranges = known.ranges(bare, [facts[tensor].ranges for tensor in followed(node)])[0]
+    return bool(ranges.low.min() >= limits[0] and ranges.high.max() <= limits[1])
+
+
+def _passes_on(node: Node, facts: Facts) -> bool:
+    if rule(node) is None or len(node.inputs) != 1 or node.input(0).type != node.output.type:
+        return False
+    mapped = table(node)
+    if mapped is None:
+        return False
+    ranges = facts[node.input(0)].ranges
+    values = np.arange(int(ranges.low.min()), int(ranges.high.max()) + 1)
+    return bool(np.array_equal(mapped[values + 128], values))
