@@ -75,6 +75,7 @@ bench: setup-dev
 
 bench-costs: setup-dev
 	@$(BIN)/python tests/bench/costs.py
+	@$(BIN)/python tests/bench/code_sizes.py
 
 bench-line: setup-dev
 	@$(BIN)/python tests/bench/line.py

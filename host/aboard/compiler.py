@@ -17,7 +17,7 @@ from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph, Node
 from aboard.ir.printer import dump
-from aboard.kernels import strategy
+from aboard.kernels import forms, strategy
 from aboard.manifest import Manifest
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
@@ -27,7 +27,7 @@ from aboard.schedule import order, search, trade, traffic
 from aboard.schedule.lowering import Calls, Program, lower
 from aboard.schedule.trade import Trade
 from aboard.target import Target
-from aboard.target.regions import ArenaRegion, ram_max
+from aboard.target.regions import ArenaRegion, flash_max, ram_max
 from aboard.tuning import records
 from aboard.tuning.choice import Tuning
 
@@ -48,6 +48,10 @@ class Scheduled:
     program: Program
     layout: Layout
     calls: Calls
+
+
+#: How often forms are chosen for `-flash-max`: with what was predicted, with the code of cascades, and the narrowest.
+_FLASH_ATTEMPTS = 3
 
 
 @dataclass
@@ -175,19 +179,38 @@ def compile_model(
         TargetError: The target is not valid, or neither or both of `target` and `board` are given.
         BoardError: The board is not known.
         InputError: The records of tuning cannot be read.
-        CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`).
+        CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`), or its flash
+            (`-flash-max`).
     """
     chosen = _target(target, board, opt)
     tuned = _tuning(tuning)
     graph = load(model, name=name)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipeline.run(graph, chosen, lambda step: on_ir(step, dump(graph)) if on_ir else None, tuned)
-    choices = strategy.choose_all(graph, chosen)
-    calls = Calls({node: choice.implementation for node, choice in choices.items()}, chosen)
-    program, layout = _scheduled(graph, calls)
+    program, layout, calls = _fitted(graph, chosen)
     graph.nodes = program.graph.nodes
     files, manifest = bundle.emit(graph, program, layout, chosen, macs)
     return Module(manifest, files, graph, decided, Scheduled(program, layout, calls))
+
+
+def _fitted(graph: Graph, target: Target) -> tuple[Program, Layout, Calls]:
+    """Returns the first schedule, of less and less flash, that keeps to `-flash-max` as far as can be predicted."""
+    limit, size, beside = flash_max(target), 0, 0
+    for attempt in range(_FLASH_ATTEMPTS):
+        last = attempt == _FLASH_ATTEMPTS - 1
+        choices = strategy.choose_all(graph, target, None if limit is None else 0 if last else limit - beside)
+        calls = Calls({node: choice.implementation for node, choice in choices.items()}, target)
+        program, layout = _scheduled(graph, calls)
+        size = program.flash(target) or 0
+        if limit is None or size <= limit:
+            return program, layout, calls
+        # Cascades add code that the choice did not know of.
+        beside = size - forms.flash([(node, calls.whole(node)) for node in graph.nodes], 0, target)
+    smaller = "compile with -opt=size, " if target.opt != "size" else ""
+    raise CapacityError(
+        f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "
+        f"{limit}: {size - (limit or 0)} too many. Raise -flash-max, {smaller}or take a smaller model"
+    )
 
 
 def _scheduled(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
@@ -242,7 +265,7 @@ def explain_model(
     chosen = _target(target, board, None)
     graph = load(model, name=name)
     pipeline.run(graph, chosen)
-    return [strategy.explain(node, chosen) for node in graph.nodes]
+    return strategy.explain_all(graph, chosen, flash_max(chosen))
 
 
 def _tuning(given: str | Path | Tuning | None) -> Tuning:
@@ -255,7 +278,7 @@ def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
     """Returns the regions for the arenas, with the room that the weights leave."""
     if target.weights_region is None:
         return target.arenas()
-    return target.arenas(Instances(program, shared=target.opt == "size").constants_bytes)
+    return target.arenas(Instances(program, target).constants_bytes)
 
 
 def _target(target: str | Target | None, board: str | None, opt: str | None) -> Target:

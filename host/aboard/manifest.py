@@ -197,6 +197,8 @@ class Manifest(_Record):
         arenas: The arenas, fastest first, where memory regions are named for them; else there is one.
         weights_region: Memory region of the constants; None for that of the code.
         weights_bytes: Constants as emitted.
+        flash_predicted_bytes: Constants, and code as measured of the same kernels in other models; None where devices
+            compute a part.
         cflags: Flags the generated sources want (optimisation level).
         sources: C files, relative to the bundle.
         source_flags: Which of them want further flags; `CMakeLists.txt` of the bundle sets them.
@@ -220,6 +222,7 @@ class Manifest(_Record):
     arenas: tuple[ArenaRecord, ...] = ()
     weights_region: str | None = None
     weights_bytes: int
+    flash_predicted_bytes: int | None = None
     cflags: tuple[str, ...]
     sources: tuple[str, ...]
     source_flags: tuple[SourceFlags, ...] = ()

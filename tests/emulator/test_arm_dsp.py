@@ -6,7 +6,7 @@ Each image carries several models, because building one takes longer than runnin
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import aboard
 from support import oracle
-from support.dsp_layers import NAMES, layers
+from support.dsp_layers import NAMES, POINTS, WIDE, layers
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
@@ -25,11 +25,16 @@ BATCH = 10
 KINDS = ("CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
-def check(cases: Sequence[tuple[bytes, np.ndarray]], board: str = BOARD, opt: str | None = None) -> None:
-    """Fails unless all models, in one image, give the reference's bytes, with kernels for the DSP extension alone."""
+def check(
+    cases: Sequence[tuple[bytes, np.ndarray]],
+    board: str = BOARD,
+    opt: str | None = None,
+    names: Collection[str] = NAMES,
+) -> None:
+    """Fails unless all models, in one image, give the reference's bytes, with some of the DSP extension's kernels."""
     modules = [aboard.compile(model, board=board, name=f"m{i}", opt=opt) for i, (model, _) in enumerate(cases)]
     for module in modules:
-        assert {node.implementation for node in module.manifest.nodes} <= set(NAMES)
+        assert {node.implementation for node in module.manifest.nodes} <= set(names)
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=board, path=Path(folder) / "project")
         project.build()
@@ -43,9 +48,12 @@ def check(cases: Sequence[tuple[bytes, np.ndarray]], board: str = BOARD, opt: st
 @settings(
     max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
-@given(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH))
-def test_random_layers(drawn: list[Layer]) -> None:
-    check([(layer.model(), layer.input()) for layer in drawn])
+@given(
+    st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH),
+    st.sampled_from(["balanced", "speed", "size"]),
+)
+def test_random_layers(drawn: list[Layer], opt: str) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
 def dense(inputs: int, outputs: int, zero_point: int = -128) -> Layer:
@@ -66,12 +74,12 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
 
 
-@pytest.mark.parametrize("zero_point", [-128, 5])
-def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
+@pytest.mark.parametrize(("zero_point", "opt"), [(-128, "balanced"), (5, "balanced"), (-128, "size"), (5, "size")])
+def test_every_entry_of_the_unrolled_turns(zero_point: int, opt: str) -> None:
     # One quad, odd and even numbers of them, one turn and more.
     drawn = [pointwise(4 * quads, 2, zero_point) for quads in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
     drawn += [dense(4 * quads, 4, zero_point) for quads in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
-    check([(layer.model(), layer.input()) for layer in drawn])
+    check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
 @pytest.mark.parametrize("zero_point", [-128, 5])
@@ -89,7 +97,7 @@ def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
 
 def test_pixels_in_registers() -> None:
     drawn = [shallow(8, 4), shallow(8, 20), shallow(16, 4), shallow(16, 12), shallow(8, 8, "RELU6")]
-    check([(layer.model(), layer.input()) for layer in drawn])
+    check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
 
 
 def many_pixels(depth: int, channels: int) -> Layer:
@@ -99,12 +107,9 @@ def many_pixels(depth: int, channels: int) -> Layer:
 
 
 def test_every_entry_with_wide_weights() -> None:
-    pairs = [(1, 4), (3, 6), (5, 3), (6, 2), (7, 8), (8, 5)]
+    pairs = [(1, 4), (3, 6), (5, 3), (6, 2), (7, 8), (8, 5), (9, 4), (13, 3), (16, 6)]
     drawn = [many_pixels(4 * quads, channels) for quads, channels in pairs]
-    check([(layer.model(), layer.input()) for layer in drawn])
-    # Longer windows where speed is all that counts.
-    drawn = [many_pixels(4 * quads, channels) for quads, channels in [(9, 4), (13, 3), (16, 6), (17, 2)]]
-    check([(layer.model(), layer.input()) for layer in drawn], opt="speed")
+    check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[WIDE])
 
 
 @pytest.mark.parametrize("width", [4, 5, 9])

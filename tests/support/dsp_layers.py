@@ -11,23 +11,20 @@ from aboard.kernels.contract import Implementation
 from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
-DSP, TAPS, POINTS = "dsp_s8", "dsp_taps_s8", "dsp_points_s8"
-NAMES = (DSP, TAPS, POINTS)
+DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
+NAMES = (DSP, WIDE, TAPS, POINTS)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
-def implementation(node: Node) -> Implementation:
-    """Returns the implementation with the DSP extension that is taken for a node; `dsp_s8` where none is."""
-    found = [i for i in of(node.op) if i.name in NAMES]
-    general = next(i for i in found if i.name == DSP)
-    return next((i for i in found if i.refuses(node, TARGET) is None), general)
+def implementations(node: Node) -> list[Implementation]:
+    """Returns the implementations with the DSP extension that accept a node."""
+    return [i for i in of(node.op) if i.name in NAMES and i.refuses(node, TARGET) is None]
 
 
-def refusal(layer: Layer, name: str | None = None) -> str | None:
-    """Returns why a layer is not for the DSP extension, or for one implementation; None when it is."""
+def refusal(layer: Layer, name: str) -> str | None:
+    """Returns why a layer is not for an implementation; None when it is."""
     (node,) = load(layer.model(), name="model").nodes
-    chosen = next((i for i in of(node.op) if i.name == name), None) or implementation(node)
-    return chosen.refuses(node, TARGET)
+    return next(i for i in of(node.op) if i.name == name).refuses(node, TARGET)
 
 
 @st.composite
@@ -112,4 +109,4 @@ def drawn(draw: st.DrawFn, kind: str) -> Layer:
 
 def layers(kind: str) -> st.SearchStrategy[Layer]:
     """Draws a layer of a kind: strides, paddings, batches, groups, dilations, odd numbers of channels, any finish."""
-    return drawn(kind).filter(lambda layer: refusal(layer) is None)
+    return drawn(kind).filter(lambda layer: bool(implementations(load(layer.model(), name="model").nodes[0])))

@@ -22,8 +22,8 @@
 /** Parameters of aboard_conv2d_dsp. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t wide;       /**< 1: weights of 16 bits and lines, see aboard_dsp_pair_wide; 0: composites. */
-    int32_t line;       /**< 1: results by lines; 0: by two roundings. */
+    int32_t wide; /**< Weights of 16 bits and lines: most quads of the code, see aboard_dsp_pair_wide; 0: composites. */
+    int32_t line; /**< 1: results by lines; 0: by two roundings. */
     int32_t clamped;    /**< 1: results are kept between low and high. */
     int32_t zero_point; /**< Of the input: what padding holds. */
     int32_t low;
@@ -272,7 +272,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_stage_lines(const aboard_conv2d_shape_t *s,
 /** Results of the channels of a job for two pixels. */
 ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job) {
     if (p->wide) {
-        aboard_dsp_pair_wide(job, aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD);
+        aboard_dsp_pair_wide(job, p->wide);
     } else if (p->line) {
         aboard_dsp_pair_line(job);
     } else {

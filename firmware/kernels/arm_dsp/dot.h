@@ -134,8 +134,12 @@ typedef struct {
 
 /* clang-format off */
 /** A step is two quads, 23 instructions of 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the
- * turn in its middle. */
+ * turn in its middle. A power of two; a turn costs 4 instructions. */
+#ifdef __OPTIMIZE_SIZE__
+#define ABOARD_DSP_STEPS "4"
+#else
 #define ABOARD_DSP_STEPS "16"
+#endif
 
 /** Products of a quad: composites in w0 and w1, inputs in r0 to r3. */
 #define ABOARD_DSP_PRODUCTS(w0, w1)                                    \

@@ -63,13 +63,13 @@ ABOARD_DSP_PAIR_WIDE(16)
 /* clang-format on */
 
 /**
- * All channels of two pixels, requantised by lines; `quads` is a literal.
+ * All channels of two pixels, requantised by lines; `most`, 8 or 16, is a literal and not less than the job's quads.
  *
  * Of the job weights are, for each two channels: both biases; for each quad its even taps of both channels, then its
  * odd ones; factors, constants.
  */
-ABOARD_INLINE void aboard_dsp_pair_wide(aboard_dsp_pair_t *p, int32_t quads) {
-    if (quads <= 8) {
+ABOARD_INLINE void aboard_dsp_pair_wide(aboard_dsp_pair_t *p, int32_t most) {
+    if (most <= 8) {
         aboard_dsp_pair_wide_8(p);
     } else {
         aboard_dsp_pair_wide_16(p);
@@ -79,14 +79,15 @@ ABOARD_INLINE void aboard_dsp_pair_wide(aboard_dsp_pair_t *p, int32_t quads) {
 #else
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_pair_wide(const aboard_dsp_pair_t *p, int32_t quads) {
+ABOARD_SHARED void aboard_dsp_pair_wide(const aboard_dsp_pair_t *p, int32_t most) {
+    (void)most;
     int8_t *const y[2] = {p->y0, p->y1};
     const uint32_t *w = p->weights;
     for (int32_t n = 0; y[0] + n != p->end; n += 2) {
         uint32_t sums[4] = {w[0], w[0], w[1], w[1]};
         w += 2;
         /* x: even words of both pixels, then odd ones; so are weights of both channels. */
-        for (int32_t half = 0; half < 2 * quads; ++half) {
+        for (int32_t half = 0; half < 2 * p->quads; ++half) {
             for (int32_t i = 0; i < 4; ++i) {
                 sums[i] = aboard_dsp_mac(p->x[2 * half + i % 2], w[i / 2], sums[i]);
             }

@@ -39,8 +39,12 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two quads of a turn, 27 instructions of 4 bytes each; how many stand in a turn. */
+/** Two quads of a turn, 27 instructions of 4 bytes each; how many stand in a turn, a power of two. */
+#ifdef __OPTIMIZE_SIZE__
+#define ABOARD_DSP_WIDE_STEPS "2"
+#else
 #define ABOARD_DSP_WIDE_STEPS "8"
+#endif
 
 /** Products of one word of inputs with two words of composites. */
 #define ABOARD_DSP_WIDE_PRODUCTS(x, w0, w1)                            \

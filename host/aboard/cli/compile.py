@@ -188,6 +188,7 @@ def describe(
         arenas=[ArenaInfo.model_validate(record.model_dump()) for record in manifest.arenas],
         weights_region=manifest.weights_region,
         weights_bytes=manifest.weights_bytes,
+        flash_predicted_bytes=manifest.flash_predicted_bytes,
         inputs=[_tensor(record) for record in manifest.inputs],
         outputs=[_tensor(record) for record in manifest.outputs],
         ops=[

@@ -127,6 +127,9 @@ class CompileResult(Result):
     arenas: list[ArenaInfo] = Field(description="Arenas, fastest first, where `-arena` names memory regions.")
     weights_region: str | None = Field(description="Memory region of the constants; null for that of the code.")
     weights_bytes: int = Field(description="Constants as emitted.")
+    flash_predicted_bytes: int | None = Field(
+        description="Constants, and code as measured of the same kernels in other models; null with devices."
+    )
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
     ops: list[OpInfo]

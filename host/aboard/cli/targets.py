@@ -165,6 +165,9 @@ def _choice(explanation: Explanation) -> NodeChoice:
                 keys=sorted(candidate.implementation.keys),
                 priority=candidate.implementation.priority,
                 cost=candidate.cost,
+                instructions=None if candidate.weight is None else candidate.weight.instructions,
+                weights_bytes=None if candidate.weight is None else candidate.weight.weights_bytes,
+                more_bytes=None if candidate.weight is None else candidate.weight.more_bytes,
                 chosen=candidate is chosen,
                 reason=explanation.why(candidate),
             )

@@ -49,7 +49,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         macs: Multiply-accumulates of the model as given.
     """
     name = graph.name
-    instances = Instances(program, shared=target.opt == "size")
+    instances = Instances(program, target)
     files = {
         f"include/{name}.h": header.text(graph, program, layout, GENERATOR, target),
         f"src/{name}_weights.h": source.weights_text(graph, instances, GENERATOR, target),
@@ -77,6 +77,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         arenas=records.arenas(layout),
         weights_region=target.weights_region,
         weights_bytes=instances.constants_bytes,
+        flash_predicted_bytes=program.flash(target),
         cflags=(_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),

@@ -1,8 +1,8 @@
 """Instances: which steps share the code of a kernel, and which share a constant.
 
 A kernel is specialised for its literal parameters in an instance, a function of its own. Steps with equal parameters
-(layers of one shape) call the same instance. With `shared`, kernels of one function with different parameters become
-one instance that reads its parameters at run time: smaller, slower.
+(layers of one shape) call the same instance. With `-opt=size`, kernels of one function with different parameters become
+one instance that reads its parameters at run time where that is smaller; it is slower.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 from aboard.emit import c_text
 from aboard.ir import Array
+from aboard.kernels import code_size
 from aboard.kernels.contract import Argument, Call, Constant, ConstantArg, ExternalCall, InputArg, KernelCall, OutputArg
 from aboard.schedule.lowering import Program, Step
+from aboard.target import Target
 
 
 @dataclass
@@ -54,13 +56,13 @@ class Instances:
         arrays: Constant arrays, each content once.
     """
 
-    def __init__(self, program: Program, *, shared: bool) -> None:
+    def __init__(self, program: Program, target: Target) -> None:
         self.instances: list[Instance] = []
         self.arrays: list[NamedArray] = []
         self._by_step: dict[tuple[int, bool], Instance] = {}
         self._array_names: dict[tuple[str, bytes], str] = {}
         self._names_of_step: dict[tuple[int, bool], list[str]] = {}
-        self._sharing = _functions_with_several_parameters(program) if shared else set()
+        self._sharing = _shared_functions(program, target)
         by_key: dict[str, Instance] = {}
         for step in (*program.steps, *program.alone.values()):
             self._names_of_step[step.index, step.alone] = [
@@ -71,13 +73,13 @@ class Instances:
             key = self._key(step.call)
             if key not in by_key:
                 name = f"k{len(self.instances)}_{step.call.function.removeprefix('aboard_')}"
-                by_key[key] = Instance(name, step.call, parameters=_function_key(step.call) in self._sharing)
+                by_key[key] = Instance(name, step.call, parameters=step.call.function_key in self._sharing)
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
             self._by_step[step.index, step.alone] = by_key[key]
 
     def _key(self, call: KernelCall) -> str:
-        key = _function_key(call)
+        key = call.function_key
         return key if key in self._sharing else f"{key}|{c_text.literal(call.params)}"
 
     def _add(self, program: Program, step: Step, argument: Argument) -> str:
@@ -112,17 +114,13 @@ class Instances:
         return sum(array.values.nbytes for array in self.arrays)
 
 
-def _function_key(call: KernelCall) -> str:
-    kinds = ",".join(argument_type(argument) for argument in call.arguments)
-    return f"{call.header}|{call.function}|{kinds}|{call.code_key}"
-
-
-def _functions_with_several_parameters(program: Program) -> set[str]:
-    seen: dict[str, set[str]] = {}
+def _shared_functions(program: Program, target: Target) -> set[str]:
+    """Returns the keys of the functions of which one instance serves several sets of parameters."""
+    seen: dict[str, dict[str, KernelCall]] = {}
     for step in (*program.steps, *program.alone.values()):
         if isinstance(step.call, KernelCall):
-            seen.setdefault(_function_key(step.call), set()).add(c_text.literal(step.call.params))
-    return {key for key, params in seen.items() if len(params) > 1}
+            seen.setdefault(step.call.function_key, {})[c_text.literal(step.call.params)] = step.call
+    return {key for key, calls in seen.items() if code_size.shares(list(calls.values()), target)}
 
 
 def argument_type(argument: Argument) -> str:

@@ -177,6 +177,12 @@ class KernelCall:
     code_key: str = field(default="")
 
     @property
+    def function_key(self) -> str:
+        """Text that calls have in common which one instance could serve, its parameters read at run time."""
+        kinds = ",".join(_kind(argument) for argument in self.arguments)
+        return f"{self.header}|{self.function}|{kinds}|{self.code_key}"
+
+    @property
     def constants(self) -> list[Constant]:
         """The packed constants, in the order of the arguments."""
         return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
@@ -185,6 +191,10 @@ class KernelCall:
     def scratch(self) -> list[Scratch]:
         """The scratch buffers, in the order of the arguments."""
         return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
+
+
+def _kind(argument: Argument) -> str:
+    return f"const {argument.constant.values.dtype}" if isinstance(argument, ConstantArg) else argument.ctype
 
 
 @dataclass(frozen=True)
@@ -252,6 +262,8 @@ class Implementation(ABC):
         strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
         align: Alignment in bytes that operands and results need beyond that of their elements.
         by_rows: True when it can compute one row after another, operands and results in rings (`View.depth`).
+        weighed: True when, of those that accept a node and are weighed, the one is taken whose instructions and bytes
+            suit the model (`aboard.kernels.forms`), as long as none that is not weighed has a higher priority.
     """
 
     op: ClassVar[str]
@@ -262,6 +274,7 @@ class Implementation(ABC):
     strided: ClassVar[bool] = False
     align: ClassVar[int] = 1
     by_rows: ClassVar[bool] = False
+    weighed: ClassVar[bool] = False
 
     def label(self, node: Node) -> str:
         """Returns what tables call this implementation of a node."""
@@ -297,6 +310,11 @@ class Implementation(ABC):
         """Returns how the node can take part in a cascade; None where it has to be computed all at once."""
         del node
         return RowWise() if self.by_rows else None
+
+    def instructions(self, node: Node) -> float | None:
+        """Returns the instructions of a node as counted in the code; None for an estimate by what was measured."""
+        del node
+        return None
 
     def cost(self, node: Node, target: Target) -> float | None:
         """Returns an estimate that decides between implementations of equal priority: less is better; None for none."""

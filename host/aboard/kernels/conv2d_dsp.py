@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,14 +33,14 @@ from aboard.target import Target
 #: ABOARD_DSP_LINE_SHIFT of `arm_dsp/dot.h`.
 LINE_SHIFT = 4
 
-#: ABOARD_DSP_WIDE_QUADS of `arm_dsp/dot_wide.h`.
-_WIDE_QUADS = 16
-
-#: Instructions that a byte of wider weights must save, unless speed is all that counts.
-WORTH = 30
+#: Quads of the windows that `arm_dsp/dot_wide.h` has code for, at most.
+_WIDE_QUADS = 8, 16
 
 #: Bytes of the staged taps of a pixel pair, for each tap.
 _PAIR_BYTES = 4
+
+#: Instructions for a pair of pixels beside the products: of a staged quad, and of finding and finishing both.
+_STAGE_QUAD, _STAGE = 7, 35
 
 
 @implements
@@ -51,6 +52,8 @@ class DspS8(Implementation):
     keys = frozenset({"arm_dsp"})
     priority = 10
     strided = True
+    weighed = True
+    composite: ClassVar[bool] = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -60,8 +63,15 @@ class DspS8(Implementation):
             return reason
         if not composites.fits_composites(packing.matrix(node, op.AXIS)):
             return "has weights of -128"
-        layer = _layer(node)
+        layer = self._layer(node)
         return layer if isinstance(layer, str) else None
+
+    def instructions(self, node: Node) -> float:
+        """Returns the instructions: those of the inner loops, and about those around them."""
+        pairs, blocks, quads = _work(node)
+        layer = self._layer(node)
+        finish = 25 if not isinstance(layer, str) and layer.line else 37
+        return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (11.5 * quads + finish))
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: windows are staged before their results are written."""
@@ -75,58 +85,78 @@ class DspS8(Implementation):
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
+        del target
         x, y = packing.view(inputs), outputs[0]
-        wide = _wide(node, target)
-        layer = wide or _layer(node)
+        layer = self._layer(node)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
         count = groups(node)
-        pack = composites.wide_pairs if wide else composites.pairs
+        pack = composites.pairs if self.composite else composites.wide_pairs
         weights = np.concatenate([pack(part) for part in _split(layer, count)])
         taps = layer.weights.shape[1]
         padded = -(-taps // composites.QUAD) * composites.QUAD
         depth = x.channels // count
+        stored = composites.PAIRED if self.composite else composites.WIDENED
         return KernelCall(
             header="arm_dsp/conv2d.h",
             function="aboard_conv2d_dsp",
             params_type="aboard_conv2d_dsp_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
-                "wide": int(wide is not None),
+                "wide": 0 if self.composite else next(most for most in _WIDE_QUADS if _work(node)[2] <= most),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
             },
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights, form=composites.WIDENED if wide else composites.PAIRED)),
+                ConstantArg(Constant("weights", weights, form=stored)),
                 ScratchArg(Scratch(_PAIR_BYTES * padded), "uint32_t *"),
                 ScratchArg(Scratch(depth if depth % composites.QUAD == 0 else 2 * padded), "int8_t *"),
             ),
             rows=y.rows,
         )
 
+    def _layer(self, node: Node) -> composites.Requantized | str:
+        matrix = packing.matrix(node, op.AXIS)
+        activation = op.attributes(node).activation
+        layer = composites.requantized(
+            node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, composite=self.composite
+        )
+        return layer if isinstance(layer, str) else replace(layer, weights=layer.weights[:, _order(node)])
 
-def _wide(node: Node, target: Target) -> composites.Requantized | None:
-    """Returns the layer with weights of 16 bits, where they save enough for their size."""
-    batch, height, width, _ = node.output.shape
+
+@implements
+class DspWideS8(DspS8):
+    """As above with weights of 16 bits, which need no widening: for few taps, results by lines."""
+
+    name = "dsp_wide_s8"
+    composite = False
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if _work(node)[2] > _WIDE_QUADS[-1]:
+            return f"is for windows of at most {_WIDE_QUADS[-1] * composites.QUAD} taps"
+        layer = self._layer(node)
+        if isinstance(layer, str):
+            return layer
+        return None if layer.line else "is for results by lines"
+
+    def instructions(self, node: Node) -> float:
+        """Returns the instructions: those of the inner loops, and about those around them."""
+        pairs, blocks, quads = _work(node)
+        return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (10 * quads + 21))
+
+
+def _work(node: Node) -> tuple[float, int, int]:
+    """Returns the pairs of pixels, the pairs of channels, and the quads of a window."""
+    batch, height, width, channels = node.output.shape
     taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
-    quads = -(-taps // composites.QUAD)
-    # For two channels: a byte for each tap of both, against 3 instructions of each two quads of two pixels, and 2.
-    saved, extra = batch * height * width / 2 * (1.5 * quads + 2), 2 * composites.QUAD * quads
-    if quads > _WIDE_QUADS or target.opt == "size" or (target.opt != "speed" and saved < WORTH * extra):
-        return None
-    layer = _layer(node, composite=False)
-    return None if isinstance(layer, str) or not layer.line else layer
-
-
-def _layer(node: Node, *, composite: bool = True) -> composites.Requantized | str:
-    matrix = packing.matrix(node, op.AXIS)
-    activation = op.attributes(node).activation
-    layer = composites.requantized(
-        node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, composite=composite
-    )
-    return layer if isinstance(layer, str) else replace(layer, weights=layer.weights[:, _order(node)])
+    return batch * height * width / 2, -(-channels // 2), -(-taps // composites.QUAD)
 
 
 def _order(node: Node) -> list[int]:

@@ -14,8 +14,8 @@ from aboard.kernels import weights as packing
 from aboard.kernels.composites import QUAD
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, Scratch, ScratchArg, View
 from aboard.kernels.conv2d import groups, shape_params
-from aboard.kernels.conv2d_dsp import WORTH
 from aboard.kernels.conv2d_s16 import ConvolutionS16
+from aboard.kernels.forms import WORTH
 from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
@@ -78,4 +78,4 @@ def _wide(node: Node, target: Target) -> bool:
     """True where weights of 16 bits save enough for their size: a byte for each, four instructions for 16 products."""
     pixels = math.prod(node.output.shape[:3])
     saved, extra = pixels * node.input(WEIGHTS).type.elements / 4, node.input(WEIGHTS).type.elements
-    return target.opt == "speed" or (target.opt != "size" and saved >= WORTH * extra)
+    return saved >= WORTH[target.opt] * extra

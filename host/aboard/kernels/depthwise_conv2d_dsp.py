@@ -53,6 +53,7 @@ class DspS8(Implementation):
     keys = frozenset({"arm_dsp"})
     priority = 10
     strided = True
+    weighed = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""

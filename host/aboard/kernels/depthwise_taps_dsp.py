@@ -42,6 +42,7 @@ class DspTapsS8(Implementation):
     name = "dsp_taps_s8"
     keys = frozenset({"arm_dsp"})
     priority = 5
+    weighed = True
     strided = True
     by_rows = True
 

@@ -42,6 +42,7 @@ class DspS8(Implementation):
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
     priority = 10
+    weighed = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""

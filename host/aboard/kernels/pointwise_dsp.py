@@ -20,15 +20,15 @@ from aboard.kernels.contract import (
     View,
 )
 from aboard.kernels.conv2d import groups, sliding_window
-from aboard.kernels.conv2d_dsp import LINE_SHIFT, WORTH
+from aboard.kernels.conv2d_dsp import LINE_SHIFT
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target
 
-#: Instructions saved for each result, measured on Cortex-M4, by input channels: those that have a kernel.
-_SAVED = {8: 7, 16: 4}
+#: Instructions of a result by input channels, those that have a kernel; and of a pixel.
+_RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
 
 
 @implements
@@ -38,19 +38,26 @@ class DspPointsS8(Implementation):
     op = "conv2d"
     name = "dsp_points_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 15
+    priority = 10
     strided = True
     by_rows = True
+    weighed = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
-        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node) or _gain(node, target)
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node)
         if reason is not None:
             return reason
         layer = _layer(node)
         if isinstance(layer, str):
             return layer
         return None if layer.line else "is for results by lines"
+
+    def instructions(self, node: Node) -> float:
+        """Returns the instructions: those of the inner loop, and about those of a pixel."""
+        batch, height, width, channels = node.output.shape
+        return batch * height * width * (_PIXEL + channels * _RESULT[node.input(INPUT).shape[3]])
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: a pixel is read before its results are written."""
@@ -82,19 +89,9 @@ def _geometry(node: Node) -> str | None:
     attrs = op.attributes(node)
     if op.window(node) != (1, 1) or attrs.strides != (1, 1) or attrs.padding.any or groups(node) != 1:
         return "is for windows of 1x1 with a stride of 1, without padding and groups"
-    if node.input(INPUT).shape[3] not in _SAVED:
-        return f"is for {' or '.join(map(str, _SAVED))} input channels"
+    if node.input(INPUT).shape[3] not in _RESULT:
+        return f"is for {' or '.join(map(str, _RESULT))} input channels"
     return "is for a multiple of four output channels" if node.output.shape[3] % composites.QUAD else None
-
-
-def _gain(node: Node, target: Target) -> str | None:
-    """Returns why weights of 16 bits, a byte more for each input channel of a result, are not worth it."""
-    if target.opt == "speed":
-        return None
-    batch, height, width, _ = node.output.shape
-    depth = node.input(INPUT).shape[3]
-    worth = batch * height * width * _SAVED[depth] >= WORTH * depth
-    return None if worth and target.opt != "size" else "saves too little for the size of its weights"
 
 
 def pack(layer: composites.Requantized) -> Array:

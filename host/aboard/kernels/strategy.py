@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from aboard.errors import ModelError
 from aboard.ir import Graph, Node
+from aboard.kernels import forms
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
 from aboard.target import Target
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What a candidate takes that was weighed against others.
+
+    Attributes:
+        instructions: Of an inference, estimated.
+        weights_bytes: Of its packed constants.
+        more_bytes: By how much the model would be larger with it than with the chosen one, shared code included.
+    """
+
+    instructions: int
+    weights_bytes: int
+    more_bytes: int
 
 
 @dataclass(frozen=True)
@@ -20,11 +37,13 @@ class Candidate:
         implementation: The implementation.
         cost: Its own estimate, which decides between equal priorities; None for none.
         refused: Why it cannot compute the node on the target; "" where it can.
+        weight: What it takes; None where priority decides.
     """
 
     implementation: Implementation
     cost: float | None
     refused: str
+    weight: Weight | None = None
 
 
 @dataclass(frozen=True)
@@ -45,13 +64,30 @@ class Explanation:
         """Returns why a candidate was chosen, or why not."""
         if candidate.refused:
             return candidate.refused
-        others = [c for c in self.candidates if c is not self.chosen and not c.refused]
-        if candidate is self.chosen:
-            return "the first that can" if others else "the only one that can"
         best = self.chosen
+        if best is not None and best.weight is not None and candidate.weight is not None:
+            return _weighed(candidate.weight, best.weight) if candidate is not best else self._weighed_best(best.weight)
+        others = [c for c in self.candidates if c is not self.chosen and not c.refused]
+        if candidate is best:
+            return "the first that can" if others else "the only one that can"
         if best is None or best.implementation.priority == candidate.implementation.priority:
             return "of the same priority, another costs less or comes first by name"
         return f"priority, got {candidate.implementation.priority}, less than {best.implementation.priority}"
+
+    def _weighed_best(self, weight: Weight) -> str:
+        count = sum(c.weight is not None for c in self.candidates)
+        return f"best of {count}: {weight.instructions:,} instructions, {weight.weights_bytes:,} bytes of constants"
+
+
+def _weighed(other: Weight, best: Weight) -> str:
+    saved, more = best.instructions - other.instructions, other.more_bytes
+    if saved > 0 and more > 0:
+        return f"saves {saved:,} instructions for {more:,} bytes of flash: {saved / more:.1f} for each"
+    if saved <= 0 and more >= 0:
+        return f"takes {-saved:,} instructions and {more:,} bytes of flash more"
+    if saved <= 0:
+        return f"saves {-more:,} bytes of flash for {-saved:,} instructions: {-saved / -more:.1f} for each"
+    return f"saves {saved:,} instructions and {-more:,} bytes of flash by itself, but not for the model"
 
 
 @dataclass(frozen=True)
@@ -68,7 +104,22 @@ class Choice:
 
 
 def explain(node: Node, target: Target) -> Explanation:
-    """Returns every implementation of a node's op with what speaks against it."""
+    """Returns every implementation of a node's op with what speaks against it; as if the node were a model."""
+    return _weighed_out([_candidates(node, target)], target, None)[0]
+
+
+def explain_all(graph: Graph, target: Target, room: int | None = None) -> list[Explanation]:
+    """Returns the same for every node of a model, whose layers share code.
+
+    Args:
+        graph: The model.
+        target: Where it will run.
+        room: Bytes of flash that it may take; None for what `-opt` thinks them worth.
+    """
+    return _weighed_out([_candidates(node, target) for node in graph.nodes], target, room)
+
+
+def _candidates(node: Node, target: Target) -> Explanation:
     found = [Candidate(i, i.cost(node, target), _refused(i, node, target)) for i in of(node.op)]
     found.sort(key=_preference)
     return Explanation(node, next((c for c in found if not c.refused), None), tuple(found))
@@ -86,18 +137,56 @@ def _preference(candidate: Candidate) -> tuple[int, float, str]:
     return -implementation.priority, cost, implementation.name
 
 
+def _options(explained: Explanation) -> list[Candidate]:
+    """Returns the candidates that are weighed against each other; the chosen one where priority decides."""
+    best = explained.chosen
+    if best is None:
+        return []
+    if not best.implementation.weighed:
+        return [best]
+    return [c for c in explained.candidates if c.implementation.weighed and not c.refused]
+
+
+def _weighed_out(explained: Sequence[Explanation], target: Target, room: int | None) -> list[Explanation]:
+    """Returns the explanations with the best of several candidates that are weighed."""
+    options = [_options(each) for each in explained]
+    if all(len(candidates) < 2 for candidates in options):
+        return list(explained)
+    computed = [index for index, candidates in enumerate(options) if candidates]
+    known = [[forms.form(explained[i].node, c.implementation, target) for c in options[i]] for i in computed]
+    choice = forms.Choice(known, target, room)
+    found = list(explained)
+    for number, index in enumerate(computed):
+        if len(options[index]) > 1:
+            found[index] = _chosen(explained[index], options[index], choice, number)
+    return found
+
+
+def _chosen(explained: Explanation, options: Sequence[Candidate], choice: forms.Choice, number: int) -> Explanation:
+    weighed = {}
+    for index, (candidate, form) in enumerate(zip(options, choice.options[number], strict=True)):
+        weight = Weight(round(form.instructions), form.weights_bytes, choice.more(number, index))
+        weighed[candidate.implementation] = replace(candidate, weight=weight)
+    chosen = weighed[options[choice.chosen[number]].implementation]
+    candidates = [weighed.get(c.implementation, c) for c in explained.candidates]
+    return Explanation(explained.node, chosen, tuple(candidates))
+
+
 def choose(node: Node, target: Target) -> Choice:
-    """Returns the implementation of highest priority that the target can run and that accepts the node.
+    """Returns the implementation that computes a node, as if it were a model.
 
     Raises:
         ModelError: None does; the message gives every reason.
     """
-    explained = explain(node, target)
-    refused: list[tuple[str, str]] = []
-    for candidate in explained.candidates:
-        if not candidate.refused:
-            return Choice(candidate.implementation, tuple(refused))
-        refused.append((candidate.implementation.name, candidate.refused))
+    return _choice(explain(node, target), target)
+
+
+def _choice(explained: Explanation, target: Target) -> Choice:
+    node, refused = explained.node, [(c.implementation.name, c.refused) for c in explained.candidates if c.refused]
+    if explained.chosen is not None:
+        best = explained.chosen.implementation
+        higher = {c.implementation.name for c in explained.candidates if c.implementation.priority >= best.priority}
+        return Choice(best, tuple((name, reason) for name, reason in refused if name in higher))
     reasons = "; ".join(f"{name}: {reason}" for name, reason in refused) or "there is none"
     operands = ", ".join(str(tensor.type) for tensor in node.operands)
     raise ModelError(
@@ -107,17 +196,17 @@ def choose(node: Node, target: Target) -> Choice:
     )
 
 
-def choose_all(graph: Graph, target: Target) -> dict[Node, Choice]:
-    """Returns the choice for every node.
+def choose_all(graph: Graph, target: Target, room: int | None = None) -> dict[Node, Choice]:
+    """Returns the choice for every node. Arguments as for `explain_all`.
 
     Raises:
         ModelError: Some nodes have no implementation; all of them are named.
     """
     choices: dict[Node, Choice] = {}
     problems: list[str] = []
-    for node in graph.nodes:
+    for explained in explain_all(graph, target, room):
         try:
-            choices[node] = choose(node, target)
+            choices[explained.node] = _choice(explained, target)
         except ModelError as error:
             problems.append(str(error))
     if problems:

@@ -73,6 +73,7 @@ def totals(manifest: Manifest) -> str:
             ("RAM bound", f"{amount(manifest.ram_lower_bound_bytes)} for this order: {bound}"),
             *_cascades(manifest),
             ("constants", f"{amount(manifest.weights_bytes)}{placed}"),
+            ("flash", _flash(manifest)),
             ("inputs", _inputs(manifest)),
         ]
     )
@@ -85,6 +86,12 @@ def _cascades(manifest: Manifest) -> list[tuple[str, str]]:
         if node.cascade is not None:
             members.setdefault(node.cascade, []).append(index)
     return [(f"cascade {n}", f"nodes {m[0]} to {m[-1]} take turns, a few rows each") for n, m in members.items()]
+
+
+def _flash(manifest: Manifest) -> str | None:
+    if manifest.flash_predicted_bytes is None:
+        return None
+    return f"about {amount(manifest.flash_predicted_bytes)}: constants, and code as predicted"
 
 
 def _instructions(manifest: Manifest) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
-from aboard.kernels.contract import Call, Implementation, View
+from aboard.kernels import forms
+from aboard.kernels.contract import Call, ExternalCall, Implementation, View
 from aboard.memory.problem import Overlap, Request
 from aboard.schedule.requests import collect, views
 from aboard.schedule.storage import Buffer, Storage
@@ -62,6 +63,13 @@ class Program:
     alone: Mapping[int, Step] = field(default_factory=dict)
     state: int | None = None
 
+    def flash(self, target: Target) -> int | None:
+        """Returns the flash of the model on a target, predicted; None where devices compute a part of it."""
+        if any(isinstance(step.call, ExternalCall) for step in self.steps):
+            return None
+        cascaded = sum(len(cascade.nodes) for cascade in self.storage.cascades)
+        return forms.flash([(step.node, step.call) for step in self.steps], cascaded, target)
+
     def whole(self, step: Step) -> Step:
         """Returns a step as it is computed by itself."""
         return self.alone.get(step.index, step)
@@ -79,6 +87,11 @@ class Calls:
         self.implementations = implementations
         self.target = target
         self._known: dict[tuple[Node, tuple[View | None, ...], tuple[View, ...]], Call] = {}
+
+    def whole(self, node: Node) -> Call:
+        """Returns the call of a node by itself: operands and results lie whole and without gaps."""
+        inputs = tuple(None if t is None else View.whole(t.shape, t.dtype.bytes) for t in node.inputs)
+        return self.of(node, inputs, tuple(View.whole(t.shape, t.dtype.bytes) for t in node.outputs))
 
     def of(self, node: Node, inputs: tuple[View | None, ...], outputs: tuple[View, ...]) -> Call:
         """Returns the call of a node for some views."""

@@ -17,6 +17,11 @@ _ATTRIBUTES = (
         "board's data region where none is named",
     ),
     Attribute(
+        "flash-max",
+        "Bytes of flash that the model may take, such as `64K`: of the kernels and forms of weights that fit, as "
+        "predicted, those that take the fewest instructions",
+    ),
+    Attribute(
         "hardware",
         "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard hardware` lists them",
         identity=True,

@@ -110,14 +110,7 @@ def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
         region = find(board, name, where, "-weights") if board is not None else None
         if region is None or not region.load:
             changed["weights"] = name if region is None else region.name
-    if "ram-max" in attrs:
-        limit = size(str(attrs["ram-max"]))
-        if not limit:
-            raise TargetError(
-                f"{where}: -ram-max is no size, got {attrs['ram-max']!r}, expected bytes above 0. Write it as in "
-                "-ram-max=16K"
-            )
-        changed["ram-max"] = _amount(limit)
+    changed |= {name: _limited(attrs[name], name, where) for name in ("flash-max", "ram-max") if name in attrs}
     if "arena" in attrs:
         arenas = parse(str(changed.pop("arena")), where)
         arenas = _unlimited(arenas, where) if board is None else _on_board(arenas, board, where)
@@ -125,6 +118,21 @@ def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
         if not is_default:
             changed["arena"] = ",".join(map(str, arenas))
     return changed
+
+
+def _limited(value: Value, name: str, where: str) -> str:
+    limit = size(str(value))
+    if not limit:
+        raise TargetError(
+            f"{where}: -{name} is no size, got {value!r}, expected bytes above 0. Write it as in -{name}=16K"
+        )
+    return _amount(limit)
+
+
+def flash_max(target: Target) -> int | None:
+    """Returns the bytes of flash that a model may take on a target; None for any number."""
+    value = target.get("flash-max")
+    return None if value is None else size(str(value))
 
 
 def ram_max(target: Target) -> int | None:

@@ -80,7 +80,19 @@ def test_unknown_kind() -> None:
 def test_every_attribute_of_c_has_help_and_a_way_to_its_value() -> None:
     schema = kind("c").schema
     own = [attribute.name for attribute in kind("c").attributes]
-    names = ["arena", "hardware", "input", "mcpu", "mfloat-abi", "mfpu", "opt", "ram-max", "runtime", "weights"]
+    names = [
+        "arena",
+        "flash-max",
+        "hardware",
+        "input",
+        "mcpu",
+        "mfloat-abi",
+        "mfpu",
+        "opt",
+        "ram-max",
+        "runtime",
+        "weights",
+    ]
     assert sorted(own) == names
     assert set(schema) - set(own) == {"claim-nodes", "claim-ops"}
     assert all(attribute.help for attribute in schema.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aboard.backends.core import bringup
-from aboard.backends.core.lowered import Lowered, lowered
+from aboard.backends.core.lowered import Lowered, executor, lowered
 from aboard.emit import c_text
 from aboard.emit.bundle import kernel_headers
 from aboard.emit.instances import Instances, NamedArray
@@ -48,7 +48,7 @@ class _Pool:
 def codegen(target: Target, region: Region) -> DeviceCode:
     """Returns the code for a region: the files are the same whether the core is called or, on a host, a function."""
     found = lowered(target, region)
-    instances = Instances(found.program, shared=target.opt == "size")
+    instances = Instances(found.program, executor(target))
     pools = _pools(instances.arrays)
     parameters = _parameters(region, found, pools)
     steps = found.program.steps

@@ -1,0 +1,154 @@
+"""The choice among forms: what a byte must save, code that layers share, and what fits a limit."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aboard
+from aboard.errors import CapacityError
+from aboard.kernels import forms
+from aboard.kernels.contract import Implementation, KernelCall
+from aboard.kernels.forms import WORTH, Choice, Form
+from aboard.target import Target
+from support import models
+from support.weighted_models import Layer
+
+BALANCED, SPEED, SIZE = (Target(f"c -mcpu=cortex-m4 -opt={opt}") for opt in ("balanced", "speed", "size"))
+
+
+@dataclass
+class Stub(Implementation):
+    """Has a name, which is all that a choice looks at."""
+
+    called: str
+
+    op = "conv2d"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name."""
+        return self.called
+
+    def lower(self, node, inputs, outputs, target) -> KernelCall:
+        """Never called."""
+        raise AssertionError("a choice lowers nothing")
+
+
+def form(name: str, instructions: float, **pieces: int) -> Form:
+    return Form(Stub(name), instructions, pieces, 0)
+
+
+def named(choice: Choice) -> list[str]:
+    return [options[index].implementation.name for options, index in zip(choice.options, choice.chosen, strict=True)]
+
+
+def test_a_byte_must_save_what_the_preference_says() -> None:
+    assert WORTH == {"speed": 0, "balanced": 30, "size": 1000}
+    just = [[form("narrow", 10_000, a=100), form("wide", 10_000 - 30 * 100 - 1, b=200)]]
+    not_quite = [[form("narrow", 10_000, a=100), form("wide", 10_000 - 30 * 100 + 1, b=200)]]
+    assert named(Choice(just, BALANCED)) == ["wide"]
+    assert named(Choice(not_quite, BALANCED)) == ["narrow"]
+    assert named(Choice(not_quite, SPEED)) == ["wide"]
+    assert named(Choice(just, SIZE)) == ["narrow"]
+    assert named(Choice([[form("long", 500, a=10), form("short", 500, b=9)]], SPEED)) == ["short"]
+
+
+def test_shared_code_is_taken_or_left_for_all() -> None:
+    # Alone a layer saves too little for a function of 1,000 bytes; four of them are worth it.
+    def layer(n: int) -> list[Form]:
+        return [form("narrow", 20_000, **{f"n{n}": 10}), form("wide", 10_000, shared=1000, **{f"w{n}": 20})]
+
+    assert named(Choice([layer(0)], BALANCED)) == ["narrow"]
+    assert named(Choice([layer(0), layer(1), layer(2)], BALANCED)) == ["narrow"] * 3
+    assert named(Choice([layer(n) for n in range(4)], BALANCED)) == ["wide"] * 4
+    # What a layer without a choice needs anyway costs nothing more.
+    fixed = [form("other", 0, shared=1000)]
+    assert named(Choice([fixed, layer(0)], BALANCED)) == ["other", "wide"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3), max_size=4), st.data()
+)
+def test_without_shared_code_no_choice_is_better(drawn: list[list[tuple[int, int]]], data: st.DataObject) -> None:
+    options = [
+        [form(f"f{i}", 100.0 * count, **{f"p{node}_{i}": 5 * size}) for i, (count, size) in enumerate(each)]
+        for node, each in enumerate(drawn)
+    ]
+    choice = Choice(options, BALANCED)
+
+    def cost(chosen) -> float:
+        picked = [forms_[i] for forms_, i in zip(options, chosen, strict=True)]
+        return sum(f.instructions for f in picked) + WORTH["balanced"] * choice.bytes(chosen)
+
+    every = list(itertools.product(*(range(len(each)) for each in options)))
+    assert cost(choice.chosen) == pytest.approx(min(map(cost, every)))
+    # Within a limit: never beyond it where that can be, and never slower with more room.
+    smallest = min(map(choice.bytes, every))
+    room = data.draw(st.integers(smallest, smallest + 60))
+    within, wider = Choice(options, BALANCED, room), Choice(options, BALANCED, room + 40)
+    assert within.bytes() <= room
+    fastest = min(sum(o[i].instructions for o, i in zip(options, c, strict=True)) for c in every)
+    assert sum(o[i].instructions for o, i in zip(options, wider.chosen, strict=True)) >= fastest
+
+
+def test_a_limit_below_everything_leaves_the_narrowest() -> None:
+    options = [[form("fast", 1, a=100), form("narrow", 9, b=10)]]
+    assert named(Choice(options, SPEED, 0)) == ["narrow"]
+
+
+def test_the_same_array_counts_once() -> None:
+    layer = Layer(
+        "CONV_2D", (1, 2, 3, 8), (4, 1, 1, 8), (1, 2, 3, 4), 0, {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
+    )
+    module = aboard.compile(layer.model(), target=BALANCED, name="m")
+    assert module.scheduled is not None
+    (step,) = module.scheduled.program.steps
+    once = forms.flash([(step.node, step.call)], 0, BALANCED)
+    twice = forms.flash([(step.node, step.call)] * 2, 0, BALANCED)
+    frame = forms.code_size.frame
+    assert twice - once == frame(BALANCED, 2, 0) - frame(BALANCED, 1, 0)
+    constants = sum(c.values.nbytes for c in step.call.constants)
+    assert module.manifest.weights_bytes == constants < once
+
+
+KWS = models.available(["kws"])
+
+
+@pytest.mark.parametrize("name", KWS)
+def test_flash_max_takes_what_fits(name: str) -> None:
+    def compiled(attributes: str):
+        return aboard.compile(models.path(name), target=f"arm/mps2_an386 {attributes}").manifest
+
+    small, default, free = (compiled(f"-opt={opt}") for opt in ("size", "balanced", "speed"))
+    assert small.flash_predicted_bytes < default.flash_predicted_bytes < free.flash_predicted_bytes
+    between = (default.flash_predicted_bytes + free.flash_predicted_bytes) // 2
+    some, all_of_it = compiled(f"-flash-max={between}"), compiled("-flash-max=1M")
+    assert some.flash_predicted_bytes <= between
+    count = [sum(n.implementation == "dsp_wide_s8" for n in m.nodes) for m in (default, some, all_of_it)]
+    assert count[0] < count[1] < count[2]
+
+
+@pytest.mark.parametrize("name", KWS)
+def test_flash_that_is_not_enough(name: str) -> None:
+    with pytest.raises(CapacityError) as caught:
+        aboard.compile(models.path(name), target="arm/mps2_an386 -flash-max=20K")
+    words = str(caught.value)
+    assert words.startswith("kws: needs more flash than -flash-max allows, got ")
+    got = int(words.split("got ")[1].split()[0])
+    assert f"expected at most 20480: {got - 20480} too many. Raise -flash-max, compile with -opt=size, or " in words
+    with pytest.raises(CapacityError, match=r"too many\. Raise -flash-max, or take a smaller model"):
+        aboard.compile(models.path(name), target="arm/mps2_an386 -flash-max=20K -opt=size")
+
+
+@pytest.mark.parametrize("name", models.available(["kws", "vww", "ic", "ad", "sww"]))
+def test_forms_differ_as_the_preference_says(name: str) -> None:
+    made = [aboard.compile(models.path(name), target=target).manifest.nodes for target in (SIZE, BALANCED, SPEED)]
+    constants = [sum(n.weights_bytes for n in nodes) for nodes in made]
+    wide = [sum(n.implementation in ("dsp_wide_s8", "dsp_points_s8") for n in nodes) for nodes in made]
+    assert (constants, wide) == (sorted(constants), sorted(wide))
