@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -139,7 +140,8 @@ def _steps(drawn: Picture, plot: _Plot, arena: Arena) -> None:
     baseline = _TOP + _HEIGHT + 15
     for step in arena.peaks:
         drawn.rect(Box(plot.x(step), _TOP + _HEIGHT, plot.column, 3), "peak-step", f"step {step} sets the peak")
-    for step in (*arena.peaks, *range(plot.steps)):
+    every = max(math.ceil((text_width(str(plot.steps)) + 4) / plot.column), 1)
+    for step in (*arena.peaks, *range(0, plot.steps, every)):
         style = "strong" if step in arena.peaks else "quiet"
         drawn.try_text(plot.x(step + 0.5), baseline, str(step), style, "middle")
     drawn.try_text(_LEFT, baseline + _LINE + 3, "step, in order of execution", "quiet")

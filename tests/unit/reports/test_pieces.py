@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from aboard.compiler import Module, compile_model
@@ -114,6 +116,13 @@ def test_a_rectangle_for_each_piece(width: float) -> None:
     ring = next(piece for piece in shown.pieces if piece.ring)
     assert f"ring of {ring.ring[0]} of {ring.ring[1]} rows" in markup  # type: ignore[index]
     assert f"cascade 0: {shown.cascades[0].count} turns" in markup
+
+
+@pytest.mark.parametrize(("steps", "numbers"), [(6, ["0", "1", "2", "3", "4", "5"]), (40, ["0", "3", "6", "9", "11"])])
+def test_numbers_of_steps_leave_equal_gaps_but_for_the_peak(steps: int, numbers: list[str]) -> None:
+    many = arena(alive=[1] * steps, peaks=[11 % steps], pieces=(), cascades=())
+    texts = re.findall(r'text-anchor="middle"[^>]*>(\d+)<', memory_svg.picture(many, 350, "m").markup("p"))
+    assert sorted(texts, key=int)[: len(numbers)] == numbers
 
 
 def test_the_picture_names_its_region() -> None:
