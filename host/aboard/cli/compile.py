@@ -24,7 +24,7 @@ from aboard.cli.options import (
 )
 from aboard.cli.partition import placed
 from aboard.cli.schema import ArenaInfo, BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
-from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, LayerInfo, ScheduleInfo
+from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, FormInfo, LayerInfo, ScheduleInfo
 from aboard.reports import compiled
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _explanation(module: Module, trade: Trade) -> str:
 
 
 def _explained(module: Module, trade: Trade) -> ExplainInfo:
-    from aboard.reports import layers
+    from aboard.reports import forms, layers
 
     known = layers.of(module)
     return ExplainInfo(
@@ -120,6 +120,18 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
                 taken=each.taken,
             )
             for each in trade.weighed
+        ],
+        forms_rule=forms.rule(module.target),
+        forms=[
+            FormInfo(
+                layer=each.layer,
+                op=each.op,
+                taken=each.taken,
+                instead=each.name,
+                more_instructions=each.instructions,
+                more_flash_bytes=each.flash_bytes,
+            )
+            for each in forms.of(module)
         ],
         peak_layers=[
             [layer.index for layer in layers.peaks(known, arena)]

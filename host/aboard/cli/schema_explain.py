@@ -47,10 +47,23 @@ class ScheduleInfo(Result):
     taken: bool
 
 
+class FormInfo(Result):
+    """A form that a layer could have: faster and larger, or slower and smaller."""
+
+    layer: int = Field(description="Index of the layer.")
+    op: str
+    taken: str = Field(description="Kernel that computes it.")
+    instead: str = Field(description="Kernel that could.")
+    more_instructions: int = Field(description="Predicted; below 0 where it takes fewer.")
+    more_flash_bytes: int = Field(description="Of the whole model, predicted; below 0 where it takes fewer.")
+
+
 class ExplainInfo(Result):
     """Why a module is as it is."""
 
     layers: list[LayerInfo]
     rule: str = Field(description="By which rule a schedule was taken.")
     schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
+    forms_rule: str = Field(description="By which rule forms of layers were chosen.")
+    forms: list[FormInfo] = Field(description="Those that layers could have; what only loses is left out.")
     peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")

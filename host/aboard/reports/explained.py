@@ -11,7 +11,8 @@ from rich.table import Table
 
 from aboard.compiler import Module
 from aboard.manifest import label
-from aboard.reports import layers
+from aboard.reports import forms, layers
+from aboard.reports.forms import Other
 from aboard.reports.layers import Layer, ratio
 from aboard.reports.table import amount, cell, facts
 from aboard.schedule.trade import Trade, Weighed
@@ -32,6 +33,7 @@ def summary(module: Module, trade: Trade, width: int) -> str:
     parts = [
         *("Layers, instructions as predicted", by_layer(known, width), notes(known)),
         *("The trade: RAM against instructions", schedules(trade, width), decision(module, known, trade)),
+        *("The trade: flash against instructions", other_forms(forms.of(module), width), _flash(module)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -135,6 +137,23 @@ def _cascades(each: Weighed) -> str:
 
 def _change(each: Weighed, taken: Weighed) -> str | None:
     return f"{100 * (each.instructions / taken.instructions - 1):+.1f} %" if taken.instructions else None
+
+
+def other_forms(others: Sequence[Other], width: int) -> str:
+    """Returns a table of the forms that layers could have; empty where there are none."""
+    if not others:
+        return ""
+    table = _table(("#", "op", "taken", "instead", "predicted", "flash", "for a byte"), left=(1, 2, 3))
+    for each in others:
+        changes = f"{each.instructions:+,}", f"{each.flash_bytes:+,}", f"{each.each:,.1f}"
+        table.add_row(str(each.layer), each.op, each.taken, each.name, *changes)
+    return _drawn(table, width)
+
+
+def _flash(module: Module) -> str:
+    predicted = module.manifest.flash_predicted_bytes
+    about = None if predicted is None else f"about {amount(predicted)}: constants, and code as predicted"
+    return facts([("taken", forms.rule(module.target)), ("flash", about)])
 
 
 def decision(module: Module, known: Sequence[Layer], trade: Trade) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from aboard.compiler import Module, Scheduled
 from aboard.manifest import label
-from aboard.reports import explained, flash_svg, layers, memory_svg, pieces, profile_svg, turns_svg
+from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, profile_svg, turns_svg
 from aboard.reports.anchors import Comparison
 from aboard.reports.flash import Flash
 from aboard.reports.flash_svg import Part
@@ -102,6 +102,8 @@ def _context(report: Report) -> dict[str, Any]:
         "trade": report.trade,
         "layers": _layers(report, known),
         "notes": _notes(known),
+        "forms": forms.of(report.module),
+        "forms_rule": forms.rule(report.module.target),
         "bounded": any(layer.bound for layer in known),
         "unit": _unit(report),
         "profile": _drawn("profile", lambda width, key: profile_svg.picture(*_profile(report, known), width, key)),

@@ -12,7 +12,7 @@ from aboard import resources
 from aboard.compiler import Module, compile_model
 from aboard.errors import ProjectError
 from aboard.image import ImageSizes, Section
-from aboard.reports import layers, page
+from aboard.reports import forms, layers, page
 from aboard.reports.anchors import Comparison, System
 from aboard.reports.flash import Flash, Function
 from aboard.reports.page import Measured, Report
@@ -197,6 +197,21 @@ def test_the_trade() -> None:
     rows = table(text, "RAM")
     assert [row["RAM"] for row in rows] == [f"{each.ram_bytes:,}" for each in told.trade.weighed]
     assert [row["taken"] for row in rows] == ["yes" if each.taken else "no" for each in told.trade.weighed]
+
+
+def test_other_forms() -> None:
+    told = report("c -mcpu=cortex-m4")
+    text, others = page.html(told), forms.of(told.module)
+    assert others
+    assert f"Taken: {forms.rule(told.module.target)}. These layers could be faster" in text
+    rows = table(text, "layer")
+    assert [(row["layer"], row["taken"], row["instead"]) for row in rows] == [
+        (str(each.layer), each.taken, each.name) for each in others
+    ]
+    assert [(row["instructions, predicted"], row["flash, predicted"]) for row in rows] == [
+        (f"{each.instructions:+,}", f"{each.flash_bytes:+,}") for each in others
+    ]
+    assert "No layer could be faster and larger" in page.html(report("c -mcpu=cortex-m4", "digits_f32"))
 
 
 def test_each_arena_has_its_picture() -> None:
