@@ -10,12 +10,12 @@ only within one arena.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from aboard.errors import CapacityError
 from aboard.manifest import label
 from aboard.memory import planner
-from aboard.memory.problem import Overlap, Plan, Request, lower_bound
+from aboard.memory.problem import Overlap, Plan, Request, lower_bound, restricted
 from aboard.target.regions import ArenaRegion
 
 
@@ -124,21 +124,8 @@ def _fits(requests: Sequence[Request], overlaps: Sequence[Overlap], members: Seq
     """True when some requests have a plan within a limit that is found at once."""
     if limit is None:
         return True
-    part, within = _restricted(requests, overlaps, members)
+    part, within = restricted(requests, overlaps, members)
     return lower_bound(part, within) <= limit and planner.quick_peak(part, within, limit) <= limit
-
-
-def _restricted(
-    requests: Sequence[Request], overlaps: Sequence[Overlap], members: Sequence[int]
-) -> tuple[list[Request], list[Overlap]]:
-    """Returns the problem of some requests alone."""
-    number = {index: n for n, index in enumerate(members)}
-    within = [
-        replace(o, operand=number[o.operand], result=number[o.result])
-        for o in overlaps
-        if o.operand in number and o.result in number
-    ]
-    return [requests[index] for index in members], within
 
 
 def _planned(
@@ -149,7 +136,7 @@ def _planned(
 ) -> Layout:
     """Returns the layout of a division; full plans begin with the orders that showed that each fits."""
     used = [n for n, chosen in enumerate(members) if chosen] or [0]
-    plans = [planner.plan(*_restricted(requests, overlaps, members[n])) for n in used]
+    plans = [planner.plan(*restricted(requests, overlaps, members[n])) for n in used]
     homes, offsets = [0] * len(requests), [0] * len(requests)
     for home, (n, found) in enumerate(zip(used, plans, strict=True)):
         for index, offset in zip(members[n], found.offsets, strict=True):

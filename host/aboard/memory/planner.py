@@ -1,27 +1,28 @@
-"""Places buffers in an arena: greedy orders, local search, then exact search for small problems.
+"""Places buffers in an arena: greedy orders first, then an exact search that improves the plan or proves it best.
 
-Offset assignment for given lifetimes is NP-hard (it is dynamic storage allocation), yet for real models one of a few
-greedy orders nearly always meets the lower bound. Where none does, nor one that differs a little from the best of
-them, a branch and bound over first-fit orders either proves the best plan or runs out of its budget of placements; then
-the plan states its gap (`Plan.bound`). No clock is
-read: the same model gives the same plan on every machine.
+Offset assignment for given lifetimes is NP-hard (it is dynamic storage allocation). Yet for most models one of a few
+greedy orders meets the lower bound. Where none does, the exact search answers whether a plan exists for capacities
+between the bound and the best that is known. It does so within a budget of states; when that ends, the plan states
+its gap (`Plan.bound`). No clock is read: the same model gives the same plan on every machine.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
-from aboard.memory.problem import WORD, Overlap, Plan, Request, lower_bound, round_up
+from aboard.memory import exact
+from aboard.memory.geometry import Geometry
+from aboard.memory.greedy import Greedy
+from aboard.memory.problem import WORD, Overlap, Plan, Request, lower_bound, restricted, round_up
 from aboard.memory.validate import validate
 
-#: Placements the exact search may try before it gives up.
-EXACT_BUDGET = 50_000
-#: For which requests a proof is tried: those of at least a fourth (and so on) of the arena, and those alive around so
-#: many of the fullest steps, over so many neighbouring steps.
-PROOF_SIZES, PROOF_STEPS, PROOF_WIDTHS = (4, 8, 16), 3, (1, 2, 3)
-#: Orders the local search may try.
-LOCAL_BUDGET = 2_000
+#: States that the exact search may look at for a problem, and for a part of its requests.
+EXACT_BUDGET, PART_BUDGET = 30_000, 100
+#: States for each request: for a plan at the bound, and for each capacity between it and the best plan; and how near
+#: these come to that plan: a 64th of it.
+BOUND_BUDGET, PROBE_BUDGET, NEAR = 50, 10, 64
+#: The parts are the requests of at least a fourth, an eighth and so on of the arena.
+PARTS = (4, 8, 16)
 
 
 def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
@@ -36,14 +37,9 @@ def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
     """
     if not requests:
         return Plan((), 0, 0)
-    solver = _Solver(requests, overlaps)
-    solver.greedy()
-    for effort in (solver.local, solver.raise_bound, solver.exact):
-        if solver.peak > solver.bound:
-            effort()
-    result = Plan(tuple(solver.offsets), solver.peak, solver.bound)
-    validate(requests, result, overlaps)
-    return result
+    found = _best(requests, overlaps)
+    validate(requests, found, overlaps)
+    return found
 
 
 def quick_peak(requests: Sequence[Request], overlaps: Sequence[Overlap], enough: int) -> int:
@@ -54,167 +50,82 @@ def quick_peak(requests: Sequence[Request], overlaps: Sequence[Overlap], enough:
         overlaps: Pairs that may share bytes though they are alive together.
         enough: No order is tried after one that needs no more than this.
     """
-    solver = _Solver(requests, overlaps)
-    solver.by_keys(enough)
-    return solver.peak
+    greedy = Greedy(requests, overlaps)
+    greedy.by_keys(enough)
+    return greedy.peak
 
 
-def _away_from(pivot: Request, request: Request, direction: int) -> tuple[int, ...]:
-    """Returns a key that sorts requests by how long before or after a pivot they live, the pivot itself first."""
-    gap = max(pivot.first - request.last, request.first - pivot.last, 0)
-    return (request is not pivot, gap, direction * request.first, -request.bytes)
+def _best(requests: Sequence[Request], overlaps: Sequence[Overlap]) -> Plan:
+    greedy = Greedy(requests, overlaps)
+    bound = lower_bound(requests, overlaps)
+    greedy.by_keys(bound)
+    if greedy.peak > bound:
+        greedy.outwards(bound)
+    known = Plan(tuple(greedy.offsets), greedy.peak, bound)
+    geometry = None if known.optimal else Geometry.of(requests, overlaps)
+    if geometry is not None:
+        known = _Improvement(requests, overlaps, geometry, known).best()
+    if not known.optimal:
+        greedy.local(known.bound)
+        if greedy.peak < known.peak:
+            known = Plan(tuple(greedy.offsets), greedy.peak, known.bound)
+    return known
 
 
-class _Solver:
-    def __init__(self, requests: Sequence[Request], overlaps: Sequence[Overlap]) -> None:
-        self.requests = list(requests)
-        self.overlaps = list(overlaps)
-        self.bound = lower_bound(requests, overlaps)
-        # For a pair (placed, new) that may overlap: where the new one may not begin, relative to the placed one.
-        self.forbidden: dict[tuple[int, int], tuple[int, int]] = {}
-        for o in overlaps:
-            operand, result = self.requests[o.operand].bytes, self.requests[o.result].bytes
-            distance = min(o.distance, result)
-            self.forbidden[o.operand, o.result] = (-distance, operand)
-            self.forbidden[o.result, o.operand] = (-operand, distance)
-        self.neighbours = [
-            [j for j, b in enumerate(self.requests) if j != i and a.overlaps(b)] for i, a in enumerate(self.requests)
-        ]
-        self.offsets: list[int] = []
-        self.order: list[int] = []
-        self.peak = 1 << 62
+class _Improvement:
+    """Makes a plan better with the exact search, and raises its bound."""
 
-    def first_fit(self, index: int, offsets: list[int | None]) -> int:
-        """Returns the lowest offset at which a request fits beside those already placed."""
-        request = self.requests[index]
-        forbidden: list[tuple[int, int]] = []
-        for j in self.neighbours[index]:
-            at = offsets[j]
-            if at is not None:
-                below, above = self.forbidden.get((j, index), (-request.bytes, self.requests[j].bytes))
-                forbidden.append((at + below, at + above))
-        at = 0
-        for begin, end in sorted(forbidden):
-            if at <= begin:
+    def __init__(
+        self, requests: Sequence[Request], overlaps: Sequence[Overlap], geometry: Geometry, known: Plan
+    ) -> None:
+        self.requests, self.overlaps, self.geometry = requests, overlaps, geometry
+        self.offsets, self.peak, self.bound = known.offsets, known.peak, known.bound
+        self.left = EXACT_BUDGET
+
+    def best(self) -> Plan:
+        """Asks for plans at the bound, then between it and the best one, then for any better one."""
+        self._refute()
+        if self.bound < self.peak:
+            self._probe(self.bound, BOUND_BUDGET * len(self.requests))
+        self._close_in()
+        while self.bound < self.peak:
+            self._refute()
+            if self.bound == self.peak or not self._probe(self.peak - WORD, self.left // 2):
                 break
-            if at < end:
-                at = round_up(end, request.align)
-        return at
+        if self.bound < self.peak:
+            self._probe(self.bound, self.left)
+        return Plan(self.offsets, self.peak, self.bound)
 
-    def place(self, order: Sequence[int]) -> None:
-        """Places in an order by first fit and keeps the result if it is the best so far."""
-        offsets: list[int | None] = [None] * len(self.requests)
-        peak = 0
-        for index in order:
-            at = self.first_fit(index, offsets)
-            offsets[index] = at
-            peak = max(peak, round_up(at + self.requests[index].bytes, WORD))
-            if peak >= self.peak:
-                return
-        self.offsets = [at for at in offsets if at is not None]
-        self.order, self.peak = list(order), peak
+    def _close_in(self) -> None:
+        """Halves what lies between the bound and the best plan; capacities without an answer count as out of reach."""
+        least = self.bound
+        while self.peak - least > max(self.peak // NEAR, WORD):
+            capacity = (least + self.peak) // (2 * WORD) * WORD
+            if not self._probe(capacity, PROBE_BUDGET * len(self.requests)):
+                least = capacity
 
-    def greedy(self) -> None:
-        """Tries the orders that are good in practice: by size and life, then outwards in time from each request."""
-        self.by_keys(self.bound)
-        if self.peak == self.bound:
-            return
-        for pivot in self.requests:
-            for backwards in (0, 1, -1):
-                ranked = sorted((_away_from(pivot, r, backwards), i) for i, r in enumerate(self.requests))
-                self.place([index for _, index in ranked])
-                if self.peak == self.bound:
-                    return
+    def _refute(self) -> None:
+        """Shows, where that is easy, that no plan is better: not even for the largest requests.
 
-    def by_keys(self, enough: int) -> None:
-        """Tries the orders by size and life until an arena of `enough` bytes will do."""
-        keys: list[Callable[[Request], tuple[int, ...]]] = [
-            lambda r: (-r.bytes, r.first),
-            lambda r: (-r.bytes * (r.last - r.first + 1), r.first),
-            lambda r: (r.first, -r.bytes),
-            lambda r: (-(r.last - r.first), -r.bytes),
-            lambda r: (-r.last, -r.bytes),
-        ]
-        for key in keys:
-            self.place([index for _, index in sorted((key(r), i) for i, r in enumerate(self.requests))])
-            if self.peak <= enough:
-                return
-
-    def exact(self) -> None:
-        """Branches over which request is placed next, always at its lowest offset, never below the last placement.
-
-        Every plan can be pushed down until each buffer rests on another or on 0; placing its buffers by ascending
-        offset visits it. So the search is complete, and what it finds within its budget is the best there is.
+        What some need, all need; with few requests the search has few states.
         """
-        offsets: list[int | None] = [None] * len(self.requests)
-        budget = [EXACT_BUDGET]
-        if self._branch(offsets, list(range(len(self.requests))), 0, 0, budget):
-            return
-        if budget[0] > 0:
-            self.bound = self.peak  # the whole tree was searched: nothing better exists
+        for part in PARTS:
+            members = [i for i, r in enumerate(self.requests) if r.bytes * part >= self.peak]
+            geometry = Geometry.of(*restricted(self.requests, self.overlaps, members))
+            if self.bound < self.peak and members and geometry is not None:
+                answer = exact.fit(geometry, self.peak - WORD, PART_BUDGET)
+                if answer.closed and answer.offsets is None:
+                    self.bound = self.peak
 
-    def _branch(self, offsets: list[int | None], left: list[int], floor: int, peak: int, budget: list[int]) -> bool:
-        if not left:
-            self.offsets = [at for at in offsets if at is not None]
-            self.peak = peak
-            return self.peak == self.bound
-        ends = [(max(self.first_fit(i, offsets), 0), -self.requests[i].bytes, i) for i in left]
-        for at, _, index in sorted(ends):
-            top = max(peak, round_up(at + self.requests[index].bytes, WORD))
-            if at < floor or top >= self.peak:
-                continue
-            budget[0] -= 1
-            if budget[0] <= 0:
-                return False
-            offsets[index] = at
-            rest = [i for i in left if i != index]
-            if self._branch(offsets, rest, at, top, budget):
-                return True
-            offsets[index] = None
-        return False
-
-    def local(self) -> None:
-        """Swaps buffers in the best order, keeping what is better; a fixed seed makes it repeatable."""
-        rng = random.Random(0)  # noqa: S311 - not for secrets
-        for _ in range(LOCAL_BUDGET):
-            order = list(self.order or range(len(self.requests)))
-            for _ in range(rng.randint(1, 3)):
-                i, j = rng.randrange(len(order)), rng.randrange(len(order))
-                order[i], order[j] = order[j], order[i]
-            self.place(order)
-            if self.peak == self.bound:
-                return
-
-    def raise_bound(self) -> None:
-        """Shows, where it can, that no plan is better than the one found: not even for some of the requests.
-
-        What some need, all need. Tried are the largest requests, and those alive around the fullest steps.
-        """
-        if any(self._proves(members) for members in self._subsets()):
-            self.bound = self.peak
-
-    def _subsets(self) -> Iterator[list[int]]:
-        everyone = list(enumerate(self.requests))
-        for part in PROOF_SIZES:
-            yield [i for i, r in everyone if r.bytes * part >= self.peak]
-        steps = sorted({r.first for r in self.requests}, key=lambda step: -self._load(step))
-        for width in PROOF_WIDTHS:
-            for step in steps[:PROOF_STEPS]:
-                first, last = step - width // 2, step + (width + 1) // 2
-                yield [i for i, r in everyone if r.first <= last and first <= r.last]
-
-    def _load(self, step: int) -> int:
-        return sum(r.bytes for r in self.requests if r.first <= step <= r.last)
-
-    def _proves(self, members: Sequence[int]) -> bool:
-        """True when some of the requests need as much as the plan for all."""
-        number = {request: index for index, request in enumerate(members)}
-        inside = [o for o in self.overlaps if o.operand in number and o.result in number]
-        part = _Solver(
-            [self.requests[i] for i in members],
-            [Overlap(number[o.operand], number[o.result], o.distance) for o in inside],
-        )
-        part.peak = self.peak
-        budget = [EXACT_BUDGET]
-        part._branch([None] * len(members), list(range(len(members))), 0, 0, budget)
-        return budget[0] > 0 and part.peak == self.peak
+    def _probe(self, capacity: int, budget: int) -> bool | None:
+        """Asks for a plan; returns True where there is one, False where there is none, None without an answer."""
+        answer = exact.fit(self.geometry, capacity, min(budget, self.left))
+        self.left -= answer.states
+        if answer.offsets is not None:
+            ends = [at + size for at, size in zip(answer.offsets, self.geometry.bytes.tolist(), strict=True)]
+            self.offsets, self.peak = answer.offsets, round_up(max(ends), WORD)
+            return True
+        if answer.closed:
+            self.bound = max(self.bound, capacity + WORD)
+            return False
+        return None

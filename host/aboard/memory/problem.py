@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,25 @@ WORD = 4
 def round_up(value: int, align: int) -> int:
     """Returns the smallest multiple of `align` that is at least `value`."""
     return (value + align - 1) // align * align
+
+
+def restricted(
+    requests: Sequence[Request], overlaps: Sequence[Overlap], members: Sequence[int]
+) -> tuple[list[Request], list[Overlap]]:
+    """Returns the problem of some requests alone.
+
+    Args:
+        requests: The requests.
+        overlaps: Their pairs.
+        members: Indices of those to keep, in the order in which they are returned.
+    """
+    number = {index: n for n, index in enumerate(members)}
+    within = [
+        replace(o, operand=number[o.operand], result=number[o.result])
+        for o in overlaps
+        if o.operand in number and o.result in number
+    ]
+    return [requests[index] for index in members], within
 
 
 def lower_bound(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> int:
