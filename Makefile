@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= 2
 
-.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-costs bench-line bench-check wheel clean
+.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-costs bench-line bench-planner bench-check wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -16,7 +16,8 @@ help:
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure, and write docs/benchmarks.md (make bench-check only compares; make bench-costs measures"
-	@echo "             kernels layer by layer, for estimates; make bench-line the serial line)"
+	@echo "             kernels layer by layer, for estimates; make bench-line the serial line; make bench-planner the"
+	@echo "             planner, on public instances of its problem)"
 	@echo "make wheel   build dist/*.whl"
 
 setup: $(VENV)/.stamp-setup
@@ -79,6 +80,9 @@ bench-costs: setup-dev
 
 bench-line: setup-dev
 	@$(BIN)/python tests/bench/line.py
+
+bench-planner: setup-dev
+	@$(BIN)/python tests/bench/minimalloc.py
 
 bench-check: setup-dev
 	@$(BIN)/python tests/bench/run.py --check $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
