@@ -6,9 +6,11 @@ python tests/bench/costs.py --fit               measures nothing, fits again to 
 
 The library cmsis-nn gets a table of its own, from the layers that the record of the benchmarks has of another system.
 
-The samples are written to tests/bench/layers.json, the table to host/aboard/kernels/instructions.json. `make bench`
-measures the same models; here each is profiled operator by operator on every kind of core. A small model of many
-operators is added, for kernels that no such model uses.
+The samples are written to tests/bench/layers.json, the table to host/aboard/kernels/instructions.json: instructions,
+counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same models;
+here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
+operator, with those also that are not its first choice. A small model of many operators is added, for kernels that no
+such model uses.
 """
 
 from __future__ import annotations
@@ -18,19 +20,27 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from bench import measure  # noqa: E402  found through the line above
-from bench.run import compact  # noqa: E402  likewise
+import aboard  # noqa: E402  found through the line above
+from aboard.errors import AboardError  # noqa: E402  likewise
+from aboard.ir import Node  # noqa: E402  likewise
+from aboard.kernels import estimate, strategy  # noqa: E402  likewise
+from aboard.target import Target  # noqa: E402  likewise
+from bench import cycles, histogram, measure  # noqa: E402  likewise
+from bench.run import AT_ONCE, compact  # noqa: E402  likewise
 from support import models, zoo  # noqa: E402  likewise
 
 SAMPLES = ROOT / "tests" / "bench" / "layers.json"
@@ -48,85 +58,139 @@ CORES = {
 }
 MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *models.HYBRID)
 
-#: What the cost of a layer is made of, in this order; `work` says how they are counted.
-TERMS = ("setup", "mac", "element")
+#: Cores that have several kernels for an operator, and models that show them all.
+CHOOSING = ("m3", "m4", "m55")
+SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8")
+
+#: How many of a layer's kernels are measured, the preferred ones first.
+_RANKS = 2
+
+#: What is fitted, and what the fields of a row of the table begin with.
+MEASURES = {"instructions": "", "cycles": "cycles_"}
 
 Sample = dict[str, Any]
 
 
-def work(node: Mapping[str, Any]) -> tuple[int, int]:
-    """Returns multiply-accumulates and elements of a node of a manifest, as `aboard.kernels.estimate` counts them."""
-    read = sum(prod(operand["shape"]) for operand in node["inputs"])
-    written = sum(prod(result["shape"]) for result in node["outputs"])
-    return node["macs"], written if node["macs"] else max(read, written)
+def facts(node: Mapping[str, Any], steps: int) -> dict[str, int]:
+    """Returns what a layer's cost is reckoned by, from a node of a manifest, as `aboard.kernels.estimate` does.
+
+    Args:
+        node: The node.
+        steps: In how many calls it was computed.
+    """
+    shapes = [tuple(operand["shape"]) for operand in node["inputs"]]
+    results = [tuple(result["shape"]) for result in node["outputs"]]
+    return {"setup": steps, **estimate.Work.of(node["macs"], shapes, results).terms}
 
 
-def samples(model: Path, core: str) -> list[Sample]:
+@contextmanager
+def ranked(rank: int) -> Iterator[None]:
+    """Lets every node be computed by the kernel of a rank among those that can, or by the last of them."""
+
+    def choose(node: Node, target: Target) -> strategy.Choice:
+        able = [candidate for candidate in strategy.explain(node, target).candidates if not candidate.refused]
+        return strategy.Choice(able[min(rank, len(able) - 1)].implementation, ()) if able else first(node, target)
+
+    first = strategy.choose
+    with mock.patch.object(strategy, "choose", choose):
+        yield
+
+
+def samples(model: Path, core: str, opt: str) -> list[Sample]:
     """Returns a record for each layer of a model on a core; empty where the model does not fit or is refused."""
+    board = measure.BOARDS[core]
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
-        project = Path(folder) / "project"
-        code, result = measure.command(
-            "deploy", str(model), "--board", measure.BOARDS[core], "-o", str(project), "--profile"
-        )
-        if code != 0:
-            print(f"{model.name} on {core}: {result['error']['message'].splitlines()[0]}", file=sys.stderr, flush=True)
+        try:
+            module = aboard.compile(model, target=f"c -hardware={board} -opt={opt}")
+            project = aboard.create(module, board=board, path=Path(folder) / "project")
+            project.build()
+        except AboardError as error:
+            print(f"{model.name} on {core}: {str(error).splitlines()[0]}", file=sys.stderr, flush=True)
             return []
-        manifest = json.loads(next(project.glob("models/*/manifest.json")).read_text(encoding="utf-8"))
-    found = []
-    for row in result["profile"]:
-        node = manifest["nodes"][row["node"]]
-        macs, elements = work(node)
-        found.append(
-            {
-                "core": CORES[core],
-                "model": model.stem,
-                "op": node["op"],
-                "implementation": node["implementation"],
-                "macs": macs,
-                "elements": elements,
-                "instructions": row["instructions"],
-            }
+        executed = histogram.run(project)
+        manifest = json.loads(next(project.path.glob("models/*/manifest.json")).read_text(encoding="utf-8"))
+    if executed is None:
+        raise RuntimeError(
+            "costs are counted by a plugin of QEMU, which cannot be built here. Install gcc and binutils"
         )
-    print(f"{model.name} on {core}: {len(found)} layers", file=sys.stderr, flush=True)
+    times = cycles.timing(executed.core)
+    found = [
+        {
+            "core": CORES[core],
+            "model": model.stem,
+            "opt": opt,
+            "op": manifest["nodes"][number]["op"],
+            "implementation": manifest["nodes"][number]["implementation"],
+            **facts(manifest["nodes"][number], executed.steps[number]),
+            "instructions": histogram.total(counts),
+            "cycles": times.cycles(counts, executed.listing),
+        }
+        for number, counts in sorted(executed.nodes.items())
+    ]
+    print(f"{model.name} on {core}, -opt={opt}: {len(found)} layers", file=sys.stderr, flush=True)
     return found
 
 
-def fit(layers: Sequence[Sample]) -> dict[str, Any]:
-    """Returns instructions = setup + mac * macs + element * elements, no term negative, with its error.
+def measured(core: str, files: Sequence[Path]) -> list[Sample]:
+    """Returns the samples of all models on a core, each once where several builds gave the same."""
+    found: list[Sample] = []
+    showing = [path for path in files if path.stem in SHOWING] if core in CHOOSING else []
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        found += [layer for layers in pool.map(lambda path: samples(path, core, "balanced"), files) for layer in layers]
+        for rank in range(_RANKS):
+            with ranked(rank):
+                rows = pool.map(lambda path: samples(path, core, "speed"), showing)
+                found += [layer for layers in rows for layer in layers]
+    return list({json.dumps({**layer, "opt": ""}): layer for layer in reversed(found)}.values())[::-1]
 
-    Of all sets of terms that come out positive, the one with the least squared relative error; never more terms than
+
+def fit(layers: Sequence[Sample], measure: str = "instructions") -> tuple[dict[str, float], float]:
+    """Returns the terms of what was measured, none negative, and the median relative error.
+
+    Of all sets of terms that come out positive, the one with the least squared relative error; always fewer terms than
     different layers, and no set-up above half of the smallest layer: larger ones come of layers that are all alike.
+
+    Args:
+        layers: Of an implementation on a core.
+        measure: Key of `MEASURES`.
     """
-    work_done = np.array([[1.0, layer["macs"], layer["elements"]] for layer in layers])
-    measured = np.array([float(max(layer["instructions"], 1)) for layer in layers])
-    scaled = work_done / measured[:, None]
-    different = len({(layer["macs"], layer["elements"]) for layer in layers})
-    useful = [term for term in range(len(TERMS)) if work_done[:, term].any()]
-    best, least = np.zeros(len(TERMS)), np.inf
-    for count in range(1, min(different, len(useful)) + 1):
+    terms = estimate.TERMS
+    work_done = np.array([[float(layer.get(term, term == "setup")) for term in terms] for layer in layers])
+    found_out = np.array([float(max(layer[measure], 1)) for layer in layers])
+    scaled = work_done / found_out[:, None]
+    different = len({tuple(row) for row in work_done.tolist()})
+    useful = [term for term in range(len(terms)) if work_done[:, term].any()]
+    best, least = np.zeros(len(terms)), np.inf
+    for count in range(1, min(max(different - 1, 1), len(useful)) + 1):
         for chosen in combinations(useful, count):
             if chosen == (0,) and len(useful) > 1:
                 continue
             found = np.linalg.lstsq(scaled[:, chosen], np.ones(len(layers)), rcond=None)[0]
             error = float(np.sum((scaled[:, chosen] @ found - 1) ** 2))
             setup = found[0] if chosen[0] == 0 else 0.0
-            if (found >= 0).all() and setup <= measured.min() / 2 and error < least * 0.99:
-                best, least = np.zeros(len(TERMS)), error
+            if (found >= 0).all() and setup <= found_out.min() / 2 and error < least * 0.99:
+                best, least = np.zeros(len(terms)), error
                 best[list(chosen)] = found
     errors = np.abs(scaled @ best - 1)
-    terms = {name: float(f"{value:.4g}") for name, value in zip(TERMS, best, strict=True)}
-    return {**terms, "layers": len(layers), "error": round(float(np.median(errors)), 3)}
+    fitted = {name: float(f"{value:.4g}") for name, value in zip(terms, best, strict=True) if value}
+    return fitted, round(float(np.median(errors)), 3)
 
 
 def table(layers: Iterable[Sample]) -> list[dict[str, Any]]:
-    """Returns a row for each core, op and implementation, sorted."""
+    """Returns a row for each core, op and implementation, sorted; terms that are 0 are left out."""
     groups: dict[tuple[str, str, str], list[Sample]] = {}
     for layer in layers:
         groups.setdefault((layer["core"], layer["op"], layer["implementation"]), []).append(layer)
-    return [
-        {"core": core, "op": op, "implementation": implementation, **fit(groups[core, op, implementation])}
-        for core, op, implementation in sorted(groups)
-    ]
+    rows = []
+    for core, op, implementation in sorted(groups):
+        group = groups[core, op, implementation]
+        row: dict[str, Any] = {"core": core, "op": op, "implementation": implementation, "layers": len(group)}
+        for name, prefix in MEASURES.items():
+            if all(name in layer for layer in group):
+                terms, error = fit(group, name)
+                row |= {f"{prefix}{term}": value for term, value in {**terms, "error": error}.items()}
+        rows.append(row)
+    return rows
 
 
 def library() -> list[dict[str, Any]]:
@@ -139,8 +203,8 @@ def library() -> list[dict[str, Any]]:
                     "core": CORES[core],
                     "op": layer["op"].lower().replace("_2d", "2d"),
                     "implementation": "cmsis-nn",
-                    "macs": layer["macs"],
-                    "elements": elements(layer["op"], layer["shape"]),
+                    "mac": layer["macs"],
+                    "element": elements(layer["op"], layer["shape"]),
                     "instructions": layer["insns"],
                 }
                 for layer in layers
@@ -150,7 +214,7 @@ def library() -> list[dict[str, Any]]:
 
 
 def elements(op: str, shape: str) -> int:
-    """Returns the elements of a layer as `work` counts them, from the words that the record describes it with.
+    """Returns the elements of a layer as `facts` counts them, from the words that the record describes it with.
 
     Args:
         op: TFLite's name of the operator.
@@ -175,14 +239,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     layers = json.loads(SAMPLES.read_text(encoding="utf-8")) if SAMPLES.is_file() else []
     if not options.fit:
-        measured = [CORES[core] for core in options.cores]
-        layers = [layer for layer in layers if layer["core"] not in measured]
+        chosen = [CORES[core] for core in options.cores]
+        layers = [layer for layer in layers if layer["core"] not in chosen]
         with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
             files = [path for name in models.available(MODELS) if (path := models.path(name)) is not None]
             for dtype in (np.int8, np.float32):
                 files.append(Path(folder) / f"many_ops_{dtype.__name__}.tflite")
                 files[-1].write_bytes(zoo.many_ops(dtype))
-            layers += [layer for core in options.cores for path in files for layer in samples(path, core)]
+            layers += [layer for core in options.cores for layer in measured(core, files)]
+        layers.sort(key=lambda layer: list(CORES.values()).index(layer["core"]))
         SAMPLES.write_text(compact(layers) + "\n", encoding="utf-8")
     TABLE.write_text(compact(table(layers)) + "\n", encoding="utf-8")
     LIBRARY.write_text(compact(library()) + "\n", encoding="utf-8")

@@ -75,7 +75,6 @@ class Timing:
         core: Name of the core.
         basis: `table` or `approximation`.
         source: What the times were taken from.
-        macs_per_instruction: Most products of int8 that an instruction can add up.
         taken: Further cycles where control goes elsewhere.
         together: Kinds of which two are started in one cycle.
         rules: The first that fits counts.
@@ -84,7 +83,6 @@ class Timing:
     core: str
     basis: str
     source: str
-    macs_per_instruction: float
     taken: float
     together: frozenset[frozenset[str]]
     rules: tuple[Rule, ...]
@@ -159,7 +157,6 @@ def timing(core: str) -> Timing:
         core=core,
         basis=table["basis"],
         source=table["source"],
-        macs_per_instruction=table["macs_per_instruction"],
         taken=table["taken"],
         together=frozenset(frozenset(pair) for pair in table.get("together", ())),
         rules=tuple(_rules(content, table)),

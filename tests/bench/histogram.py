@@ -9,8 +9,8 @@ import functools
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from elftools.elf.elffile import ELFFile
 
 from aboard import feeds
 from aboard.board import Board
+from aboard.errors import ToolError
 from aboard.measurements import Profile
 from aboard.projects import Project
 from aboard.runners.qemu import QemuRunner
@@ -44,14 +45,16 @@ class Executed:
         core: Name of the core, as in `-mcpu`.
         profile: What its own counter told of the same runs.
         run: The run of the model, as long as the counter timed it.
-        nodes: Steps of each node, by its number, in a run with profiling.
+        nodes: All steps of each node, by its number, in a run with profiling.
+        steps: How many these are: one, or turns of a cascade.
         listing: The instructions of the image.
     """
 
     core: str
     profile: Profile
     run: Histogram
-    nodes: dict[int, Histogram]
+    nodes: Mapping[int, Histogram]
+    steps: Mapping[int, int]
     listing: Sequence[Instruction]
 
     @property
@@ -90,38 +93,79 @@ def run(project: Project, feed: str = "random:0") -> Executed | None:
         project: A project with one model, built with profiling.
         feed: The inputs, as `--input` names them.
     """
-    core = cpu.find(project.board.core().mcpu)
-    library, objdump = plugin(), shutil.which(core.cross_compiler.replace("gcc", "objdump"))
-    if library is None or objdump is None:
+    core, library = project.board.core().mcpu, plugin()
+    if library is None or _objdump(core) is None:
         return None
     (manifest,) = project.models
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
         written = Path(folder) / "counts"
-        argument = ",".join([str(library), f"out={written}", *_places(project.image, len(manifest.nodes))])
+        marks = places(project.image, _MARKS, len(manifest.nodes))
+        argument = ",".join([str(library), f"out={written}", *marks])
         with Session.open(project, QemuRunner(_with_plugin(project.board, argument))) as session:
             profile = session.profile(feeds.load(feed, manifest.inputs))
         alone, profiled = parse(written.read_text(encoding="ascii"))
+    nodes = {number: node.counts for number, node in profiled.nodes.items()}
+    steps = {number: node.steps for number, node in profiled.nodes.items()}
+    return Executed(core, profile, alone.counts, nodes, steps, listed(project.image, core))
+
+
+def listed(image: Path, core: str) -> list[Instruction]:
+    """Returns the instructions of an image for a core.
+
+    Raises:
+        ToolError: There is no objdump for it.
+    """
+    found = cpu.find(core)
+    objdump = _objdump(core)
+    if objdump is None:
+        raise ToolError(f"{image}: no objdump for {core} on PATH, expected that of {found.cross_compiler}. Install it")
     # Without it objdump takes Helium for coprocessors.
-    options = ("-m", core.arch) if "mve" in core.features else ()
-    listing = read_listing(project.image, objdump, options)
-    return Executed(core.name, profile, alone[None], {n: h for n, h in profiled.items() if n is not None}, listing)
+    options = ("-m", found.arch) if "mve" in found.features else ()
+    return read_listing(image, objdump, options)
 
 
-def parse(text: str) -> list[dict[int | None, Histogram]]:
-    """Returns what the plugin wrote: for each run the histograms of its nodes, and under None that of all."""
-    runs: list[dict[int | None, dict[int, Count]]] = []
+def _objdump(core: str) -> str | None:
+    return shutil.which(cpu.find(core).cross_compiler.replace("gcc", "objdump"))
+
+
+@dataclass
+class Counted:
+    """What the plugin wrote of a run, or of a node in it.
+
+    Attributes:
+        steps: Of the node.
+        counts: Of the instructions.
+        nodes: Those of the run.
+    """
+
+    steps: int = 1
+    counts: dict[int, Count] = field(default_factory=dict)
+    nodes: dict[int, Counted] = field(default_factory=dict)
+
+
+def parse(text: str) -> list[Counted]:
+    """Returns the runs of what the plugin wrote."""
+    runs: list[Counted] = []
+    current = Counted()
     for words in (line.split() for line in text.splitlines()):
         if words == ["run"]:
-            runs.append({None: {}})
+            current = Counted()
+            runs.append(current)
         elif words[0] == "node":
-            runs[-1][int(words[1])] = {}
+            current = runs[-1].nodes[int(words[1])] = Counted(int(words[2]))
         else:
-            list(runs[-1].values())[-1][int(words[0], 16)] = Count(int(words[1]), int(words[2]))
-    return [dict(run) for run in runs]
+            current.counts[int(words[0], 16)] = Count(int(words[1]), int(words[2]))
+    return runs
 
 
-def _places(image: Path, nodes: int) -> list[str]:
-    """Returns the plugin's arguments that say where things lie in an image; bit 0 of an address is Thumb's."""
+def places(image: Path, marks: Mapping[str, str], nodes: int = 0) -> list[str]:
+    """Returns the plugin's arguments that say where things lie in an image.
+
+    Args:
+        image: The ELF file.
+        marks: Functions by the plugin's names of marks.
+        nodes: Nodes of the model, whose times the image keeps; 0 where it keeps none.
+    """
     with image.open("rb") as stream:
         elf = ELFFile(stream)
         code = [s for s in elf.iter_sections() if s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR]
@@ -129,14 +173,14 @@ def _places(image: Path, nodes: int) -> list[str]:
         end = max(section["sh_addr"] + section["sh_size"] for section in code)
         table: Any = elf.get_section_by_name(".symtab")
         symbols = {symbol.name: symbol for symbol in table.iter_symbols()}
-        addresses = {name: symbol["st_value"] & ~1 for name, symbol in symbols.items()}
+    # Bit 0 of an address is Thumb's.
+    addresses = {name: symbol["st_value"] & ~1 for name, symbol in symbols.items()}
+    found = [f"code={first:x}:{end:x}", *(f"{mark}={addresses[function]:x}" for mark, function in marks.items())]
+    if nodes:
         hook = addresses["end_node"]
-        return [
-            f"code={first:x}:{end:x}",
-            f"hook={hook:x}:{hook + symbols['end_node']['st_size']:x}",
-            f"nodes={addresses['node_ticks']:x}:{nodes:x}",
-            *(f"{mark}={addresses[function]:x}" for mark, function in _MARKS.items()),
-        ]
+        found.append(f"hook={hook:x}:{hook + symbols['end_node']['st_size']:x}")
+        found.append(f"nodes={addresses['node_ticks']:x}:{nodes:x}")
+    return found
 
 
 def _with_plugin(board: Board, argument: str) -> Board:

@@ -17,6 +17,7 @@ from aboard import boards, verify
 from aboard.projects import Project
 from aboard.reference import Reference
 from aboard.session import Session
+from aboard.target import cpu
 from bench import cycles, histogram
 from support import models
 
@@ -131,11 +132,13 @@ def by_options(name: str) -> dict[str, dict[str, Any]]:
 
 def timing() -> dict[str, dict[str, Any]]:
     """Returns for each core what its cycles are taken from, and its bound in instructions of a multiply-accumulate."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for core, board in BOARDS.items():
-        times = cycles.timing(boards.load(board).core().mcpu)
-        bound = 1 / times.macs_per_instruction
-        found[core] = {"basis": times.basis, "source": times.source, "instructions_per_mac": bound}
+        name = boards.load(board).core().mcpu
+        times, best = cycles.timing(name), cpu.find(name).mac_instruction("int8")
+        found[core] = {"basis": times.basis, "source": times.source}
+        if best is not None:
+            found[core] |= {"mac_instruction": best.name, "instructions_per_mac": 1 / best.macs}
     return found
 
 

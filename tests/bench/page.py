@@ -188,16 +188,16 @@ def _cycles(results: Record, timing: Record) -> str:
         rows.append([model, *(number(value) for value in found)])
         shares.append([model, *(each(value, _macs(records)) for value in found)])
     sources = [
-        [core, f"{1 / timing[core]['instructions_per_mac']:g}", timing[core]["basis"], timing[core]["source"]]
-        for core in timing
+        [core, f"{found['mac_instruction']}: {1 / found['instructions_per_mac']:g}", found["basis"], found["source"]]
+        for core, found in timing.items()
     ]
     return "\n".join(
         [
             table(["model", *cores], rows),
             "For each multiply-accumulate of the model file, those that were removed included:\n",
             table(["model", *cores], shares),
-            "Where cycles come from, and the products that an instruction can add up at most, for the core's bound:\n",
-            table(["core", "products", "basis", "source"], sources, left=4),
+            "Where cycles come from, and the products that the best instruction adds up, for the core's bound:\n",
+            table(["core", "best instruction", "basis", "source"], sources, left=4),
         ]
     )
 

@@ -114,7 +114,7 @@ def test_kinds_of_instructions_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "fewest"), [("m0", 2), ("m3", 1), ("m4", 0.5), ("m7", 0.5), ("m33", 0.5), ("m55", 0.0625), ("rv32", 2)]
+    ("name", "fewest"), [("m0", 2), ("m3", 0.5), ("m4", 0.5), ("m7", 0.5), ("m33", 0.5), ("m55", 0.0625), ("rv32", 2)]
 )
 def test_every_core_of_the_benchmarks_has_times_and_a_source(name: str, fewest: float) -> None:
     found = measure.timing()[name]

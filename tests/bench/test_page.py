@@ -50,7 +50,7 @@ RECORDED = {
     "boards": {"m0": "bbc/microbit", "m4": "arm/mps2_an386"},
     "results": {"kws": {"m0": {"refused": "too large"}, "m4": RECORD}},
     "anchors": ANCHORS,
-    "timing": {"m4": {"basis": "table", "source": "a manual", "instructions_per_mac": 0.5}},
+    "timing": {"m4": {"basis": "table", "source": "a manual", "mac_instruction": "SMLAD", "instructions_per_mac": 0.5}},
     "options": {
         "kws": {
             "size": {},
@@ -76,7 +76,7 @@ RECORDED = {
         "Verified against tflite-micro: 1 rows, 5 inferences, no byte differs.",
         "| kws | 2,400 |",
         "| kws | 20.00 |",
-        "| m4 | 2 | table | a manual |",
+        "| m4 | SMLAD: 2 | table | a manual |",
         "| kws | 20.00 | 18.00 | 9.00 (2.00) | - |",
         "| kws | `balanced` | 1,500 | 2,400 | 400 | 3,000 | 96 |",
         "| kws | `speed` | 1,400 | 2,160 | 500 | 4,000 | 96 |",

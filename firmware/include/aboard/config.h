@@ -9,8 +9,15 @@
 /** A function that is always expanded at its call, so that literal parameters fold into it. */
 #define ABOARD_INLINE static inline __attribute__((always_inline))
 
-/** A function that stays one: an instance of a kernel that equal layers share. */
+/**
+ * A function that stays one: an instance of a kernel that equal layers share. With -opt=speed (ABOARD_SPEED) gcc is
+ * kept from moving the addresses of its constants into it, where they would fill the registers that its sums need.
+ */
+#if defined(ABOARD_SPEED) && defined(__GNUC__) && !defined(__clang__)
+#define ABOARD_NOINLINE __attribute__((noinline, noclone))
+#else
 #define ABOARD_NOINLINE __attribute__((noinline))
+#endif
 
 /** A function in a kernel's header that all layers of a model share; unused where the model has no such layer. */
 #define ABOARD_SHARED static __attribute__((noinline, unused))

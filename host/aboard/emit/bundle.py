@@ -32,7 +32,7 @@ from aboard.version import VERSION
 
 GENERATOR = f"aboard {VERSION}"
 _PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "status.h", "view.h")
-_OPT_FLAGS = {"size": "-Os", "balanced": "-O2", "speed": "-O3"}
+_OPT_FLAGS = {"size": ("-Os",), "balanced": ("-O2",), "speed": ("-O3", "-DABOARD_SPEED")}
 # Kernels keep sums in registers; gcc 12 packs them into Helium vectors lane by lane, and kws takes half as long again.
 _CFLAGS = ("-fno-strict-aliasing", "-fno-tree-slp-vectorize")
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
@@ -78,7 +78,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         weights_region=target.weights_region,
         weights_bytes=instances.constants_bytes,
         flash_predicted_bytes=program.flash(target),
-        cflags=(_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
+        cflags=(*_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),
         source_flags=added.source_flags,

@@ -1,29 +1,81 @@
-"""Estimates how many instructions of the host a node takes, from what was measured of its kernel.
+"""Estimates how many instructions and cycles of the host a node takes, from what was measured of its kernel.
 
-`instructions.json` has, for each kind of core, op and implementation, instructions of set-up, of a multiply-accumulate
-and of an element. It is made by `tests/bench/costs.py`, which profiles the benchmarks' models layer by layer in QEMU.
-What was not measured is taken from what is nearest: the same implementation on the core most like the target's, else
-another implementation of the op, else the average element. So a figure always comes with its basis.
+`instructions.json` has, for each kind of core, op and implementation, instructions and cycles of a call, of a
+multiply-accumulate, of an element and so on (`TERMS`). It is made by `tests/bench/costs.py`, which profiles the
+benchmarks' models layer by layer in QEMU; cycles are estimates themselves, made of the executed instructions and a
+table of what each costs on the core. What was not measured is taken from what is nearest: the same implementation on
+the core most like the target's, else another implementation of the op, else the average element. So a figure always
+comes with its basis.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from aboard import ops
 from aboard.ir import Node
+from aboard.ops import rows_of
 from aboard.target import Target
 
 _FILE = Path(__file__).with_name("instructions.json")
 
 #: Instructions of a turn of a cascade beside its kernel: table, switch, row counter, call.
 _TURN = 30
+
+
+#: What the cost of a layer is made of: calls, and the fields of `Work`.
+TERMS = ("setup", "mac", "element", "read", "window", "spread", "line")
+
+_CYCLES = "cycles_"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a node's cost is reckoned by.
+
+    Attributes:
+        mac: Multiply-accumulates.
+        element: Elements of the result where there are multiply-accumulates, else of the operands or of the results,
+            whichever has more.
+        read: Elements of the operands.
+        window: Elements of all windows that a layer with multiply-accumulates looks at: they may have to be copied.
+        spread: Multiply-accumulates of windows that are more than a pixel each, whose elements lie apart.
+        line: Rows of the result times its channels.
+    """
+
+    mac: int
+    element: int
+    read: int
+    window: int
+    spread: int
+    line: int
+
+    @classmethod
+    def of(cls, macs: int, operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> Work:
+        """Returns it for a node.
+
+        Args:
+            macs: Its multiply-accumulates.
+            operands: Shapes of its operands, constants left out.
+            results: Shapes of its results.
+        """
+        read, written = sum(prod(shape) for shape in operands), sum(prod(shape) for shape in results)
+        channels = results[0][-1] if results[0] else 1
+        element = written if macs else max(read, written)
+        window = macs // max(channels, 1)
+        return cls(macs, element, read, window, macs if window != read else 0, rows_of(results[0]) * channels)
+
+    @property
+    def terms(self) -> dict[str, int]:
+        """The fields by name."""
+        return {term: getattr(self, term) for term in TERMS[1:]}
 
 
 @dataclass(frozen=True)
@@ -34,41 +86,50 @@ class Row:
         core: The core.
         op: Name of the op.
         implementation: Name of the implementation.
-        setup: Instructions of a call.
-        mac: Instructions of a multiply-accumulate.
-        element: Instructions of an element: of the result where there are multiply-accumulates, else of the operands
-            or of the result, whichever has more.
         layers: Layers it was fitted to.
-        error: Median of their relative errors.
+        instructions: Instructions of each term.
+        error: Median of the layers' relative errors.
+        cycles: Cycles of each term; empty where they are not known.
+        cycles_error: Median of the layers' relative errors.
     """
 
     core: str
     op: str
     implementation: str
-    setup: float
-    mac: float
-    element: float
     layers: int
+    instructions: Mapping[str, float]
     error: float
+    cycles: Mapping[str, float]
+    cycles_error: float
 
-    def instructions(self, macs: int, elements: int) -> float:
-        """Returns the instructions of a layer of that size."""
-        return self.setup + self.mac * macs + self.element * elements
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Row:
+        """Returns a row of the file, in which terms that are 0 are left out."""
+        instructions = {term: float(row[term]) for term in TERMS if term in row}
+        cycles = {term: float(row[f"{_CYCLES}{term}"]) for term in TERMS if f"{_CYCLES}{term}" in row}
+        error, cycles_error = row["error"], row.get(f"{_CYCLES}error", 0.0)
+        return cls(
+            row["core"], row["op"], row["implementation"], row["layers"], instructions, error, cycles, cycles_error
+        )
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Instructions of a node, estimated.
+    """What a node takes, estimated.
 
     Attributes:
         instructions: How many.
+        cycles: How many; the instructions where no cycles are known.
         basis: What was measured, in words.
         error: Median relative error of that measurement's fit; None where another kernel's figures had to do.
+        cycles_error: The same of the cycles; None also where these are not known of this very core.
     """
 
     instructions: int
+    cycles: int
     basis: str
     error: float | None
+    cycles_error: float | None = None
 
 
 @cache
@@ -79,15 +140,13 @@ def table(path: Path = _FILE) -> tuple[Row, ...]:
         path: The file; that of the host's own kernels by default.
     """
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return tuple(Row(**row) for row in rows)
+    return tuple(Row.read(row) for row in rows)
 
 
-def work(node: Node) -> tuple[int, int]:
-    """Returns the multiply-accumulates and the elements that a node's cost is reckoned by."""
-    macs = ops.get(node.op).macs(node)
-    written = sum(tensor.type.elements for tensor in node.outputs)
-    read = sum(tensor.type.elements for tensor in node.operands if not tensor.is_constant)
-    return macs, written if macs else max(read, written)
+def work(node: Node) -> Work:
+    """Returns what a node's cost is reckoned by."""
+    operands = [tensor.type.shape for tensor in node.operands if not tensor.is_constant]
+    return Work.of(ops.get(node.op).macs(node), operands, [tensor.type.shape for tensor in node.outputs])
 
 
 def estimate(
@@ -102,16 +161,31 @@ def estimate(
         rows: What was measured, where it is not of the host's own kernels; on cores of which `table` has some.
         turns: In how many calls it is computed: each is set up.
     """
-    macs, elements = work(node)
+    done = work(node)
     cores = nearest(target, is_float=node.output.dtype.is_float)
     measured = _measured(table() if rows is None else rows, cores, node.op, implementation)
     if measured:
         row = measured[0]
-        error = row.error if row.implementation == implementation else None
-        again = (turns - 1) * (row.setup + _TURN)
-        return Estimate(round(row.instructions(macs, elements) + again), f"{row.implementation} on {row.core}", error)
-    average = median(row.element for row in table() if row.core == cores[0] and row.element)
-    return Estimate(round(average * elements), f"average element on {cores[0]}", None)
+        own = row.implementation == implementation
+        instructions = _sum(row.instructions, done, turns)
+        return Estimate(
+            instructions,
+            _sum(row.cycles, done, turns) if row.cycles else instructions,
+            f"{row.implementation} on {row.core}",
+            row.error if own else None,
+            row.cycles_error if own and row.cycles and row.core == target.host.cpu.base else None,
+        )
+    average = median(
+        row.instructions["element"] for row in table() if row.core == cores[0] and "element" in row.instructions
+    )
+    guess = round(average * done.element)
+    return Estimate(guess, guess, f"average element on {cores[0]}", None)
+
+
+def _sum(terms: Mapping[str, float], done: Work, turns: int) -> int:
+    """Returns the sum of the terms of a node that is computed in a number of calls."""
+    calls = turns * terms.get("setup", 0.0) + (turns - 1) * _TURN
+    return round(calls + sum(terms.get(term, 0.0) * count for term, count in done.terms.items()))
 
 
 def _measured(rows: Sequence[Row], cores: Sequence[str], op: str, implementation: str) -> list[Row]:

@@ -34,11 +34,10 @@ class SmlalS8(Implementation):
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
+        del target
         reason = packing.refusal(node, Form.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if target.opt == "speed":
-            return long_sums.refusal(target)
         if len(node.input(WEIGHTS).quant.scales) > 1:
             return "has a scale for each channel"
         if node.input(WEIGHTS).shape[1] < 2:

@@ -26,9 +26,8 @@ MATRIX_BITS, MATRIX_LINE_SHIFT = 24, 2
 
 
 def refusal(target: Target) -> str | None:
-    """Returns why a target should do without SMLAL, or None."""
-    reasons = {"speed": "saves instructions, not cycles (-opt=speed)", "size": "takes more memory (-opt=size)"}
-    return reasons.get(target.opt)
+    """Returns why a target should do without SMLAL, or None; whether it saves cycles is for the strategy to say."""
+    return "takes more memory (-opt=size)" if target.opt == "size" else None
 
 
 def layer(node: Node, activation: Activation, axis: int) -> Requantized | str:

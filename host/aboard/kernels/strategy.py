@@ -1,4 +1,10 @@
-"""The strategy: which implementation computes a node on a target."""
+"""The strategy: which implementation computes a node on a target.
+
+Of those that can, the one of highest priority, or the form of a layer that suits the model (`aboard.kernels.forms`).
+Both go by instructions and bytes. With `-opt=speed` cycles have the last word, where they are known
+(`aboard.kernels.estimate`): another one is taken that needs fewer by more than the estimates of both are wrong
+together.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +16,12 @@ from aboard.errors import ModelError
 from aboard.ir import Graph, Node
 from aboard.kernels import forms
 from aboard.kernels.contract import Implementation
+from aboard.kernels.estimate import estimate
 from aboard.kernels.registry import of
 from aboard.target import Target
+
+#: By how much two estimates of cycles must differ, at least, to decide: as a share.
+_LEAST_ERROR = 0.01
 
 
 @dataclass(frozen=True)
@@ -38,12 +48,14 @@ class Candidate:
         cost: Its own estimate, which decides between equal priorities; None for none.
         refused: Why it cannot compute the node on the target; "" where it can.
         weight: What it takes; None where priority decides.
+        cycles: What it is estimated to take; None where that does not matter, or where its own were not measured.
     """
 
     implementation: Implementation
     cost: float | None
     refused: str
     weight: Weight | None = None
+    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,17 +66,22 @@ class Explanation:
         node: The node.
         chosen: The one that computes it; None where none can.
         candidates: All, in the order in which they are preferred.
+        by_cycles: True where cycles decided against what had been chosen without them.
     """
 
     node: Node
     chosen: Candidate | None
     candidates: tuple[Candidate, ...]
+    by_cycles: bool = False
 
     def why(self, candidate: Candidate) -> str:
         """Returns why a candidate was chosen, or why not."""
         if candidate.refused:
             return candidate.refused
         best = self.chosen
+        if self.by_cycles and best is not None and candidate.cycles is not None:
+            fewest = candidate is best
+            return f"takes {'the fewest' if fewest else 'more'} cycles, about {candidate.cycles:,} (-opt=speed)"
         if best is not None and best.weight is not None and candidate.weight is not None:
             return _weighed(candidate.weight, best.weight) if candidate is not best else self._weighed_best(best.weight)
         others = [c for c in self.candidates if c is not self.chosen and not c.refused]
@@ -105,7 +122,7 @@ class Choice:
 
 def explain(node: Node, target: Target) -> Explanation:
     """Returns every implementation of a node's op with what speaks against it; as if the node were a model."""
-    return _weighed_out([_candidates(node, target)], target, None)[0]
+    return explain_each([node], target, None)[0]
 
 
 def explain_all(graph: Graph, target: Target, room: int | None = None) -> list[Explanation]:
@@ -116,7 +133,13 @@ def explain_all(graph: Graph, target: Target, room: int | None = None) -> list[E
         target: Where it will run.
         room: Bytes of flash that it may take; None for what `-opt` thinks them worth.
     """
-    return _weighed_out([_candidates(node, target) for node in graph.nodes], target, room)
+    return explain_each(graph.nodes, target, room)
+
+
+def explain_each(nodes: Sequence[Node], target: Target, room: int | None) -> list[Explanation]:
+    """Returns the same for nodes of a model."""
+    found = _weighed_out([_candidates(node, target) for node in nodes], target, room)
+    return [_timed(each, target) for each in found] if target.opt == "speed" and room is None else found
 
 
 def _candidates(node: Node, target: Target) -> Explanation:
@@ -170,6 +193,27 @@ def _chosen(explained: Explanation, options: Sequence[Candidate], choice: forms.
     chosen = weighed[options[choice.chosen[number]].implementation]
     candidates = [weighed.get(c.implementation, c) for c in explained.candidates]
     return Explanation(explained.node, chosen, tuple(candidates))
+
+
+def _timed(explained: Explanation, target: Target) -> Explanation:
+    """Returns an explanation with cycles, and with another choice where these are clearly against it."""
+    if sum(not candidate.refused for candidate in explained.candidates) < 2:
+        return explained
+    timed, errors = [], {}
+    for candidate in explained.candidates:
+        found = estimate(explained.node, candidate.implementation.name, target)
+        if not candidate.refused and found.cycles_error is not None:
+            errors[candidate.implementation] = found.cycles_error
+            timed.append(replace(candidate, cycles=found.cycles))
+        else:
+            timed.append(candidate)
+    before = next(t for t, c in zip(timed, explained.candidates, strict=True) if c is explained.chosen)
+    best = min((c for c in timed if c.cycles is not None), key=lambda c: c.cycles or 0, default=before)
+    if before.cycles is None or best.cycles is None:
+        return replace(explained, chosen=before, candidates=tuple(timed))
+    wrong = max(_LEAST_ERROR, errors[before.implementation] + errors[best.implementation])
+    clearly = best.cycles < before.cycles * (1 - wrong)
+    return Explanation(explained.node, best if clearly else before, tuple(timed), by_cycles=clearly)
 
 
 def choose(node: Node, target: Target) -> Choice:

@@ -8,6 +8,7 @@ from aboard.errors import ModelError
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.kernels import strategy
 from aboard.kernels.contract import Implementation, KernelCall
+from aboard.kernels.estimate import Estimate
 from aboard.target import Target
 
 TYPE = TensorType((1, 3), DType.INT8, Quantization((0.5,), (1,)))
@@ -31,9 +32,11 @@ def made(name: str, *, priority: int = 0, keys: tuple[str, ...] = ("portable",),
     return Made()
 
 
-def explain(monkeypatch: pytest.MonkeyPatch, *implementations: Implementation) -> strategy.Explanation:
+def explain(
+    monkeypatch: pytest.MonkeyPatch, *implementations: Implementation, target: Target = M4
+) -> strategy.Explanation:
     monkeypatch.setattr(strategy, "of", lambda op: list(implementations))
-    return strategy.explain(Node("relu", "n", [Tensor("x", TYPE)], [Tensor("y", TYPE)]), M4)
+    return strategy.explain(Node("relu", "n", [Tensor("x", TYPE)], [Tensor("y", TYPE)]), target)
 
 
 def reasons(explained: strategy.Explanation) -> dict[str, str]:
@@ -70,3 +73,55 @@ def test_a_node_that_nobody_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert explained.chosen is None
     with pytest.raises(ModelError, match=r"relu n: no implementation for .* on cortex-m4 \(a: is too large\)"):
         strategy.choose(explained.node, M4)
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, **cycles: tuple[int, float | None]) -> None:
+    """Lets estimates of implementations be these: cycles, and by how much they are wrong; None where not measured."""
+
+    def found(node: Node, name: str, target: Target) -> Estimate:
+        return Estimate(1, cycles[name][0], "a test", 0.0, cycles[name][1])
+
+    monkeypatch.setattr(strategy, "estimate", found)
+
+
+SPEED = Target("c -mcpu=cortex-m4 -opt=speed")
+
+
+@pytest.mark.parametrize(
+    ("fast", "plain", "chosen"),
+    [
+        # More cycles than one that is not preferred.
+        ((1000, 0.02), (900, 0.05), "plain"),
+        # By less than one of the two estimates is wrong.
+        ((1000, 0.02), (960, 0.05), "fast"),
+        ((1000, 0.0), (995, 0.0), "fast"),
+        ((1000, 0.0), (985, 0.0), "plain"),
+        # What was not measured is not compared.
+        ((1000, None), (10, 0.0), "fast"),
+        ((1000, 0.0), (10, None), "fast"),
+    ],
+)
+def test_cycles_decide_where_speed_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    fast: tuple[int, float | None],
+    plain: tuple[int, float | None],
+    chosen: str,
+) -> None:
+    measured(monkeypatch, fast=fast, plain=plain)
+    both = (made("fast", priority=10), made("plain"))
+    found = explain(monkeypatch, *both, target=SPEED).chosen
+    assert found is not None
+    assert found.implementation.name == chosen
+    balanced = explain(monkeypatch, *both).chosen
+    assert balanced is not None
+    assert balanced.implementation.name == "fast"
+
+
+def test_a_choice_by_cycles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, fast=(1000, 0.0), plain=(900, 0.0))
+    explained = explain(monkeypatch, made("fast", priority=10), made("plain"), target=SPEED)
+    assert reasons(explained) == {
+        "fast": "takes more cycles, about 1,000 (-opt=speed)",
+        "plain": "takes the fewest cycles, about 900 (-opt=speed)",
+    }
+    assert strategy.choose(explained.node, SPEED).implementation.name == "plain"
