@@ -78,19 +78,19 @@ class _Improvement:
     def __init__(
         self, requests: Sequence[Request], overlaps: Sequence[Overlap], geometry: Geometry, known: Plan
     ) -> None:
-        self.requests, self.overlaps, self.geometry = requests, overlaps, geometry
+        self.count, self.geometry = len(requests), geometry
         self.offsets, self.peak, self.bound = known.offsets, known.peak, known.bound
         self.left = EXACT_BUDGET
+        large = [[i for i, r in enumerate(requests) if r.bytes * part >= known.peak] for part in PARTS]
+        parts = [Geometry.of(*restricted(requests, overlaps, members)) for members in large if members]
+        self.parts = [part for part in parts if part is not None]
 
     def best(self) -> Plan:
         """Asks for plans at the bound, then between it and the best one, then for any better one."""
-        self._refute()
-        if self.bound < self.peak:
-            self._probe(self.bound, BOUND_BUDGET * len(self.requests))
+        self._probe(self.bound, BOUND_BUDGET * self.count)
         self._close_in()
         while self.bound < self.peak:
-            self._refute()
-            if self.bound == self.peak or not self._probe(self.peak - WORD, self.left // 2):
+            if not self._probe(self.peak - WORD, self.left // 2):
                 break
         if self.bound < self.peak:
             self._probe(self.bound, self.left)
@@ -101,24 +101,14 @@ class _Improvement:
         least = self.bound
         while self.peak - least > max(self.peak // NEAR, WORD):
             capacity = (least + self.peak) // (2 * WORD) * WORD
-            if not self._probe(capacity, PROBE_BUDGET * len(self.requests)):
+            if not self._probe(capacity, PROBE_BUDGET * self.count):
                 least = capacity
-
-    def _refute(self) -> None:
-        """Shows, where that is easy, that no plan is better: not even for the largest requests.
-
-        What some need, all need; with few requests the search has few states.
-        """
-        for part in PARTS:
-            members = [i for i, r in enumerate(self.requests) if r.bytes * part >= self.peak]
-            geometry = Geometry.of(*restricted(self.requests, self.overlaps, members))
-            if self.bound < self.peak and members and geometry is not None:
-                answer = exact.fit(geometry, self.peak - WORD, PART_BUDGET)
-                if answer.closed and answer.offsets is None:
-                    self.bound = self.peak
 
     def _probe(self, capacity: int, budget: int) -> bool | None:
         """Asks for a plan; returns True where there is one, False where there is none, None without an answer."""
+        if any(self._refutes(part, capacity) for part in self.parts):
+            self.bound = max(self.bound, capacity + WORD)
+            return False
         answer = exact.fit(self.geometry, capacity, min(budget, self.left))
         self.left -= answer.states
         if answer.offsets is not None:
@@ -129,3 +119,9 @@ class _Improvement:
             self.bound = max(self.bound, capacity + WORD)
             return False
         return None
+
+    @staticmethod
+    def _refutes(part: Geometry, capacity: int) -> bool:
+        """True when not even some of the requests fit: with few of them the search has few states."""
+        answer = exact.fit(part, capacity, PART_BUDGET)
+        return answer.closed and answer.offsets is None
