@@ -44,7 +44,7 @@ ABOARD_INLINE int16_t aboard_sum_element_s16(const aboard_arithmetic_s16_t *p, i
 /** The product of two elements. */
 ABOARD_INLINE int16_t aboard_product_element_s16(const aboard_arithmetic_s16_t *p, int32_t x, int32_t y) {
     const int32_t high = aboard_doubling_high_mul(x * y, p->out.multiplier);
-    return aboard_clamp_s16(aboard_rounding_shift(high, -p->out.shift), p->low, p->high);
+    return aboard_clamp_s16(aboard_rounding_shift_small(high, -p->out.shift), p->low, p->high);
 }
 
 /**

@@ -84,20 +84,33 @@ ABOARD_INLINE const int16_t *aboard_conv2d_s16_pixel(const aboard_conv2d_shape_t
     return aboard_row_s16(&s->in, x, y) + col * s->stride_w * (s->in.pixel_stride / (int32_t)sizeof(int16_t));
 }
 
+/** Adds the products of one tap of four channels with two pixels. */
+ABOARD_INLINE void aboard_conv2d_s16_tap(int32_t *sums, int32_t a, int32_t b, const int8_t *weights) {
+    ABOARD_UNROLL(4)
+    for (int32_t i = 0; i < 4; ++i) {
+        sums[i] += weights[i] * a;
+        sums[4 + i] += weights[i] * b;
+    }
+}
+
 /** Adds the products of `taps` taps of four channels with two pixels to eight sums. */
 ABOARD_INLINE void aboard_conv2d_s16_sums(int32_t *sums, const int16_t *a, const int16_t *b, const int8_t *weights,
                                           int32_t taps) {
-    const int16_t *const end = a + taps;
-    while (a != end) {
-        const int32_t first = *a++;
-        const int32_t second = *b++;
+    const int8_t *const end = weights + 4 * (taps & ~3);
+    while (weights != end) {
         ABOARD_UNROLL(4)
-        for (int32_t i = 0; i < 4; ++i) {
-            sums[i] += weights[i] * first;
-            sums[4 + i] += weights[i] * second;
+        for (int32_t k = 0; k < 4; ++k) {
+            aboard_conv2d_s16_tap(sums, a[k], b[k], weights + 4 * k);
         }
-        weights += 4;
+        a += 4;
+        b += 4;
+        weights += 16;
+        ABOARD_OPAQUE(a);
         ABOARD_OPAQUE(b);
+        ABOARD_OPAQUE(weights);
+    }
+    for (int32_t k = 0; k < (taps & 3); ++k) {
+        aboard_conv2d_s16_tap(sums, a[k], b[k], weights + 4 * k);
     }
 }
 

@@ -70,10 +70,17 @@ ABOARD_INLINE int64_t aboard_depthwise_s16_sum(const aboard_depthwise_conv2d_sha
     for (int32_t tap = w->rows.first; tap < w->rows.last; ++tap) {
         const int16_t *x = aboard_row_s16(&s->in, in, w->top + tap * s->dilation_h) + offset;
         const int8_t *weight = weights + tap * s->window_width + w->cols.first;
-        const int8_t *const end = weight + count;
-        while (weight < end) {
-            sum += *weight++ * *x;
-            x += step;
+        if (count == s->window_width) {
+            ABOARD_UNROLL(8)
+            for (int32_t i = 0; i < s->window_width; ++i) {
+                sum += weight[i] * x[i * step];
+            }
+        } else {
+            const int8_t *const end = weight + count;
+            while (weight < end) {
+                sum += *weight++ * *x;
+                x += step;
+            }
         }
         if (!is_short) {
             total += sum;

@@ -63,7 +63,13 @@ ABOARD_INLINE int16_t aboard_finish_s16(const aboard_finish_s16_t *f, int64_t su
         const int64_t rounded = total * c[1] + (INT64_C(1) << (c[3] - 1));
         return aboard_clamp_s16((int32_t)(uint32_t)(uint64_t)(rounded >> c[3]), f->low, f->high);
     }
-    return aboard_clamp_s16(aboard_requantize((int32_t)(uint32_t)(uint64_t)total, c[1], c[3]), f->low, f->high);
+    const uint32_t left = c[3] > 0 ? (uint32_t)c[3] : 0;
+    const uint32_t right = c[3] > 0 ? 0 : (uint32_t)-c[3];
+    const int32_t high = aboard_doubling_high_mul((int32_t)((uint32_t)(uint64_t)total << left), c[1]);
+    /* As aboard_rounding_shift, without sums of 64 bits. */
+    const uint32_t mask = ((uint32_t)1 << right) - 1;
+    const int32_t up = ((uint32_t)high & mask) > (mask >> 1) + (high < 0);
+    return aboard_clamp_s16((high >> right) + up, f->low, f->high);
 }
 
 #endif

@@ -12,6 +12,7 @@ from aboard import kernels
 from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.strategy import choose
 from aboard.ops import conv2d, get
 from aboard.ops.window import reach
 from aboard.target import Target
@@ -20,7 +21,12 @@ from support.kernel_call import Placed
 from support.weighted_models import Layer, layers
 
 HOST = Target("c -runtime=host")
-FORMS = {"int8": "portable_s8", "int16": "portable_s16", "float32": "portable_f32", "hybrid": "portable_f32_w8"}
+FORMS = {
+    "int8": "portable_s8",
+    "int16": "portable_s16",
+    "float32": "portable_f32",
+    "hybrid": "portable_f32_w8",
+}
 DTYPES = {"int8": np.int8, "int16": np.int16, "float32": np.float32, "hybrid": np.float32}
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
@@ -116,5 +122,24 @@ def test_fully_connected_in_any_rows(data: st.DataObject, form: str) -> None:
     layer = data.draw(layers("FULLY_CONNECTED", form))
     node, call, x, y = lowered(layer)
     result = Placed.of(np.zeros(layer.shape_out, DTYPES[form]), y)
+    kernel_call.run(call, [Placed.of(layer.input(), x)], [result], data.draw(kernel_call.row_ranges(call.rows, 1)))
+    check(node, layer, result)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.sampled_from([*CONVOLUTIONS, "FULLY_CONNECTED"]))
+def test_int16_for_the_dsp_extension(data: st.DataObject, kind: str) -> None:
+    # The C that says what the assembly computes.
+    target = Target("c -mcpu=cortex-m4 -runtime=standalone")
+    layer = data.draw(layers(kind, "int16"))
+    node = load(layer.model(), name="model").nodes[0]
+    implementation = choose(node, target).implementation
+    whole = kind == "FULLY_CONNECTED"
+    x, y = (
+        View.whole(shape, 2) if whole else data.draw(kernel_call.views(shape, 2))
+        for shape in (layer.shape_in, layer.shape_out)
+    )
+    call = implementation.lower(node, [x, None, None], [y], target)
+    result = Placed.of(np.zeros(layer.shape_out, np.int16), y)
     kernel_call.run(call, [Placed.of(layer.input(), x)], [result], data.draw(kernel_call.row_ranges(call.rows, 1)))
     check(node, layer, result)

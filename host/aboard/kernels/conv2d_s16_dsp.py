@@ -1,4 +1,4 @@
-"""conv2d of int16 with int8 weights for cores with the DSP extension (Cortex-M4, M7, M33, M55)."""
+"""conv2d of int16 with int8 weights for cores with the DSP extension (Cortex-M4, M7, M33)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ class DspS16(ConvolutionS16):
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
     priority = 10
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        return dsp_s16.target_refusal(target) or super().refuses(node, target)
 
     def reads(self, node: Node) -> Reads:
         """Returns when a window was read: both of a pair are copied before results are written."""

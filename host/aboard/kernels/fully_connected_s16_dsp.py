@@ -1,4 +1,4 @@
-"""fully_connected of int16 with int8 weights for cores with the DSP extension (Cortex-M4, M7, M33, M55)."""
+"""fully_connected of int16 with int8 weights for cores with the DSP extension (Cortex-M4, M7, M33)."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ class DspS16(Implementation):
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
-        del target
-        return finish_s16.refusal(node, op.AXIS)
+        return dsp_s16.target_refusal(target) or finish_s16.refusal(node, op.AXIS)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
