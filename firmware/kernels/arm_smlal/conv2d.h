@@ -58,6 +58,18 @@ ABOARD_INLINE int32_t *aboard_smlal_stage(int32_t *to, const int8_t *a, const in
     return to;
 }
 
+/** Taps of a row that are staged without a loop. */
+#define ABOARD_SMLAL_FEW 12
+
+/** As aboard_smlal_stage, for a literal number of taps up to ABOARD_SMLAL_FEW. */
+ABOARD_INLINE int32_t *aboard_smlal_stage_few(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+    ABOARD_UNROLL(12)
+    for (int32_t k = 0; k < taps; ++k) {
+        to[k] = a[k] + (int32_t)((uint32_t)b[k] << ABOARD_SMLAL_BITS);
+    }
+    return to + taps;
+}
+
 /** As aboard_smlal_stage, not expanded. */
 ABOARD_SHARED int32_t *aboard_smlal_stage_shared(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     return aboard_smlal_stage(to, a, b, taps);
@@ -70,13 +82,19 @@ ABOARD_SHARED int32_t *aboard_smlal_stage_shared(int32_t *to, const int8_t *a, c
  * @param step   1: taps one after another; 0: the same one again and again.
  */
 ABOARD_SHARED int32_t *aboard_smlal_put(int32_t *to, const int8_t *from, int32_t step, int32_t taps, bool second) {
-    for (; taps > 0; --taps) {
-        *to = second ? *to + (int32_t)((uint32_t)*from << ABOARD_SMLAL_BITS) : *from;
-        ++to;
-        from += step;
-        ABOARD_OPAQUE(to);
+    int32_t *const end = to + taps;
+    if (second) {
+        for (; to != end; from += step) {
+            *to++ += (int32_t)((uint32_t)*from << ABOARD_SMLAL_BITS);
+            ABOARD_OPAQUE(to);
+        }
+    } else {
+        for (; to != end; from += step) {
+            *to++ = *from;
+            ABOARD_OPAQUE(to);
+        }
     }
-    return to;
+    return end;
 }
 
 /** Puts one row of a window into words; `row` is NULL where it is padding. */
@@ -91,9 +109,11 @@ ABOARD_INLINE int32_t *aboard_conv2d_smlal_row(const aboard_conv2d_smlal_t *p, c
     if (s->dilation_w == 1 && s->in.pixel_stride == depth) {
         const int32_t before = ABOARD_MIN(ABOARD_MAX(-left, 0), s->window_width);
         const int32_t after = ABOARD_MIN(ABOARD_MAX(left + s->window_width - s->in.cols, 0), s->window_width - before);
-        to = aboard_smlal_put(to, &padding, 0, before * depth, second);
+        if (before > 0) {
+            to = aboard_smlal_put(to, &padding, 0, before * depth, second);
+        }
         to = aboard_smlal_put(to, row + (left + before) * depth, 1, (s->window_width - before - after) * depth, second);
-        return aboard_smlal_put(to, &padding, 0, after * depth, second);
+        return after > 0 ? aboard_smlal_put(to, &padding, 0, after * depth, second) : to;
     }
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t x = left + tap * s->dilation_w;
@@ -141,7 +161,9 @@ ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, c
     for (int32_t tap = 0; tap < s->window_height; ++tap) {
         const int8_t *const a = aboard_conv2d_smlal_line(s, x, &w[0], tap);
         const int8_t *const b = aboard_conv2d_smlal_line(s, x, &w[1], tap);
-        if (inside && a != NULL && b != NULL) {
+        if (inside && a != NULL && b != NULL && taps <= ABOARD_SMLAL_FEW) {
+            words = aboard_smlal_stage_few(words, a + w[0].left * depth, b + w[1].left * depth, taps);
+        } else if (inside && a != NULL && b != NULL) {
             words = aboard_smlal_stage_shared(words, a + w[0].left * depth, b + w[1].left * depth, taps);
         } else {
             aboard_conv2d_smlal_row(p, a, w[0].left, words, false);

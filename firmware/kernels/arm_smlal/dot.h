@@ -66,12 +66,13 @@ typedef struct {
 /** Pairs of taps in a turn; each is 17 instructions of 4 bytes. */
 #define ABOARD_SMLAL_STEPS "8"
 
-/** Products of the word of one tap with the weights of four channels. */
+/** Products of the word of one tap with the weights of four channels. Loads stand in pairs: the second takes a cycle
+ * less. */
 #define ABOARD_SMLAL_TAP(x)                                            \
-    "ldrsb r10, [r12], #1\n smlal r0, r1, " x ", r10\n"                \
-    "ldrsb r10, [r12], #1\n smlal r2, r3, " x ", r10\n"                \
-    "ldrsb r10, [r12], #1\n smlal r4, r5, " x ", r10\n"                \
-    "ldrsb r10, [r12], #1\n smlal r6, r7, " x ", r10\n"
+    "ldrsb r10, [r12], #1\n ldrsb lr, [r12], #1\n"                     \
+    "smlal r0, r1, " x ", r10\n smlal r2, r3, " x ", lr\n"             \
+    "ldrsb r10, [r12], #1\n ldrsb lr, [r12], #1\n"                     \
+    "smlal r4, r5, " x ", r10\n smlal r6, r7, " x ", lr\n"
 
 /** Frame: y0, y1, end, x, x_end, entry. Sums in r0 to r7, weights in r12. A number of steps that is no multiple of those
  * of a turn enters the turn in its middle. */
@@ -88,7 +89,7 @@ typedef struct {
     "push {r4-r9}\n"                                                   \
     "1:\n"                                                             \
     "ldmia r12!, {r0-r7}\n"                                            \
-    "ldrd r11, lr, [sp, #12]\n"                                        \
+    "ldr r11, [sp, #12]\n"                                             \
     "ldr pc, [sp, #20]\n"                                              \
     ".balign 4\n"                                                      \
     "2:\n"                                                             \
@@ -97,6 +98,7 @@ typedef struct {
     ABOARD_SMLAL_TAP("r8")                                             \
     ABOARD_SMLAL_TAP("r9")                                             \
     ".endr\n"                                                          \
+    "ldr lr, [sp, #16]\n"                                              \
     "cmp r11, lr\n"                                                    \
     "bne.w 2b\n"
 
