@@ -7,8 +7,8 @@
  * Inputs of two pixels share a word, x_a + 2^23 x_b. Its product with a weight, summed in 64 bits, is
  * acc_a + 2^23 acc_b: both sums come out exactly as long as |acc_a| < 2^22, which the host proves. Weights stay int8.
  *
- * Instructions are half of those with MLA. On silicon SMLAL takes 4 to 7 cycles and MLA takes 2, so that cycles are
- * about the same or somewhat more: -opt=speed does without these kernels.
+ * Instructions are little more than half of those with MLA. On silicon SMLAL takes 4 to 7 cycles and MLA takes 2, so
+ * that cycles are about the same: with -opt=speed the host takes for each layer what it estimates to need fewer.
  *
  * The assembly finds all its registers at once and is naked, as no compiler has registers to spare between 64-bit sums.
  * The same in C stands beside it: it says what is computed, and serves other compilers.
