@@ -83,8 +83,9 @@ def code(call: KernelCall, target: Target, *, shared: bool = False) -> Code:
     wanted = SHARED if shared else variant(call)
     rows = _rows(target.host, call.function)
     if not rows:
-        others = [row.instance for row in _table() if row.function and row.opt == target.opt]
-        return Code(round(median(others)), {})
+        others = [row for row in _table() if row.function]
+        alike = [row for row in others if row.opt == target.opt] or others
+        return Code(round(median(row.instance for row in alike)), {})
     exact = [row for row in rows if row.core == rows[0].core and row.variant == wanted]
     row = (exact or [row for row in rows if row.variant == wanted] or rows)[0]
     return Code(row.instance, {name: round(size) for name, size in row.shared.items()})

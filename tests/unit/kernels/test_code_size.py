@@ -1,0 +1,18 @@
+"""Code sizes of kernels that were not measured: of what was, the median."""
+
+from __future__ import annotations
+
+import pytest
+
+from aboard.kernels import code_size
+from aboard.kernels.contract import KernelCall
+from aboard.target import Target
+
+
+@pytest.mark.parametrize("opt", ["size", "balanced", "speed"])
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4", "rv32imc"])
+def test_a_function_that_was_not_measured(core: str, opt: str) -> None:
+    call = KernelCall("new.h", "aboard_new_one", "aboard_new_t", {}, (), 1)
+    found = code_size.code(call, Target(f"c -mcpu={core} -opt={opt}"))
+    assert 0 < found.instance < 10_000
+    assert found.shared == {}
