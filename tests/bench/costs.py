@@ -36,7 +36,6 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.ir import Node  # noqa: E402  likewise
 from aboard.kernels import estimate, strategy  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
 from bench import cycles, histogram, measure  # noqa: E402  likewise
@@ -87,12 +86,12 @@ def facts(node: Mapping[str, Any], steps: int) -> dict[str, int]:
 def ranked(rank: int) -> Iterator[None]:
     """Lets every node be computed by the kernel of a rank among those that can, or by the last of them."""
 
-    def choose(node: Node, target: Target) -> strategy.Choice:
-        able = [candidate for candidate in strategy.explain(node, target).candidates if not candidate.refused]
-        return strategy.Choice(able[min(rank, len(able) - 1)].implementation, ()) if able else first(node, target)
+    def choice(explained: strategy.Explanation, target: Target) -> strategy.Choice:
+        able = [candidate for candidate in explained.candidates if not candidate.refused]
+        return strategy.Choice(able[min(rank, len(able) - 1)].implementation, ()) if able else first(explained, target)
 
-    first = strategy.choose
-    with mock.patch.object(strategy, "choose", choose):
+    first = strategy._choice
+    with mock.patch.object(strategy, "_choice", choice):
         yield
 
 
