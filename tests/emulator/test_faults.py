@@ -105,9 +105,9 @@ def test_a_fault_is_told_with_cause_function_and_line(project_of: Build, board: 
 def test_callers_are_told_down_to_main(project_of: Build, board: str) -> None:
     report = fault_of(project_of(board), "qemu", UNMAPPED)
     called = [place.function for place in report.callers]
-    path = ["misbehave", "run", "run_once", "aboard_request_run", "aboard_server_poll", "main"]
+    path = ["misbehave", "run", "aboard_run_once", "aboard_request_run", "aboard_server_poll", "main"]
     assert [name for name in called if name in path and name != "run"] == [name for name in path if name != "run"]
-    assert "run" in called[: called.index("run_once")]
+    assert "run" in called[: called.index("aboard_run_once")]
     text = str(report)
     assert text.splitlines()[0].endswith(f"in read_at ({SOURCE}:{report.line})")
     assert "\n  called from main (src/main.c:" in text

@@ -48,9 +48,10 @@ def constant_for(line: Int64, expected: Int64, shift: int, low: int, high: int) 
     highest = int(at_most[expected < high].min(initial=2**62))
     if lowest > highest:
         return None
-    # Where only one side is bounded any constant beyond will do, and the bound itself is the smallest.
+    # Where only one side is bounded any constant beyond will do, and the bound itself is the smallest; where none is,
+    # the limits alone give the result.
     if highest == 2**62:
-        return lowest
+        return 0 if lowest == -(2**62) else lowest
     return highest if lowest == -(2**62) else (lowest + highest) // 2
 
 

@@ -64,3 +64,7 @@ def test_product(ratio: float, zero_a: int, zero_b: int, zero_out: int) -> None:
         total = (line.a * products + line.constant) >> line.shift
         assert int(np.abs(total).max()) < 2**31
         np.testing.assert_array_equal(np.clip(total, -128, 127), expected)
+
+
+def test_where_the_limits_alone_give_the_result_the_constant_is_nothing() -> None:
+    assert short_form.constant_for(np.arange(-9, 9), np.full(18, 127), 0, 127, 127) == 0
