@@ -123,11 +123,11 @@ def test_two_models_in_one_image(call: Call) -> None:
 
 
 def test_an_input_that_is_kept_costs_ram(call: Call) -> None:
-    # What -opt=balanced takes may be a little more than the least.
-    consumed = call("compile", "digits", "--target", f"{BOARD} -opt=size", "-o", "a")
-    kept = call("compile", "digits", "--target", f"{BOARD} -opt=size -input=kept", "-o", "b")
+    # One step after another: cascades have other ways to share memory, and differ by a few bytes either way.
+    consumed = call("compile", "digits", "--target", f"{BOARD} -opt=speed", "-o", "a")
+    kept = call("compile", "digits", "--target", f"{BOARD} -opt=speed -input=kept", "-o", "b")
     assert (consumed["input_mode"], kept["input_mode"]) == ("consumed", "kept")
-    assert consumed["ram_bytes"] <= kept["ram_bytes"]
+    assert consumed["ram_bytes"] < kept["ram_bytes"]
 
 
 def test_verify_and_evaluate(call: Call) -> None:
