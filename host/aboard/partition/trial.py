@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aboard.errors import ModelError, TargetError
+from aboard.errors import TargetError
 from aboard.ir import Graph, Node
 from aboard.kernels import strategy
 from aboard.kernels.contract import ExternalCall, Implementation, Scratch, ScratchArg, View
@@ -110,7 +110,7 @@ class Trial:
         for step in self.passes:
             # Without the checks of `run_passes`: the compilation of what is chosen makes them.
             step.run(graph)
-        chosen = {node: self._implementation(node, costs) for node in graph.nodes}
+        chosen = self._implementations(graph, costs)
         calls = Calls(chosen, self.target)
         program = lower(graph, search.choose(graph, calls), calls)
         hosted = [step for step in program.steps if step.node.op != "subgraph"]
@@ -126,14 +126,16 @@ class Trial:
         turns = program.storage.turns_of(step.node)
         return estimate(step.node, step.implementation.name, self.target, turns=turns).instructions
 
-    def _implementation(self, node: Node, costs: Mapping[str, Cost]) -> Implementation:
-        """Returns what computes a node, or what stands for it."""
-        if node.op == "subgraph":
-            return _Standing(costs[node.name].ram_bytes)
-        try:
-            return strategy.choose(node, self.target).implementation
-        except ModelError:
-            return _Standing()
+    def _implementations(self, graph: Graph, costs: Mapping[str, Cost]) -> dict[Node, Implementation]:
+        """Returns what computes each node, or what stands for it. Nodes of the host are chosen for together."""
+        hosted = [node for node in graph.nodes if node.op != "subgraph"]
+        found: dict[Node, Implementation] = {
+            node: _Standing(costs[node.name].ram_bytes) for node in graph.nodes if node.op == "subgraph"
+        }
+        for explained in strategy.explain_each(hosted, self.target, None):
+            best = explained.chosen
+            found[explained.node] = _Standing() if best is None else best.implementation
+        return found
 
     def _cost(self, node: Node) -> Cost:
         """Asks the device of a region."""

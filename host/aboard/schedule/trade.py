@@ -96,4 +96,8 @@ def _span(nodes: Sequence[Node], stored: Storage) -> tuple[int, int]:
 
 
 def _same(some: Sequence[Cascade], others: Sequence[Cascade]) -> bool:
-    return [(each.nodes, each.turns) for each in some] == [(each.nodes, each.turns) for each in others]
+
+    def key(cascade: Cascade) -> tuple[object, ...]:
+        return cascade.nodes, cascade.turns, cascade.sparing
+
+    return [key(cascade) for cascade in some] == [key(cascade) for cascade in others]

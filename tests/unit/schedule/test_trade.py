@@ -61,9 +61,9 @@ def test_ram_max_takes_the_schedule_that_it_names(model: str) -> None:
 
 
 def test_the_ends_are_what_speed_and_size_take() -> None:
-    weighed = trade(compiled(M4)).weighed
-    assert compiled(f"{M4} -opt=speed").manifest.ram_bytes == weighed[0].ram_bytes
-    assert compiled(f"{M4} -opt=size").manifest.ram_bytes == weighed[-1].ram_bytes
+    # Each among the schedules of its own kernels.
+    assert trade(compiled(f"{M4} -opt=speed")).weighed[0].taken
+    assert trade(compiled(f"{M4} -opt=size")).weighed[-1].taken
 
 
 @pytest.mark.parametrize(
