@@ -70,6 +70,16 @@ def test_int8_equals_the_reference(
     one_op.check_equal(model, *feed(operands, seed))
 
 
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL"])
+@pytest.mark.parametrize(
+    "pair", [((1, 1, 1), (2, 1)), ((2, 1), (1, 1, 1)), ((4, 1), (1, 1, 4, 1)), ((3, 2), (1, 1, 3, 2))]
+)
+def test_results_in_place_count_rows_as_they_are_broadcast(kind: str, pair: tuple[tuple[int, ...], ...]) -> None:
+    operands = [real(shape) for shape in pair]
+    model = build(kind, operands, real(np.broadcast_shapes(*pair)), {"FusedActivationFunction": "NONE"})
+    check_near(model, *feed(operands, 0), relative=1e-6)
+
+
 @settings(max_examples=25, deadline=None)
 @given(kinds, shapes(), activations, seeds, st.booleans())
 def test_float_is_near_the_reference(

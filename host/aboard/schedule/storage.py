@@ -240,7 +240,9 @@ class _Assigner:
             if operand is None or operand not in self.places or self.places[result].buffer.tensors != [result]:
                 continue
             if self._dies_at(operand, node) and _same_geometry(self.places[operand].view, self.places[result].view):
-                self._move(result, self.places[operand].buffer, self.places[operand].view)
+                # The same bytes, but rows and pixels as the result counts them: broadcasting divides them otherwise.
+                view = dataclasses.replace(self.places[result].view, offset=self.places[operand].view.offset)
+                self._move(result, self.places[operand].buffer, view)
                 return
 
     def turn_in_place(self, node: Node, cascade: Cascade) -> None:
