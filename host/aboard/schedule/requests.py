@@ -199,10 +199,16 @@ class _Collector:
             return
         index, bytes_ = self._index(result), result.type.bytes
         for step, node in zip(span, cascade.nodes, strict=True):
-            needed = [*self.scratch[step], *(self._index(t) for t in node.operands if t in cascade.depths)]
+            # Rows that nobody reads are written when the result is there: a ring is needed by its writer too.
+            rings = [self._index(t) for t in [*node.operands, node.output] if t in cascade.depths]
+            needed = [*self.scratch[step], *rings]
             for request in needed:
                 if request is not None and self.requests[request].last in span:
                     written[request] = max(written.get(request, 0), cascade.written[node])
+        if cascade.fed is not None:
+            fed = self.buffers[self.storage.places[cascade.fed].buffer]
+            brought = max(bytes_ for node, bytes_ in cascade.written.items() if cascade.fed in node.outputs)
+            written[fed] = max(written.get(fed, 0), brought)
         for request, bytes_written in written.items():
             if index is not None and request != index and bytes_written < bytes_:
                 self.overlaps.append(Overlap(request, index, bytes_written))
