@@ -258,7 +258,7 @@ class _Assigner:
         way, place = self.implementations[node].row_wise(node), self.places[result]
         rows = cascade.ahead.get((operand, result))
         # What keeps rows reads others than those that it writes.
-        if way is None or way.keeps or rows is None or rows > place.view.depth:
+        if way is None or way.keeps or rows is None or rows > place.view.depth or place.buffer.tensors != [result]:
             return
         shift = self._row_shift(node, place.view)
         if shift is None:
