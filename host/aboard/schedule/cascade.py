@@ -273,13 +273,13 @@ class _Former:
         self.written[state.node] = self._written()
 
     def _note_ahead(self, writer: _State, last: int) -> None:
-        """Notes what is still to be read of the results of those that read the rows which a node writes now."""
+        """Notes what is still to be read of the rows that a node writes now, and of what is computed from them."""
         tensor = writer.node.output
         for reader in self.readers[tensor] if tensor in self.inner else ():
             result = reader.node.output
             if result in self.inner and rows_of(result.shape) == rows_of(tensor.shape):
                 pair = tensor, result
-                self.ahead[pair] = max(self.ahead.get(pair, 0), last - self.lowest[result])
+                self.ahead[pair] = max(self.ahead.get(pair, 0), last - min(self.lowest[result], self.lowest[tensor]))
 
     def _written(self) -> int:
         """Returns the bytes of the result that are there."""

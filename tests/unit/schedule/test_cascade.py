@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aboard.importers import load
@@ -156,6 +156,7 @@ def still_needed(cascade: Cascade, ways: dict[Node, RowWise], tensor: Tensor, do
 
 
 @given(st.integers(0, 10_000))
+@example(541)  # rows that nobody reads are computed one node after another
 @settings(max_examples=30, deadline=None)
 def test_rows_are_there_when_they_are_read(seed: int) -> None:
     graph = load(image_model(seed), name="model")
