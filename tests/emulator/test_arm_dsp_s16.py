@@ -81,7 +81,7 @@ def test_more_products_than_32_bits_hold(opt: str) -> None:
 
 @pytest.mark.parametrize(
     ("board", "name"),
-    [("arm/mps2_an500", "dsp_s16"), ("arm/mps2_an505", "dsp_s16"), ("arm/mps3_an547", "portable_s16"),
+    [("arm/mps2_an500", "dsp_s16"), ("arm/mps2_an505", "dsp_s16"), ("arm/mps3_an547", "dsp_s16"),
      ("arm/mps2_an385", "portable_s16")],
 )  # fmt: skip
 def test_other_cores(board: str, name: str) -> None:

@@ -6,6 +6,13 @@
 #ifndef ABOARD_CONFIG_H
 #define ABOARD_CONFIG_H
 
+/* gcc 12 counts loops down for the loop instructions of Armv8.1-M even where it then has no register for them and uses
+ * SUBS, and forgets that SUBS changes flags which are still to be read behind the loop: `for (; n > 1; n -= 2) ...;
+ * if (n > 0) ...` always takes the branch. It calls that architecture 8M_MAIN, as it does Armv8-M. */
+#if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-branch-count-reg")
+#endif
+
 /** A function that is always expanded at its call, so that literal parameters fold into it. */
 #define ABOARD_INLINE static inline __attribute__((always_inline))
 
@@ -21,6 +28,18 @@
 
 /** A function in a kernel's header that all layers of a model share; unused where the model has no such layer. */
 #define ABOARD_SHARED static __attribute__((noinline, unused))
+
+/** A parameter that the C of a function does not mention. */
+#define ABOARD_UNUSED __attribute__((unused))
+
+/** A function that is assembly from its first to its last instruction: what it reads and changes the compiler cannot
+ * see.
+ */
+#if defined(__clang__)
+#define ABOARD_NAKED static __attribute__((naked, noinline, unused))
+#else
+#define ABOARD_NAKED static __attribute__((naked, noipa, unused))
+#endif
 
 /** On a function whose inner loop wants registers for what it uses most: with -Os gcc spills without regard to loops.
  */

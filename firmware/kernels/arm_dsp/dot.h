@@ -32,10 +32,6 @@
 #endif
 #endif
 
-/** A function that is assembly from its first to its last instruction. */
-#define ABOARD_DSP_NAKED static __attribute__((naked, noinline, unused))
-#define ABOARD_DSP_UNUSED __attribute__((unused))
-
 /** Taps of a quad, and words of inputs that a quad of two pixels takes. */
 #define ABOARD_DSP_QUAD 4
 #define ABOARD_DSP_PAIR_WORDS 4
@@ -232,7 +228,7 @@ typedef struct {
     "ssat " r ", #8, " r "\n"
 
 /** All channels of two pixels, requantised by lines. */
-ABOARD_DSP_NAKED void aboard_dsp_pair_line(aboard_dsp_pair_t *p ABOARD_DSP_UNUSED) {
+ABOARD_NAKED void aboard_dsp_pair_line(aboard_dsp_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_PAIR_HEAD
         "ldmia lr!, {r0-r3}\n"
@@ -244,7 +240,7 @@ ABOARD_DSP_NAKED void aboard_dsp_pair_line(aboard_dsp_pair_t *p ABOARD_DSP_UNUSE
 }
 
 /** All channels of two pixels, requantised by two roundings. */
-ABOARD_DSP_NAKED void aboard_dsp_pair_any(aboard_dsp_pair_t *p ABOARD_DSP_UNUSED) {
+ABOARD_NAKED void aboard_dsp_pair_any(aboard_dsp_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_PAIR_HEAD
         "asr r10, #8\n asr r11, #8\n"
@@ -265,8 +261,8 @@ ABOARD_DSP_NAKED void aboard_dsp_pair_any(aboard_dsp_pair_t *p ABOARD_DSP_UNUSED
  * @param taps A multiple of 4, at least 4.
  * @return Behind the last word written.
  */
-ABOARD_DSP_NAKED uint32_t *aboard_dsp_stage_pair(uint32_t *to ABOARD_DSP_UNUSED, const int8_t *a ABOARD_DSP_UNUSED,
-                                                 const int8_t *b ABOARD_DSP_UNUSED, int32_t taps ABOARD_DSP_UNUSED) {
+ABOARD_NAKED uint32_t *aboard_dsp_stage_pair(uint32_t *to ABOARD_UNUSED, const int8_t *a ABOARD_UNUSED,
+                                                 const int8_t *b ABOARD_UNUSED, int32_t taps ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r8, lr}\n"
         "add r3, r1, r3\n"

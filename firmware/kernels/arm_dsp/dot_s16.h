@@ -115,7 +115,7 @@ typedef struct {
 
 /** aboard_dsp_s16_pair_t; `saturate` is a macro that restricts a register. Frame: the first five fields, the entry. */
 #define ABOARD_DSP_S16_PAIR(name, turn, most, bytes, saturate)         \
-    ABOARD_DSP_NAKED void name(const aboard_dsp_s16_pair_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void name(const aboard_dsp_s16_pair_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
             "ldm r0, {r4-r10}\n"                                       \
@@ -149,7 +149,7 @@ typedef struct {
 
 /** aboard_dsp_s16_sample_t. Frame: the first four fields, the entry. */
 #define ABOARD_DSP_S16_SAMPLE(name, saturate)                          \
-    ABOARD_DSP_NAKED void name(const aboard_dsp_s16_sample_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void name(const aboard_dsp_s16_sample_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
             "ldm r0, {r4-r9}\n"                                        \
@@ -179,7 +179,7 @@ typedef struct {
 
 /** aboard_dsp_s16_sums_t. Frame: behind the inputs, where sums go. */
 #define ABOARD_DSP_S16_SUMS(name, turn, most, bytes)                   \
-    ABOARD_DSP_NAKED void name(const aboard_dsp_s16_sums_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void name(const aboard_dsp_s16_sums_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
             "ldm r0, {r4-r8}\n"                                        \

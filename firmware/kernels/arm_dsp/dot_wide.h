@@ -20,7 +20,7 @@
 /* clang-format off */
 /** aboard_dsp_pair_wide for at most `most` quads: one is 10 instructions of 4 bytes; fewer enter in the middle. */
 #define ABOARD_DSP_PAIR_WIDE(most)                                     \
-    ABOARD_DSP_NAKED void aboard_dsp_pair_wide_##most(aboard_dsp_pair_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_pair_wide_##most(aboard_dsp_pair_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
             "ldm r0, {r4-r12}\n"                                       \

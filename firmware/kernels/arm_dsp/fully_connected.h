@@ -137,9 +137,9 @@ typedef struct {
  * @param constants As in aboard_fully_connected_dsp_t.
  */
 #define ABOARD_DSP_WIDE_FUNCTION(name, head, requantize)               \
-    ABOARD_DSP_NAKED void name(const uint32_t *weights ABOARD_DSP_UNUSED, const void *x ABOARD_DSP_UNUSED, \
-                               int8_t *y ABOARD_DSP_UNUSED, int32_t channels ABOARD_DSP_UNUSED, \
-                               int32_t quads ABOARD_DSP_UNUSED, const int32_t *constants ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void name(const uint32_t *weights ABOARD_UNUSED, const void *x ABOARD_UNUSED, \
+                               int8_t *y ABOARD_UNUSED, int32_t channels ABOARD_UNUSED, \
+                               int32_t quads ABOARD_UNUSED, const int32_t *constants ABOARD_UNUSED) { \
         __asm__ volatile(head requantize ABOARD_DSP_WIDE_TAIL);        \
     }
 

@@ -83,7 +83,7 @@ typedef struct {
     "strd r8, r10, [r5], #8\n"
 
 /** Four planes of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset, r7 end of the pairs. */
-ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_DSP_UNUSED) {
+ABOARD_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldr r8, [r0]\n ldr r9, [r0, #8]\n"
@@ -259,7 +259,7 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
 
 /** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
 #define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
-    ABOARD_DSP_NAKED void aboard_dsp_rows_##name##_line(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_LINE, "96")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
@@ -269,7 +269,7 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD
             ABOARD_DSP_STORE_##count                                   \
             ABOARD_DSP_ROWS_TAIL(on, right));                          \
     }                                                                  \
-    ABOARD_DSP_NAKED void aboard_dsp_rows_##name##_any(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_ANY, "112")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
@@ -374,7 +374,7 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
 
 /** Both forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
 #define ABOARD_DSP_APART(count, on)                                    \
-    ABOARD_DSP_NAKED void aboard_dsp_apart_##count##_line(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_APART_HEAD("{r1-r6}\n", "96", on)               \
             ABOARD_DSP_APART_SUMS(count)                               \
@@ -382,7 +382,7 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
             ABOARD_DSP_APART_PUT_##count                               \
             ABOARD_DSP_APART_TAIL);                                    \
     }                                                                  \
-    ABOARD_DSP_NAKED void aboard_dsp_apart_##count##_any(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_APART_HEAD("{r1-r7}\n strd r7, r4, [sp, #52]\n", "112", on) \
             ABOARD_DSP_APART_SUMS(count)                               \

@@ -18,7 +18,7 @@
 /* clang-format off */
 /** Four planes of rows of five pixels: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset; row stride and end of the
  * first plane on the stack. */
-ABOARD_DSP_NAKED void aboard_dsp_stage_five(const aboard_dsp_stage_t *p ABOARD_DSP_UNUSED) {
+ABOARD_NAKED void aboard_dsp_stage_five(const aboard_dsp_stage_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldmia r0, {r0-r6}\n"
@@ -134,7 +134,7 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_five(const aboard_dsp_stage_t *p ABOARD_D
 
 /** Both forms of rows of `cols` pixels. */
 #define ABOARD_DSP_NARROW(cols, two)                                   \
-    ABOARD_DSP_NAKED void aboard_dsp_narrow_##cols##_line(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_narrow_##cols##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r6}\n", "96", "")              \
             ABOARD_DSP_NARROW_SUMS(cols)                               \
@@ -143,7 +143,7 @@ ABOARD_DSP_NAKED void aboard_dsp_stage_five(const aboard_dsp_stage_t *p ABOARD_D
             ABOARD_DSP_PUT_##cols                                      \
             ABOARD_DSP_NARROW_TAIL(two));                              \
     }                                                                  \
-    ABOARD_DSP_NAKED void aboard_dsp_narrow_##cols##_any(const aboard_dsp_rows_t *p ABOARD_DSP_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_narrow_##cols##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r7}\n", "112", "str r7, [sp, #44]\n") \
             ABOARD_DSP_NARROW_SUMS(cols)                               \

@@ -47,7 +47,7 @@ typedef struct {
     "strb " sum ", [" to "], #1\n"
 
 /** Pixel in r0 to r3, result in r4, end of the pixel's results in r12, weights in lr. */
-ABOARD_DSP_NAKED void aboard_dsp_points_8(const aboard_dsp_points_t *p ABOARD_DSP_UNUSED) {
+ABOARD_NAKED void aboard_dsp_points_8(const aboard_dsp_points_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldm r0, {r0-r6}\n"
@@ -76,7 +76,7 @@ ABOARD_DSP_NAKED void aboard_dsp_points_8(const aboard_dsp_points_t *p ABOARD_DS
 }
 
 /** Pixel in r0 to r7, result in r8, weights in lr; end of the pixel's results behind the job's copy. */
-ABOARD_DSP_NAKED void aboard_dsp_points_16(const aboard_dsp_points_t *p ABOARD_DSP_UNUSED) {
+ABOARD_NAKED void aboard_dsp_points_16(const aboard_dsp_points_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldm r0, {r0-r7}\n"

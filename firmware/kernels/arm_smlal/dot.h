@@ -31,10 +31,6 @@
 #endif
 #endif
 
-/** A function that is assembly from its first to its last instruction. */
-#define ABOARD_SMLAL_NAKED static __attribute__((naked, noinline, unused))
-#define ABOARD_SMLAL_UNUSED __attribute__((unused))
-
 /** Bits of the first pixel's sum. */
 #define ABOARD_SMLAL_BITS 23
 
@@ -147,7 +143,7 @@ typedef struct {
     "pop {r4-r11, pc}\n"
 
 /** All channels of two pixels, requantised by lines. */
-ABOARD_SMLAL_NAKED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p ABOARD_SMLAL_UNUSED) {
+ABOARD_NAKED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_SMLAL_PAIR_HEAD
         "ldrd r10, r11, [sp]\n"
@@ -160,7 +156,7 @@ ABOARD_SMLAL_NAKED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p ABOA
 }
 
 /** All channels of two pixels, requantised by two roundings. */
-ABOARD_SMLAL_NAKED void aboard_smlal_pair_any(const aboard_smlal_pair_t *p ABOARD_SMLAL_UNUSED) {
+ABOARD_NAKED void aboard_smlal_pair_any(const aboard_smlal_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_SMLAL_PAIR_HEAD
         ABOARD_SMLAL_ANY("r0", "r1")

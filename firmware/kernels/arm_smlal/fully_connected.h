@@ -136,7 +136,7 @@ typedef struct {
     "pop {r4-r11, pc}\n"
 
 /** All channels of a sample, requantised by a line. */
-ABOARD_SMLAL_NAKED void aboard_smlal_matrix_line(aboard_smlal_matrix_t *p ABOARD_SMLAL_UNUSED) {
+ABOARD_NAKED void aboard_smlal_matrix_line(aboard_smlal_matrix_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_SMLAL_MATRIX_HEAD ABOARD_SMLAL_MATRIX_SPLIT
         ABOARD_SMLAL_MATRIX_LINE("r9") ABOARD_SMLAL_MATRIX_LINE("r3")
@@ -145,7 +145,7 @@ ABOARD_SMLAL_NAKED void aboard_smlal_matrix_line(aboard_smlal_matrix_t *p ABOARD
 }
 
 /** All channels of a sample, requantised by two roundings. */
-ABOARD_SMLAL_NAKED void aboard_smlal_matrix_any(aboard_smlal_matrix_t *p ABOARD_SMLAL_UNUSED) {
+ABOARD_NAKED void aboard_smlal_matrix_any(aboard_smlal_matrix_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_SMLAL_MATRIX_HEAD ABOARD_SMLAL_MATRIX_SPLIT
         ABOARD_SMLAL_MATRIX_ROUND("r9") ABOARD_SMLAL_MATRIX_ROUND("r3")

@@ -37,10 +37,6 @@ class DspS16(ConvolutionS16):
     keys = frozenset({"arm_dsp"})
     priority = 10
 
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        return dsp_s16.target_refusal(target) or super().refuses(node, target)
-
     def reads(self, node: Node) -> Reads:
         """Returns when a window was read: both of a pair are copied before results are written."""
         del node

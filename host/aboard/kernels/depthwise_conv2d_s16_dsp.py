@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.kernels import dsp_s16, finish_s16
+from aboard.kernels import finish_s16
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, View
 from aboard.kernels.depthwise_conv2d import params_of_shape
@@ -32,7 +32,7 @@ class DspS16(DepthwiseS16):
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
-        reason = dsp_s16.target_refusal(target) or super().refuses(node, target)
+        reason = super().refuses(node, target)
         if reason is not None:
             return reason
         if op.depth_multiplier(node) != 1 or node.output.shape[3] % 2:

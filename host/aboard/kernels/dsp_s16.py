@@ -12,12 +12,6 @@ from aboard.ir import Array
 from aboard.kernels.composites import QUAD
 from aboard.kernels.finish import padded
 from aboard.kernels.finish_s16 import FinishWide
-from aboard.target import Target
-
-
-def target_refusal(target: Target) -> str | None:
-    """Returns why these kernels do not serve a target, or None: with Helium, portable ones do."""
-    return "is for cores without Helium" if "arm_mve" in target.keys else None
 
 
 def blocks(weights: Array, result: FinishWide, channels: int, *, wide: bool = False) -> Array:

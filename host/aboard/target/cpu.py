@@ -135,7 +135,9 @@ class Cpu:
             return _zig_flags(self)
         if self.is_arm_m:
             fpu = () if self.float_abi == "soft" else (f"-mfpu={self.fpu}",)
-            return (f"-mcpu={self.name}", "-mthumb", f"-mfloat-abi={self.float_abi}", *fpu)
+            # Why: firmware/include/aboard/config.h, which serves models in any build; this is for all else.
+            counted = ("-fno-branch-count-reg",) if self.arch == "armv8.1-m.main" else ()
+            return (f"-mcpu={self.name}", "-mthumb", f"-mfloat-abi={self.float_abi}", *fpu, *counted)
         if self.is_riscv:
             # gcc 12 wants csrr behind _zicsr, which selects a multilib Debian does not build; ISA 2.2 has it inside.
             abi = "ilp32f" if self.float_abi == "hard" else "ilp32"

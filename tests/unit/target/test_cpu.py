@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from aboard import toolchain
+from aboard import resources, toolchain
 from aboard.errors import TargetError
 from aboard.target import Cpu, cpu
 
@@ -104,6 +105,23 @@ def test_flags_are_spelled_as_each_compiler_wants_them() -> None:
     assert cpu.find("rv32imac").flags("gcc") == ("-march=rv32imac", "-mabi=ilp32", "-misa-spec=2.2")
     assert cpu.find("cortex-a53").flags("gcc") == ("-mcpu=cortex-a53",)
     assert cpu.find("x86-64").flags("clang") == ("-march=x86-64",)
+
+
+def test_loops_of_armv8_1_m_keep_the_flags_behind_them(tmp_path: Path) -> None:
+    # Either alone keeps gcc from counting loops: the flag, or the pragma that models carry into other builds.
+    loop = "int f(volatile int *p, int n) { for (; n > 1; n -= 2) { *p = 3; } if (n > 0) { *p = 5; } return 0; }"
+    flags = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-Os", "-I", str(resources.firmware() / "include")]
+
+    def assembly(text: str, *more: str) -> str:
+        (tmp_path / "f.c").write_text(text + loop)
+        command = ["arm-none-eabi-gcc", *flags, *more, "-S", "-o-", str(tmp_path / "f.c")]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    counted = "-fno-branch-count-reg"
+    assert counted in cpu.find("cortex-m55").flags("gcc")
+    assert counted not in cpu.find("cortex-m33").flags("gcc")
+    assert assembly('#include "aboard/config.h"\n') == assembly("", counted)
+    assert assembly("") != assembly("", counted), "no longer wanted with this compiler"
 
 
 def test_cross_compilers() -> None:

@@ -67,6 +67,11 @@ def test_an_application_is_complete(project: Project) -> None:
     assert files & scripts == (scripts if project.board.emulator.renode else set())
 
 
+def test_cores_that_count_loops_are_kept_from_it(project: Project) -> None:
+    lines = texts(project)["CMakeLists.txt"].splitlines()
+    assert ("zephyr_cc_option(-fno-branch-count-reg)" in lines) == ("M55" in project.board.name)
+
+
 def test_text_is_clean_and_names_no_place(project: Project) -> None:
     clang_format = programs.require("clang-format", "pip install clang-format")
     for path, text in texts(project).items():
