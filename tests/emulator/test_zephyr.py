@@ -67,7 +67,8 @@ def test_deploy_measures_as_without_zephyr(board: str, tmp_path: Path, capsys: p
     bare = call(capsys, *words, "--template", "baremetal", "-o", str(tmp_path / "bare"))
     assert found["outputs"] == bare["outputs"]
     assert found["image"].endswith("build/zephyr/zephyr.elf")
-    assert found["instructions"] == pytest.approx(bare["instructions"], rel=0.02)
+    # Zephyr's tick comes on top: a few thousand instructions.
+    assert found["instructions"] == pytest.approx(bare["instructions"], abs=5_000)
     assert found["stack_bytes"] == pytest.approx(bare["stack_bytes"], abs=64)
     assert found["flash_bytes"] == pytest.approx(bare["flash_bytes"], rel=0.1)
     # A folder that was moved is built again; then nothing is.
@@ -150,7 +151,7 @@ def test_logs_and_faults_reach_the_host(board: str, tmp_path: Path) -> None:
             device.listen(0.1 if len(logs) < 2 else 0)
         assert "printed 42" in logs
         assert any(re.fullmatch(r".*app: logged 43", line) for line in logs)
-        with pytest.raises(DeviceFault, match=r"got fault 5 \(status 0x00000200, address 0xf0000000"):
+        with pytest.raises(DeviceFault, match=r"got fault 5: bus fault at 0xf0000000(?s:.*)status 0x00000200"):
             run_until_it_fails(device, inputs)
         # The next call works, and the record is there until it is cleared.
         np.testing.assert_array_equal(device.run(inputs), first)
