@@ -59,8 +59,7 @@ if TYPE_CHECKING:
 def command(
     console: Console,
     model: str,
-    target: str | None,
-    board: str | None,
+    place: Place,
     output_dir: Path | None,
     name: str | None,
     opt: str | None,
@@ -73,7 +72,6 @@ def command(
     MODEL is a .tflite file, or the name of a shipped model (digits, digits_f32). Prints the operators, the memory the
     model needs with the bound that no plan can beat, and the memory map.
     """
-    place = Place.chosen(target, board)
     dumps: list[IrDump] = []
     on_ir = (lambda step, text: dumps.append(IrDump(after=step, text=text))) if dump_ir else None
     with console.step(f"compiling {model}"):

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 def command(
     console: Console,
     models: tuple[str, ...],
-    target: str | None,
-    board: str | None,
+    place: Place,
     output_dir: Path,
     template: str | None,
     options: dict[str, str],
@@ -65,7 +64,6 @@ def command(
     """
     if name is not None and len(models) > 1:
         raise click.UsageError("--name is for one model. Compile them apart with `aboard compile --name`.")
-    place = Place.chosen(target, board)
     chosen = boards.load(place.board_name())
     if template is not None:
         # Said before any time is spent on compiling.

@@ -21,11 +21,12 @@ from aboard.cli.console import Console
 from aboard.cli.create import compile_all
 from aboard.cli.model import Compiled
 from aboard.cli.options import (
+    Means,
     Place,
-    device_option,
     example,
     input_option,
     json_option,
+    means_options,
     model_argument,
     name_option,
     opt_option,
@@ -33,12 +34,7 @@ from aboard.cli.options import (
     output_option,
     pass_console,
     place_options,
-    port_option,
     profile_option,
-    runner_option,
-    template_option,
-    template_options,
-    toolchain_option,
     tuning_option,
 )
 from aboard.cli.schema import DeployResult
@@ -92,12 +88,7 @@ class Plan:
 @output_dir_option("build/NAME-BOARD")
 @input_option
 @output_option
-@template_option
-@template_options
-@runner_option
-@device_option
-@port_option
-@toolchain_option
+@means_options
 @name_option
 @opt_option
 @tuning_option
@@ -107,17 +98,11 @@ class Plan:
 def command(
     console: Console,
     model: str,
-    target: str | None,
-    board: str | None,
+    place: Place,
     output_dir: Path | None,
     source: str,
     output: Path | None,
-    template: str | None,
-    options: dict[str, str],
-    runner: str | None,
-    device: str | None,
-    port: str | None,
-    toolchain: str | None,
+    means: Means,
     name: str | None,
     opt: str | None,
     tuning: Path | None,
@@ -127,12 +112,9 @@ def command(
 
     The project stays in the folder of -o; there `aboard run` runs it again.
     """
-    place = Place.chosen(target, board)
     if output is not None:
         feeds.check_output(output)
-    plan = prepare(
-        place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
-    )
+    plan = prepare(place, means)
     (module,) = compile_all(console, [model], place, name=name, opt=opt, tuning=tuning)
     feed = runs.read_input(source, module.manifest)
     folder = output_dir or Path("build") / f"{module.name}-{re.sub('[/:]', '_', plan.board.id)}"
@@ -153,33 +135,24 @@ def command(
     console.emit(result, lambda: runs.report(result, outcome))
 
 
-def prepare(
-    place: Place,
-    *,
-    runner: str | None,
-    template: str | None,
-    options: Mapping[str, str],
-    toolchain: str | None,
-    device: str | None = None,
-    port: str | None = None,
-) -> Plan:
+def prepare(place: Place, means: Means) -> Plan:
     """Looks at everything that can be refused before a model is compiled.
 
-    A board that no emulator can be, or that `device` or `port` names, is flashed by the first tool that can.
+    A board that no emulator can be, or that a device or port is named of, is flashed by the first tool that can.
 
     Raises:
         AboardError: Board, runner, template, an option or the toolchain is not known, not fitting or not installed.
     """
     board = boards.load(place.board_name())
-    mlperf.refuse_session(options)
-    if template is not None:
-        chosen = templates.load(template)
-        chosen.parse_options(options)
-        chosen.require_server()
-    build.check(board, template, toolchain)
+    mlperf.refuse_session(means.options)
+    if means.template is not None:
+        template = templates.load(means.template)
+        template.parse_options(means.options)
+        template.require_server()
+    build.check(board, means.template, means.toolchain)
     devices = () if place.target is None else Target(place.target).devices
-    chosen_runner = runners.choose(board, runner, devices=devices, device=device, port=port, flash=True)
-    return Plan(board, chosen_runner, template, options, toolchain)
+    runner = runners.choose(board, means.runner, devices=devices, device=means.device, port=means.port, flash=True)
+    return Plan(board, runner, means.template, means.options, means.toolchain)
 
 
 def make(

@@ -11,20 +11,16 @@ from aboard.cli import deploy
 from aboard.cli.console import Console
 from aboard.cli.create import compile_all
 from aboard.cli.options import (
+    Means,
     Place,
-    device_option,
     example,
     json_option,
+    means_options,
     model_argument,
     opt_option,
     output_dir_option,
     pass_console,
     place_options,
-    port_option,
-    runner_option,
-    template_option,
-    template_options,
-    toolchain_option,
 )
 from aboard.cli.schema import EvaluateResult
 from aboard.reports.table import amount, facts, table
@@ -46,36 +42,22 @@ from aboard.session import Session
 )
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 @output_dir_option("none: nothing is kept")
-@template_option
-@template_options
-@runner_option
-@device_option
-@port_option
-@toolchain_option
+@means_options
 @opt_option
 @json_option
 @pass_console
 def command(
     console: Console,
     model: str,
-    target: str | None,
-    board: str | None,
+    place: Place,
     data: Path,
     samples: int | None,
     output_dir: Path | None,
-    template: str | None,
-    options: dict[str, str],
-    runner: str | None,
-    device: str | None,
-    port: str | None,
-    toolchain: str | None,
+    means: Means,
     opt: str | None,
 ) -> None:
     """Measure accuracy, confusion matrix and time of the classifier MODEL on a board."""
-    place = Place.chosen(target, board)
-    plan = deploy.prepare(
-        place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
-    )
+    plan = deploy.prepare(place, means)
     modules = compile_all(console, [model], place, name=None, opt=opt)
     loaded = evaluate.load(data, modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:

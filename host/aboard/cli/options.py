@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from aboard.cli.console import Console
 from aboard.errors import TargetError
+
+if TYPE_CHECKING:
+    from aboard.target import Target
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -143,12 +147,28 @@ class Place:
             )
         return hardware
 
+    def as_target(self) -> Target:
+        """Returns the target, which a board's file names.
 
-def place_options(function: _Function) -> _Function:
-    """Adds `--target` and `--board`, for `Place.chosen`."""
-    function = click.option("--board", "-b", metavar="B", help="Board (`aboard boards`), or zephyr:BOARD.")(function)
+        Raises:
+            AboardError: The target is not valid, or there is no such board.
+        """
+        from aboard import boards
+        from aboard.target import Target
+
+        return Target(self.target if self.target is not None else boards.load(str(self.board)).target)
+
+
+def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--target` and `--board`; the command takes `place: Place`."""
+
+    @functools.wraps(function)
+    def placed(*args: Any, target: str | None, board: str | None, **kwargs: Any) -> Any:
+        return function(*args, place=Place.chosen(target, board), **kwargs)
+
+    placed = click.option("--board", "-b", metavar="B", help="Board (`aboard boards`), or zephyr:BOARD.")(placed)
     return click.option("--target", "-t", metavar="T", help="Core or board, with attributes (`aboard targets`).")(
-        function
+        placed
     )
 
 
@@ -171,3 +191,37 @@ template_options = click.option(
     callback=_pairs,
     help="Option of the template; may be repeated.",
 )
+
+
+@dataclass(frozen=True)
+class Means:
+    """What makes an image and runs it; None for what the board or this machine has.
+
+    Attributes:
+        template: Name of the project template.
+        options: Its options.
+        toolchain: Name of the C toolchain, or a path.
+        runner: Name of what runs the image.
+        device: Which attached board.
+        port: Serial port of its RPC.
+    """
+
+    template: str | None
+    options: Mapping[str, str]
+    toolchain: str | None
+    runner: str | None
+    device: str | None = None
+    port: str | None = None
+
+
+def means_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what `Means` says; the command takes `means: Means`."""
+
+    @functools.wraps(function)
+    def given(*args: Any, **kwargs: Any) -> Any:
+        means = Means(**{field.name: kwargs.pop(field.name) for field in fields(Means)})
+        return function(*args, means=means, **kwargs)
+
+    for add in (toolchain_option, port_option, device_option, runner_option, template_options, template_option):
+        given = add(given)
+    return given

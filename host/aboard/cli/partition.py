@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 @click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph there.")
 @json_option
 @pass_console
-def command(console: Console, model: str, target: str | None, board: str | None, svg: Path | None) -> None:
+def command(console: Console, model: str, place: Place, svg: Path | None) -> None:
     """Show which device of a composite target would compute which node of MODEL.
 
     Says for every node who gets it and why the devices that were asked before refuse it. Nothing is compiled.
     """
-    place = Place.chosen(target, board)
     with console.step(f"partitioning {model}"):
         decided = models.partition_file(model, place)
     if svg is not None:

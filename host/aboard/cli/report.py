@@ -16,21 +16,17 @@ from aboard.cli import run as runs
 from aboard.cli.console import Console
 from aboard.cli.files import write_text
 from aboard.cli.options import (
+    Means,
     Place,
-    device_option,
     example,
     input_option,
     json_option,
+    means_options,
     model_argument,
     name_option,
     opt_option,
     pass_console,
     place_options,
-    port_option,
-    runner_option,
-    template_option,
-    template_options,
-    toolchain_option,
     tuning_option,
 )
 from aboard.cli.schema_report import ReportResult
@@ -83,12 +79,7 @@ class _Image:
     help="Figures of other systems; by default what ABOARD_ANCHORS names, or those that come with aboard.",
 )
 @input_option
-@template_option
-@template_options
-@runner_option
-@device_option
-@port_option
-@toolchain_option
+@means_options
 @name_option
 @opt_option
 @tuning_option
@@ -97,19 +88,13 @@ class _Image:
 def command(
     console: Console,
     model: str,
-    target: str | None,
-    board: str | None,
+    place: Place,
     output: Path | None,
     build: bool,
     profile: bool,
     anchors: Path | None,
     source: str,
-    template: str | None,
-    options: dict[str, str],
-    runner: str | None,
-    device: str | None,
-    port: str | None,
-    toolchain: str | None,
+    means: Means,
     name: str | None,
     opt: str | None,
     tuning: Path | None,
@@ -119,12 +104,9 @@ def command(
     It shows the memory over time and which layers set its peak, each layer beside the bound of the core, where the
     flash goes, and, for models that are known, what other systems need. Nothing is measured unless --profile is given.
     """
-    place = Place.chosen(target, board)
     plan = None
     if build or profile:
-        plan = deploy.prepare(
-            place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
-        )
+        plan = deploy.prepare(place, means)
     with console.step(f"compiling {model}"):
         module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning)
     path = output or Path(f"{module.name}.html")
@@ -134,15 +116,15 @@ def command(
         comparison = others.compare(module.manifest, anchors)
     image = None if plan is None else _image(console, module, plan, source, profile=profile)
     given: dict[str, object] = {
-        "--target": target,
-        "--board": board,
+        "--target": place.target,
+        "--board": place.board,
         "--build": build and not profile,
         "--profile": profile,
         "--anchors": anchors,
         "--input": source if profile and source != "random:0" else None,
-        "--template": template,
-        "--runner": runner,
-        "--toolchain": toolchain,
+        "--template": means.template,
+        "--runner": means.runner,
+        "--toolchain": means.toolchain,
         "--name": name,
         "--opt": opt,
         "--tuning": tuning,
@@ -158,7 +140,7 @@ def command(
             measured=None if image is None else image.measured,
             flash=None if image is None else image.flash,
             tools=(("aboard", VERSION), *(() if image is None else image.tools)),
-            command=_again(model, given, options),
+            command=_again(model, given, means.options),
         )
     write_text(path, page.html(told))
     result = _describe(path, told, image)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
@@ -140,14 +139,13 @@ def _list(result: TargetsResult) -> str:
 @place_options
 @json_option
 @pass_console
-def why(console: Console, model: str, target: str | None, board: str | None) -> None:
+def why(console: Console, model: str, place: Place) -> None:
     """Explain, node by node, which implementation computes MODEL, over which others and why."""
-    place = Place.chosen(target, board)
     with console.step(f"asking for {model}"):
         explained = models.explain_file(model, place)
     result = WhyResult(
         model=models.find(model).name,
-        target=str(Target(target if target is not None else boards.load(str(board)).target)),
+        target=str(place.as_target()),
         nodes=[_choice(explanation) for explanation in explained],
     )
     console.emit(result, lambda: _why(result))

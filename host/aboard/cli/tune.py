@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards
 from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import (
+    Means,
     Place,
     example,
     json_option,
@@ -70,8 +70,7 @@ if TYPE_CHECKING:
 def command(
     console: Console,
     model: str,
-    target: str | None,
-    board: str | None,
+    place: Place,
     limit: int | None,
     samples: int,
     tuning: Path | None,
@@ -87,7 +86,6 @@ def command(
     Each point is built, booted, compared bit for bit with the host alone, and measured node by node. `aboard compile`
     for the same target takes what is recorded. With -runtime=host points are checked in this process and not measured.
     """
-    place = Place.chosen(target, board)
     path = models.model_file(model)
     chosen = _target(place, opt)
     with models.whole_installation(model):
@@ -108,7 +106,7 @@ def command(
 
 
 def _target(place: Place, opt: str | None) -> Target:
-    target = Target(place.target if place.target is not None else boards.load(str(place.board)).target)
+    target = place.as_target()
     return target if opt is None else target.overridden({"opt": opt})
 
 
@@ -125,9 +123,8 @@ def _bench(
             'Say --target "arm/mps2_an386 + DEVICE" with a board of `aboard boards`, or check points without measuring '
             "them with -runtime=host"
         )
-    plan = deploy.prepare(
-        Place(str(target), None), runner=runner, template=template, options=options, toolchain=toolchain
-    )
+    means = Means(template=template, options=options, toolchain=toolchain, runner=runner)
+    plan = deploy.prepare(Place(str(target), None), means)
     return OnBoard(plan.board, plan.runner.name, plan.template, plan.options, plan.toolchain)
 
 

@@ -14,20 +14,16 @@ from aboard.cli.console import Console
 from aboard.cli.create import compile_all
 from aboard.cli.model import Compiled
 from aboard.cli.options import (
+    Means,
     Place,
-    device_option,
     example,
     json_option,
+    means_options,
     model_argument,
     opt_option,
     output_dir_option,
     pass_console,
     place_options,
-    port_option,
-    runner_option,
-    template_option,
-    template_options,
-    toolchain_option,
 )
 from aboard.cli.schema import DifferenceInfo, VerifyResult
 from aboard.errors import ModelError
@@ -60,28 +56,17 @@ _DIFFERENT = 1
     help="How many random inputs, beside all smallest and all largest.",
 )
 @output_dir_option("none: nothing is kept")
-@template_option
-@template_options
-@runner_option
-@device_option
-@port_option
-@toolchain_option
+@means_options
 @opt_option
 @json_option
 @pass_console
 def command(
     console: Console,
     model: str,
-    target: str | None,
-    board: str | None,
+    place: Place,
     samples: int,
     output_dir: Path | None,
-    template: str | None,
-    options: dict[str, str],
-    runner: str | None,
-    device: str | None,
-    port: str | None,
-    toolchain: str | None,
+    means: Means,
     opt: str | None,
 ) -> int:
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
@@ -92,10 +77,7 @@ def command(
     from aboard import verify
     from aboard.reference import Reference
 
-    place = Place.chosen(target, board)
-    plan = deploy.prepare(
-        place, runner=runner, template=template, options=options, toolchain=toolchain, device=device, port=port
-    )
+    plan = deploy.prepare(place, means)
     path = models.find(model)
     if path.is_dir():
         raise ModelError(f"{path}: a bundle, expected the model file it was made of: the reference needs it")
