@@ -94,24 +94,28 @@ def _operand(view: View, rows: Sequence[int], pixel: int, channel: int) -> Mappi
     return {"view": view.literal(), "rows": rows, "pixel": pixel, "channel": channel}
 
 
-def too_many_axes(node: Node) -> str | None:
-    """Returns that a node has more axes than the kernels have counters for, or None."""
-    rank = len(node.output.shape)
-    return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
+class Arithmetic(Implementation):
+    """What implementations for one element type share."""
 
-
-class ArithmeticS8(Implementation):
-    """Int8: one line where that is proven equal, else the reference's roundings."""
-
-    name = "portable_s8"
     in_place = ((0, 0), (0, 1))
     strided = True
     by_rows = True
+    dtype: DType
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
         del target
-        return too_many_axes(node) if node.output.dtype is DType.INT8 else "is for int8"
+        if node.output.dtype is not self.dtype:
+            return f"is for {self.dtype.value}"
+        rank = len(node.output.shape)
+        return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
+
+
+class ArithmeticS8(Arithmetic):
+    """Int8: one line where that is proven equal, else the reference's roundings."""
+
+    name = "portable_s8"
+    dtype = DType.INT8
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the short or the long form."""
@@ -208,7 +212,7 @@ def _results(op: str, attrs: ArithmeticAttributes, a: Quantization, b: Quantizat
     return expected
 
 
-class ArithmeticF32(Implementation):
+class ArithmeticF32(Arithmetic):
     """Float32.
 
     Attributes:
@@ -216,15 +220,8 @@ class ArithmeticF32(Implementation):
     """
 
     name = "portable_f32"
-    in_place = ((0, 0), (0, 1))
-    strided = True
-    by_rows = True
+    dtype = DType.FLOAT32
     function: ClassVar[str]
-
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types and more axes than the kernel has counters for."""
-        del target
-        return too_many_axes(node) if node.output.dtype is DType.FLOAT32 else "is for float32"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aboard.ir import DType, Node
-from aboard.kernels.arithmetic import over, scalings, too_many_axes
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.arithmetic import Arithmetic, over, scalings
+from aboard.kernels.contract import InputArg, KernelCall, OutputArg, View
 from aboard.kernels.registry import implements
 from aboard.ops.arithmetic import attributes
 from aboard.target import Target
 
 
-class ArithmeticS16(Implementation):
+class ArithmeticS16(Arithmetic):
     """The reference's roundings, in 32 bits where the ranges of int16 allow it."""
 
     name = "portable_s16"
-    in_place = ((0, 0), (0, 1))
-    strided = True
-    by_rows = True
-
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types and more axes than the kernel has counters for."""
-        del target
-        return too_many_axes(node) if node.output.dtype is DType.INT16 else "is for int16"
+    dtype = DType.INT16
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

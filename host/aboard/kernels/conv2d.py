@@ -11,21 +11,19 @@ from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
-    RowWise,
     Scratch,
     ScratchArg,
     View,
 )
 from aboard.kernels.finish import BLOCK, finish, padded
-from aboard.kernels.overlap import Reads, Window, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import Convolution, PixelPairs, groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target
 
 HEADER = "conv2d.h"
@@ -35,11 +33,6 @@ FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8",
 
 #: Taps that the int8 kernel computes in one turn of its inner loop.
 TAPS = 8
-
-
-def groups(node: Node) -> int:
-    """Returns into how many groups the channels are divided."""
-    return node.input(INPUT).shape[3] // node.input(WEIGHTS).shape[3]
 
 
 def shape_params(node: Node, x: View, y: View) -> Mapping[str, Literal]:
@@ -62,12 +55,6 @@ def shape_params(node: Node, x: View, y: View) -> Mapping[str, Literal]:
     }
 
 
-def sliding_window(node: Node) -> Window:
-    """Returns the window of a conv2d or depthwise_conv2d."""
-    attrs = op.attributes(node)
-    return Window(op.window(node), attrs.strides, attrs.padding, node.output.shape[0], attrs.dilations)
-
-
 def pack(node: Node, multiple: int = 1) -> Array:
     """Returns the weights as [groups, blocks of four channels, taps, four channels], filled up with zeros.
 
@@ -80,36 +67,16 @@ def pack(node: Node, multiple: int = 1) -> Array:
     return np.stack([packing.blocks(group, BLOCK) for group in np.split(wide, groups(node))])
 
 
-class _Portable(Implementation):
-    op = "conv2d"
-    strided = True
-    by_rows = True
-    form: Form
-    reads = Reads.PIXEL
+@implements
+class PortableS8(PixelPairs):
+    """int8: patches of two pixels, blocks of two pixels and four channels."""
+
+    name = "portable_s8"
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        return packing.refusal(node, self.form, op.AXIS)
-
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory."""
-        if groups(node) != 1:
-            return None
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads)
-
-
-@implements
-class PortableS8(_Portable):
-    """int8: patches of two pixels, blocks of two pixels and four channels."""
-
-    name = "portable_s8"
-    form = Form.INT8
-    reads = Reads.FIRST
-
-    def row_wise(self, node: Node) -> RowWise:
-        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
-        return RowWise(1 + node.output.shape[2] % 2)
+        return packing.refusal(node, Form.INT8, op.AXIS)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
@@ -142,10 +109,17 @@ class PortableS8(_Portable):
         )
 
 
-class _PortableFloat(_Portable):
+class _PortableFloat(Convolution):
     """Both float forms: blocks of four channels, no scratch."""
 
+    by_rows = True
+    form: Form
     function: str
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, self.form, op.AXIS)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -14,18 +14,16 @@ from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     OutputArg,
-    RowWise,
     Scratch,
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import groups, shape_params, sliding_window
-from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.conv2d import shape_params
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import PixelPairs, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Form
 from aboard.target import Target
@@ -44,14 +42,12 @@ _STAGE_QUAD, _STAGE = 7, 35
 
 
 @implements
-class DspS8(Implementation):
+class DspS8(PixelPairs):
     """int8: two pixels and two channels at once, weights of two channels in a halfword."""
 
-    op = "conv2d"
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
     priority = 10
-    strided = True
     weighed = True
     composite: ClassVar[bool] = True
 
@@ -72,16 +68,6 @@ class DspS8(Implementation):
         layer = self._layer(node)
         finish = 25 if not isinstance(layer, str) and layer.line else 37
         return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (11.5 * quads + finish))
-
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: windows are staged before their results are written."""
-        if groups(node) != 1:
-            return None
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
-
-    def row_wise(self, node: Node) -> RowWise:
-        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
-        return RowWise(1 + node.output.shape[2] % 2)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -22,11 +22,11 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import groups, sliding_window
 from aboard.kernels.finish import padded
 from aboard.kernels.finish_mve import LANES, FinishMve, finish
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target

@@ -12,19 +12,18 @@ from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     OutputArg,
-    RowWise,
     Scratch,
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import groups, pack, shape_params, sliding_window
+from aboard.kernels.conv2d import pack, shape_params
 from aboard.kernels.finish import BLOCK
-from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import PixelPairs, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT
 from aboard.target import Target
@@ -35,30 +34,17 @@ def is_direct(node: Node) -> bool:
     return op.window(node) == (1, 1) and not op.attributes(node).padding.any
 
 
-class ConvolutionS16(Implementation):
+class ConvolutionS16(PixelPairs):
     """What implementations of int16 share: two pixels at once, whose windows are copied or single pixels."""
-
-    op = "conv2d"
-    strided = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
         return finish_s16.refusal(node, op.AXIS)
 
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory."""
-        if groups(node) != 1:
-            return None
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads(node))
-
     def reads(self, node: Node) -> Reads:
         """Returns when a window was read: pixels of a pair that are not copied are read until both are written."""
         return Reads.PAIR if is_direct(node) else Reads.FIRST
-
-    def row_wise(self, node: Node) -> RowWise:
-        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
-        return RowWise(1 + node.output.shape[2] % 2)
 
 
 @implements

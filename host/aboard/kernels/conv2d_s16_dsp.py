@@ -13,11 +13,12 @@ from aboard.kernels import dsp_s16, finish_s16
 from aboard.kernels import weights as packing
 from aboard.kernels.composites import QUAD
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, Scratch, ScratchArg, View
-from aboard.kernels.conv2d import groups, shape_params
+from aboard.kernels.conv2d import shape_params
 from aboard.kernels.conv2d_s16 import ConvolutionS16
 from aboard.kernels.forms import WORTH
 from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS
 from aboard.target import Target

@@ -12,32 +12,28 @@ from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     OutputArg,
-    RowWise,
     Scratch,
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import groups, shape_params, sliding_window
-from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.conv2d import shape_params
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import PixelPairs, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Form
 from aboard.target import Target
 
 
 @implements
-class SmlalS8(Implementation):
+class SmlalS8(PixelPairs):
     """int8: two pixels and four channels at once, two products an instruction."""
 
-    op = "conv2d"
     name = "smlal_s8"
     keys = frozenset({"arm_smlal"})
     priority = 10
-    strided = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -46,16 +42,6 @@ class SmlalS8(Implementation):
             return reason
         layer = long_sums.layer(node, op.attributes(node).activation, op.AXIS)
         return layer if isinstance(layer, str) else None
-
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: windows are staged before their results are written."""
-        if groups(node) != 1:
-            return None
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
-
-    def row_wise(self, node: Node) -> RowWise:
-        """Takes two rows at once where one holds an odd number of pixels, which are computed in pairs."""
-        return RowWise(1 + node.output.shape[2] % 2)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -14,7 +14,6 @@ from aboard.kernels.composites import by_lines
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     Literal,
@@ -24,10 +23,11 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import shape_params, sliding_window
+from aboard.kernels.conv2d import shape_params
 from aboard.kernels.finish import finish
-from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Form
@@ -66,9 +66,8 @@ def block(node: Node) -> int:
     return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
 
 
-class _Portable(Implementation):
+class _Portable(Windowed):
     op = "depthwise_conv2d"
-    strided = True
     by_rows = True
     form: Form
 
@@ -76,15 +75,6 @@ class _Portable(Implementation):
         """Returns why the node cannot be computed, or None."""
         del target
         return packing.refusal(node, self.form, op.AXIS)
-
-    def reads(self, node: Node) -> Reads:
-        """Returns when the kernel has read a window for the last time."""
-        del node
-        return Reads.PIXEL
-
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory."""
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads(node))
 
 
 @implements

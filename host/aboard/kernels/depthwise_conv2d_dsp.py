@@ -23,9 +23,9 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import sliding_window
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Form

@@ -9,24 +9,21 @@ import numpy as np
 from aboard.ir import Node
 from aboard.kernels import finish_s16
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
-from aboard.kernels.conv2d import sliding_window
+from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, View
 from aboard.kernels.depthwise_conv2d import params_of_shape
-from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
 from aboard.target import Target
 
 
-class DepthwiseS16(Implementation):
+class DepthwiseS16(Windowed):
     """What implementations of int16 share: a pixel after the other, read where it lies."""
 
     op = "depthwise_conv2d"
-    strided = True
     by_rows = True
-    reads = Reads.PIXEL
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -34,10 +31,6 @@ class DepthwiseS16(Implementation):
         if window(node)[1] > finish_s16.CHUNK:
             return f"has windows of {window(node)[1]} columns, at most {finish_s16.CHUNK} fit a sum of 32 bits"
         return finish_s16.refusal(node, op.AXIS)
-
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory."""
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads)
 
 
 @implements

@@ -28,7 +28,11 @@ class DspS16(DepthwiseS16):
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
     priority = 10
-    reads = Reads.ROW
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time: two channels of a row at once."""
+        del node
+        return Reads.ROW
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""

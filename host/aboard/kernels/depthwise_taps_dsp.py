@@ -13,7 +13,6 @@ from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     OutputArg,
@@ -21,10 +20,9 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.conv2d import sliding_window
 from aboard.kernels.depthwise_conv2d import params_of_shape
-from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes
 from aboard.ops.weighted import INPUT, Form
@@ -35,7 +33,7 @@ CHANNELS, LINE_SHIFT = 4, 2
 
 
 @implements
-class DspTapsS8(Implementation):
+class DspTapsS8(Windowed):
     """int8: four channels of a pixel at once, tap after tap; for what is not staged as planes."""
 
     op = "depthwise_conv2d"
@@ -43,7 +41,6 @@ class DspTapsS8(Implementation):
     keys = frozenset({"arm_dsp"})
     priority = 5
     weighed = True
-    strided = True
     by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -56,10 +53,6 @@ class DspTapsS8(Implementation):
             return "is for a multiple of four channels, each with one result"
         layer = _layer(node)
         return layer if isinstance(layer, str) else None
-
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: a pixel's channels are computed four at a time."""
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.PIXEL)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -66,87 +66,70 @@ def _too_many_axes(node: Node) -> str | None:
     return None if rank <= MAX_AXES + 2 else f"{rank} axes, at most {MAX_AXES + 2} are supported"
 
 
+class _Mean(Implementation):
+    op = "mean"
+    strided = True
+    dtype: DType
+    header = "mean.h"
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types and more axes than the kernel has counters for."""
+        del target
+        return _too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+
+    def scaling(self, node: Node) -> Mapping[str, Literal]:
+        """Returns the fields beside the axes: how a sum becomes a result."""
+        multiplier, shift = scaling(node)
+        return {"multiplier": multiplier, "shift": shift}
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,) = present(inputs)
+        function = f"aboard_mean_{self.name.rpartition('_')[2]}"
+        return KernelCall(
+            header=self.header,
+            function=function,
+            params_type=f"{function}_t",
+            params={"axes": axes_of(node, source, outputs[0]), **self.scaling(node)},
+            arguments=(InputArg(0, f"const {self.dtype.c} *"), OutputArg(0, f"{self.dtype.c} *")),
+            rows=outputs[0].rows,
+        )
+
+
 @implements
-class MeanS8(Implementation):
+class MeanS8(_Mean):
     """mean of int8."""
 
-    op, name = "mean", "portable_s8"
-    strided = True
+    name = "portable_s8"
+    dtype = DType.INT8
 
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types and more axes than the kernel has counters for."""
-        del target
-        return _too_many_axes(node) if node.output.dtype is DType.INT8 else "is for int8"
-
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
-        (source,) = present(inputs)
-        multiplier, shift = scaling(node)
-        return KernelCall(
-            header="mean.h",
-            function="aboard_mean_s8",
-            params_type="aboard_mean_s8_t",
-            params={
-                "axes": axes_of(node, source, outputs[0]),
-                "correction": node.input(0).quant.zero_point * count(node),
-                "multiplier": multiplier,
-                "shift": shift,
-                "zero_point": node.output.quant.zero_point,
-            },
-            arguments=(InputArg(0, "const int8_t *"), OutputArg(0, "int8_t *")),
-            rows=outputs[0].rows,
-        )
+    def scaling(self, node: Node) -> Mapping[str, Literal]:
+        """Returns the fields beside the axes: how a sum becomes a result."""
+        zero_points = {
+            "correction": node.input(0).quant.zero_point * count(node),
+            "zero_point": node.output.quant.zero_point,
+        }
+        return {**super().scaling(node), **zero_points}
 
 
 @implements
-class MeanS16(Implementation):
-    """mean of int16."""
+class MeanS16(_Mean):
+    """mean of int16, which has no zero points."""
 
-    op, name = "mean", "portable_s16"
-    strided = True
-
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types and more axes than the kernel has counters for."""
-        del target
-        return _too_many_axes(node) if node.output.dtype is DType.INT16 else "is for int16"
-
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
-        (source,) = present(inputs)
-        multiplier, shift = scaling(node)
-        return KernelCall(
-            header="mean_s16.h",
-            function="aboard_mean_s16",
-            params_type="aboard_mean_s16_t",
-            params={"axes": axes_of(node, source, outputs[0]), "multiplier": multiplier, "shift": shift},
-            arguments=(InputArg(0, "const int16_t *"), OutputArg(0, "int16_t *")),
-            rows=outputs[0].rows,
-        )
+    name = "portable_s16"
+    dtype = DType.INT16
+    header = "mean_s16.h"
 
 
 @implements
-class MeanF32(Implementation):
+class MeanF32(_Mean):
     """mean of float32."""
 
-    op, name = "mean", "portable_f32"
-    strided = True
+    name = "portable_f32"
+    dtype = DType.FLOAT32
 
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types and more axes than the kernel has counters for."""
-        del target
-        return _too_many_axes(node) if node.output.dtype is DType.FLOAT32 else "is for float32"
-
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
-        (source,) = present(inputs)
-        return KernelCall(
-            header="mean.h",
-            function="aboard_mean_f32",
-            params_type="aboard_mean_f32_t",
-            params={"axes": axes_of(node, source, outputs[0])},
-            arguments=(InputArg(0, "const float *"), OutputArg(0, "float *")),
-            rows=outputs[0].rows,
-        )
+    def scaling(self, node: Node) -> Mapping[str, Literal]:
+        """Returns no fields."""
+        del node
+        return {}

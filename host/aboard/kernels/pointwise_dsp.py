@@ -13,16 +13,15 @@ from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     OutputArg,
     View,
 )
-from aboard.kernels.conv2d import groups, sliding_window
 from aboard.kernels.conv2d_dsp import LINE_SHIFT
-from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
+from aboard.kernels.windowed import Convolution, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target
@@ -32,14 +31,12 @@ _RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
 
 
 @implements
-class DspPointsS8(Implementation):
+class DspPointsS8(Convolution):
     """int8: a pixel of 8 or 16 channels stays in registers; weights of 16 bits."""
 
-    op = "conv2d"
     name = "dsp_points_s8"
     keys = frozenset({"arm_dsp"})
     priority = 10
-    strided = True
     by_rows = True
     weighed = True
 
@@ -59,9 +56,10 @@ class DspPointsS8(Implementation):
         batch, height, width, channels = node.output.shape
         return batch * height * width * (_PIXEL + channels * _RESULT[node.input(INPUT).shape[3]])
 
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: a pixel is read before its results are written."""
-        return distance(sliding_window(node), packing.view(inputs), outputs[0], Reads.FIRST)
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time: a pixel stays in registers."""
+        del node
+        return Reads.FIRST
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -1,0 +1,61 @@
+"""What implementations of conv2d and depthwise_conv2d share: how windows move over the operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import Implementation, RowWise, View
+from aboard.kernels.overlap import Reads, Window, distance
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, WEIGHTS
+
+
+def groups(node: Node) -> int:
+    """Returns into how many groups the channels of a conv2d are divided."""
+    return node.input(INPUT).shape[3] // node.input(WEIGHTS).shape[3]
+
+
+def sliding_window(node: Node) -> Window:
+    """Returns the window of a conv2d or depthwise_conv2d."""
+    attrs = op.attributes(node)
+    return Window(op.window(node), attrs.strides, attrs.padding, node.output.shape[0], attrs.dilations)
+
+
+class Windowed(Implementation):
+    """A kernel that goes through its results row by row, pixel by pixel."""
+
+    strided = True
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time."""
+        del node
+        return Reads.PIXEL
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory; see `Implementation.overlap`."""
+        return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads(node))
+
+
+class Convolution(Windowed):
+    """A conv2d; groups of channels go over all pixels one after the other, so that nothing may be overwritten."""
+
+    op = "conv2d"
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory; see `Implementation.overlap`."""
+        return super().overlap(node, inputs, outputs) if groups(node) == 1 else None
+
+
+class PixelPairs(Convolution):
+    """A conv2d of two pixels at once, whose windows are staged before results are written."""
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time."""
+        del node
+        return Reads.FIRST
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once where one holds an odd number of pixels."""
+        return RowWise(1 + node.output.shape[2] % 2)
