@@ -17,7 +17,7 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "conv2d.h"
+#include "conv2d_window.h"
 #include "finish_s16.h"
 #include "staging.h"
 
@@ -60,15 +60,13 @@ ABOARD_INLINE int16_t *aboard_conv2d_s16_gather_row(const aboard_conv2d_shape_t 
 /** Copies what the window of result pixel (row, col) sees; `x` points at the group's first channel. */
 ABOARD_INLINE void aboard_conv2d_s16_gather(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row, int32_t col,
                                             int16_t *patch) {
-    const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
-    const int32_t top = (row - image * s->out_height) * s->stride_h - s->pad_top;
-    const int32_t left = col * s->stride_w - s->pad_left;
+    const aboard_conv2d_window_t w = aboard_conv2d_window(s, row, col);
     const int32_t width = s->window_width * (s->in.channels / s->groups);
     for (int32_t tap = 0; tap < s->window_height; ++tap) {
-        const int32_t y = top + tap * s->dilation_h;
+        const int32_t y = w.top + tap * s->dilation_h;
         if (y >= 0 && y < s->in_height) {
-            const int16_t *from = aboard_row_s16(&s->in, x, image * s->in_height + y);
-            patch = aboard_conv2d_s16_gather_row(s, from, left, patch);
+            const int16_t *from = aboard_row_s16(&s->in, x, w.base + y);
+            patch = aboard_conv2d_s16_gather_row(s, from, w.left, patch);
         } else {
             aboard_stage_fill_shared((int8_t *)patch, 0, width * (int32_t)sizeof(int16_t));
             patch += width;

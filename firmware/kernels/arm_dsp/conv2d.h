@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../conv2d.h"
+#include "../conv2d_window.h"
 #include "../staging.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
@@ -30,13 +30,6 @@ typedef struct {
     int32_t high;
 } aboard_conv2d_dsp_t;
 
-/** A pixel of the result: where its window lies and where the results go. */
-typedef struct {
-    int32_t base; /**< First row of its image in the input's view. */
-    int32_t top;  /**< Row of the window's first tap within the image; it may lie outside. */
-    int32_t left; /**< Column of the window's first tap. */
-} aboard_conv2d_dsp_window_t;
-
 /** Taps of a window, up to whole quads. */
 ABOARD_INLINE int32_t aboard_conv2d_dsp_taps(const aboard_conv2d_shape_t *s) {
     return (aboard_conv2d_taps(s) + ABOARD_DSP_QUAD - 1) / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
@@ -51,18 +44,6 @@ ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_shape_t *s) {
 ABOARD_INLINE int32_t aboard_conv2d_dsp_block(const aboard_conv2d_dsp_t *p) {
     const int32_t words = aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD * (p->wide ? 4 : 2);
     return words + (p->line ? ABOARD_DSP_LINE_WORDS : ABOARD_DSP_ANY_WORDS);
-}
-
-/** The window of result pixel (row, col). */
-ABOARD_INLINE aboard_conv2d_dsp_window_t aboard_conv2d_dsp_window(const aboard_conv2d_shape_t *s, int32_t row,
-                                                                  int32_t col) {
-    const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
-    const aboard_conv2d_dsp_window_t window = {
-        image * s->in_height,
-        (row - image * s->out_height) * s->stride_h - s->pad_top,
-        col * s->stride_w - s->pad_left,
-    };
-    return window;
 }
 
 /** Address of result pixel (row, col), which then becomes the next one. */
@@ -82,7 +63,7 @@ ABOARD_INLINE bool aboard_conv2d_dsp_inside(const aboard_conv2d_shape_t *s, int3
 
 /** Address of tap (ky, kx) of a window, or `padding` where it lies outside the input. */
 ABOARD_INLINE const int8_t *aboard_conv2d_dsp_tap(const aboard_conv2d_shape_t *s, const int8_t *x,
-                                                  const aboard_conv2d_dsp_window_t *w, int32_t ky, int32_t kx,
+                                                  const aboard_conv2d_window_t *w, int32_t ky, int32_t kx,
                                                   const int8_t *padding) {
     const int32_t row = w->top + ky * s->dilation_h;
     const int32_t col = w->left + kx * s->dilation_w;
@@ -94,8 +75,7 @@ ABOARD_INLINE const int8_t *aboard_conv2d_dsp_tap(const aboard_conv2d_shape_t *s
 
 /** Stages the windows of two pixels from where they lie; `padding` holds a pixel of zero points. */
 ABOARD_INLINE void aboard_conv2d_dsp_stage(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                           const aboard_conv2d_dsp_window_t *w, uint32_t *pairs,
-                                           const int8_t *padding) {
+                                           const aboard_conv2d_window_t *w, uint32_t *pairs, const int8_t *padding) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const bool rows = s->dilation_w == 1 && s->in.pixel_stride == depth && aboard_conv2d_dsp_inside(s, w[0].left) &&
@@ -154,7 +134,7 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p,
 
 /** Copies what a window sees, pixels of any number of channels. */
 ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                            const aboard_conv2d_dsp_window_t *w, int8_t *patch) {
+                                            const aboard_conv2d_window_t *w, int8_t *patch) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t before = ABOARD_MIN(ABOARD_MAX(-w->left, 0), s->window_width);
@@ -185,7 +165,7 @@ typedef struct {
 
 /** Where the rows of a window lie: in the input, or, where part of it does not, in `patch`. */
 ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                                                const aboard_conv2d_dsp_window_t *w, int8_t *patch) {
+                                                                const aboard_conv2d_window_t *w, int8_t *patch) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t seen = (s->window_height - 1) * s->dilation_h + 1;
@@ -310,8 +290,8 @@ ABOARD_INLINE void aboard_conv2d_dsp_finish(const aboard_conv2d_dsp_t *p, aboard
 
 /** Finds two pixels from (row, col) on, which becomes the one behind them; a last single one is both. */
 ABOARD_INLINE void aboard_conv2d_dsp_two(const aboard_conv2d_shape_t *s, int8_t *out, int32_t *row, int32_t *col,
-                                         int32_t last, aboard_conv2d_dsp_window_t *windows, int8_t **y) {
-    windows[0] = windows[1] = aboard_conv2d_dsp_window(s, *row, *col);
+                                         int32_t last, aboard_conv2d_window_t *windows, int8_t **y) {
+    windows[0] = windows[1] = aboard_conv2d_window(s, *row, *col);
     y[0] = y[1] = aboard_conv2d_dsp_next(s, out, row, col);
     if (*col != 0) {
         windows[1].left += s->stride_w;
@@ -321,7 +301,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_two(const aboard_conv2d_shape_t *s, int8_t 
             ++*row;
         }
     } else if (*row < last) {
-        windows[1] = aboard_conv2d_dsp_window(s, *row, *col);
+        windows[1] = aboard_conv2d_window(s, *row, *col);
         y[1] = aboard_conv2d_dsp_next(s, out, row, col);
     }
 }
@@ -336,7 +316,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
-        aboard_conv2d_dsp_window_t windows[2];
+        aboard_conv2d_window_t windows[2];
         int8_t *y[2];
         aboard_conv2d_dsp_two(s, out, &row, &col, last, windows, y);
         if (aboard_conv2d_dsp_whole(s)) {

@@ -72,19 +72,18 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_stage(uint32_t *to, const int16_t 
 ABOARD_INLINE const int16_t *aboard_conv2d_dsp_s16_row(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row,
                                                        int32_t col, int32_t tap, int16_t *patch) {
     const int32_t depth = s->in.channels / s->groups;
-    const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
-    const int32_t y = (row - image * s->out_height) * s->stride_h - s->pad_top + tap * s->dilation_h;
-    const int32_t left = col * s->stride_w - s->pad_left;
+    const aboard_conv2d_window_t w = aboard_conv2d_window(s, row, col);
+    const int32_t y = w.top + tap * s->dilation_h;
     if (y < 0 || y >= s->in_height) {
         aboard_stage_fill_shared((int8_t *)patch, 0, s->window_width * depth * (int32_t)sizeof(int16_t));
         return patch;
     }
-    const int16_t *const from = aboard_row_s16(&s->in, x, image * s->in_height + y);
+    const int16_t *const from = aboard_row_s16(&s->in, x, w.base + y);
     const bool dense = s->dilation_w == 1 && s->in.pixel_stride == depth * (int32_t)sizeof(int16_t);
-    if ((dense || s->window_width == 1) && left >= 0 && left + s->window_width <= s->in.cols) {
-        return from + left * (s->in.pixel_stride / (int32_t)sizeof(int16_t));
+    if ((dense || s->window_width == 1) && w.left >= 0 && w.left + s->window_width <= s->in.cols) {
+        return from + w.left * (s->in.pixel_stride / (int32_t)sizeof(int16_t));
     }
-    aboard_conv2d_s16_gather_row(s, from, left, patch);
+    aboard_conv2d_s16_gather_row(s, from, w.left, patch);
     return patch;
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../conv2d.h"
+#include "../conv2d_window.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
@@ -26,13 +26,6 @@ typedef struct {
     int32_t low;
     int32_t high;
 } aboard_conv2d_smlal_t;
-
-/** Where the window of a pixel lies. */
-typedef struct {
-    int32_t base; /**< First row of its image in the input's view. */
-    int32_t top;  /**< Row of the window's first tap within the image; it may lie outside. */
-    int32_t left; /**< Column of the window's first tap. */
-} aboard_smlal_window_t;
 
 /** Words of a staged window: one for each tap, in whole pairs. */
 ABOARD_INLINE int32_t aboard_conv2d_smlal_words(const aboard_conv2d_shape_t *s) {
@@ -126,34 +119,22 @@ ABOARD_INLINE int32_t *aboard_conv2d_smlal_row(const aboard_conv2d_smlal_t *p, c
     return to;
 }
 
-/** The window of result pixel (row, col). */
-ABOARD_INLINE aboard_smlal_window_t aboard_conv2d_smlal_window(const aboard_conv2d_shape_t *s, int32_t row,
-                                                               int32_t col) {
-    const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
-    const aboard_smlal_window_t window = {
-        image * s->in_height,
-        (row - image * s->out_height) * s->stride_h - s->pad_top,
-        col * s->stride_w - s->pad_left,
-    };
-    return window;
-}
-
 /** Address of row `tap` of a window at the input's first column, or NULL where it is padding. */
 ABOARD_INLINE const int8_t *aboard_conv2d_smlal_line(const aboard_conv2d_shape_t *s, const int8_t *x,
-                                                     const aboard_smlal_window_t *w, int32_t tap) {
+                                                     const aboard_conv2d_window_t *w, int32_t tap) {
     const int32_t row = w->top + tap * s->dilation_h;
     return row >= 0 && row < s->in_height ? aboard_row_s8(&s->in, x, w->base + row) : NULL;
 }
 
 /** True where a row of a window lies one pixel after another, and all within the input. */
-ABOARD_INLINE bool aboard_conv2d_smlal_inside(const aboard_conv2d_shape_t *s, const aboard_smlal_window_t *w) {
+ABOARD_INLINE bool aboard_conv2d_smlal_inside(const aboard_conv2d_shape_t *s, const aboard_conv2d_window_t *w) {
     return w->left >= 0 && w->left + s->window_width <= s->in.cols && s->dilation_w == 1 &&
            s->in.pixel_stride == s->in.channels / s->groups;
 }
 
 /** Stages the windows of two pixels, row by row. */
 ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, const int8_t *x,
-                                               const aboard_smlal_window_t *w, int32_t *words) {
+                                               const aboard_conv2d_window_t *w, int32_t *words) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t taps = s->window_width * depth;
@@ -226,12 +207,12 @@ ABOARD_INLINE void aboard_conv2d_smlal_group(const aboard_conv2d_smlal_t *p, con
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
-        aboard_smlal_window_t windows[2];
+        aboard_conv2d_window_t windows[2];
         int8_t *y[2];
-        windows[0] = windows[1] = aboard_conv2d_smlal_window(s, row, col);
+        windows[0] = windows[1] = aboard_conv2d_window(s, row, col);
         y[0] = y[1] = aboard_conv2d_smlal_next(s, out, &row, &col);
         if (row < last) {
-            windows[1] = aboard_conv2d_smlal_window(s, row, col);
+            windows[1] = aboard_conv2d_window(s, row, col);
             y[1] = aboard_conv2d_smlal_next(s, out, &row, &col);
         }
         aboard_conv2d_smlal_windows(p, x, windows, words);

@@ -26,8 +26,6 @@ from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target
 
-HEADER = "conv2d.h"
-
 #: What of the int8 kernel a layer has of its own: everything, what finds the pixels, nothing.
 FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8", "size": "aboard_conv2d_s8_shared"}
 
@@ -94,7 +92,7 @@ class PortableS8(PixelPairs):
         }
         scratch = 2 * weights.shape[2] + (0 if direct else matrix.shape[1])
         return KernelCall(
-            header=HEADER,
+            header="conv2d.h",
             function=FUNCTIONS_S8[target.opt],
             params_type="aboard_conv2d_s8_t",
             params=params,
@@ -132,7 +130,7 @@ class _PortableFloat(Convolution):
         per_group = np.split(packing.float_constants(node, op.AXIS), groups(node), axis=1)
         constants = np.concatenate([packing.interleaved(part, BLOCK) for part in per_group])
         return KernelCall(
-            header=HEADER,
+            header="conv2d_f32.h",
             function=self.function,
             params_type="aboard_conv2d_f32_t",
             params=params,
