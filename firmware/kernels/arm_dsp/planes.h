@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file planes.h
- * Windows of 3x3 over one channel with the DSP extension: pixels staged as planes, then up to six results of a row at
+ * Windows of 3x3 over one channel that was staged as a plane, with the DSP extension: up to six results of a row at
  * once. host/aboard/kernels/depthwise_conv2d_dsp.py chooses the blocks and packs the weights.
  *
- * A plane holds one channel: rows of words, each with two neighbouring pixels as halfwords less the input's zero point,
- * so that padding is 0. With the weights (w0, w1) and (w1, w2) of a row, two instructions give the row's part of a
- * result, whether its window begins with the first or the second pixel of a word.
+ * With the weights (w0, w1) and (w1, w2) of a row, two instructions give the row's part of a result, whether its window
+ * begins with the first or the second pixel of a word.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_PLANES_H
 #define ABOARD_KERNELS_ARM_DSP_PLANES_H
@@ -15,9 +14,7 @@
 
 #include "aboard/config.h"
 #include "dot.h"
-
-/** Channels staged at once. */
-#define ABOARD_DSP_PLANES 4
+#include "planes_stage.h"
 
 /** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), of which two SXTB16 make both pairs; bias, factor,
  * constant; behind them the right shift where results are rounded twice. */
@@ -25,22 +22,6 @@
 
 /** Right shift of the line of depthwise layers. */
 #define ABOARD_DSP_PLANE_SHIFT 2
-
-/** What to stage; the assembly knows the order. A row of a plane is `lead` words (0, pixel), then words of two pixels,
- * `tail` words (pixel, 0) and words of 0. */
-typedef struct {
-    const int8_t *from; /**< First pixel of the first row, first of four channels. */
-    int32_t row_stride;
-    int32_t rows; /**< At least 1. */
-    int32_t pixel_stride;
-    uint32_t *to;    /**< Plane of the first channel. */
-    int32_t plane;   /**< Bytes from a plane to the next. */
-    uint32_t offset; /**< Zero point of the input, negative, in both halfwords. */
-    int32_t lead;    /**< 0 or 1. */
-    int32_t pairs;   /**< Bytes of the words of two pixels. */
-    int32_t tail;    /**< 0 or 1. */
-    int32_t zeros;   /**< Bytes of the words of 0. */
-} aboard_dsp_stage_t;
 
 /** What to compute of four channels; the assembly knows the order. */
 typedef struct {
@@ -58,88 +39,6 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two pixels of four channels: words of channels 0 and 1 and of 2 and 3 of both, then a word less the zero point of
- * each channel. */
-#define ABOARD_DSP_TWO_PIXELS                                          \
-    "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
-    "pkhbt r10, r8, r9, lsl #16\n pkhtb r8, r9, r8, asr #16\n"         \
-    "sxtab16 r11, r6, r10\n sxtab16 r10, r6, r10, ror #8\n"            \
-    "sxtab16 r12, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"               \
-    "str r11, [r2], #4\n str r10, [r3], #4\n str r12, [r4], #4\n str r8, [r5], #4\n"
-
-/** Likewise four pixels. */
-#define ABOARD_DSP_FOUR_PIXELS                                         \
-    "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
-    "ldr r10, [r0]\n ldr r11, [r0, r1]\n add r0, r0, r1, lsl #1\n"     \
-    "pkhbt r12, r8, r9, lsl #16\n pkhtb r8, r9, r8, asr #16\n"         \
-    "pkhbt lr, r10, r11, lsl #16\n pkhtb r10, r11, r10, asr #16\n"     \
-    "sxtab16 r9, r6, r12\n sxtab16 r11, r6, lr\n"                      \
-    "strd r9, r11, [r2], #8\n"                                         \
-    "sxtab16 r12, r6, r12, ror #8\n sxtab16 lr, r6, lr, ror #8\n"      \
-    "strd r12, lr, [r3], #8\n"                                         \
-    "sxtab16 r9, r6, r8\n sxtab16 r11, r6, r10\n"                      \
-    "strd r9, r11, [r4], #8\n"                                         \
-    "sxtab16 r8, r6, r8, ror #8\n sxtab16 r10, r6, r10, ror #8\n"      \
-    "strd r8, r10, [r5], #8\n"
-
-/** Four planes of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset, r7 end of the pairs. */
-ABOARD_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_UNUSED) {
-    __asm__ volatile(
-        "push {r4-r11, lr}\n"
-        "ldr r8, [r0]\n ldr r9, [r0, #8]\n"
-        "push {r0, r8, r9}\n"
-        "ldr r1, [r0, #12]\n ldr r2, [r0, #16]\n ldr r3, [r0, #20]\n ldr r6, [r0, #24]\n"
-        "add r4, r2, r3, lsl #1\n add r5, r4, r3\n add r3, r2\n"
-        "1:\n" /* A row. */
-        "ldrd r12, r0, [sp]\n"
-        "ldr r8, [r12, #4]\n"
-        "ldrd r9, r7, [r12, #28]\n"
-        "add r8, r0\n"
-        "str r8, [sp, #4]\n"
-        "cmp r9, #0\n"
-        "beq 2f\n"
-        "ldr r9, [r0]\n add r0, r1\n"
-        "sxtab16 r11, r6, r9\n sxtab16 r9, r6, r9, ror #8\n"
-        "lsl r10, r11, #16\n lsl r8, r9, #16\n bfc r11, #0, #16\n bfc r9, #0, #16\n"
-        "str r10, [r2], #4\n str r8, [r3], #4\n str r11, [r4], #4\n str r9, [r5], #4\n"
-        "2:\n"
-        "tst r7, #4\n"
-        "add r7, r2\n"
-        "beq 3f\n"
-        ABOARD_DSP_TWO_PIXELS
-        "3:\n"
-        "cmp r2, r7\n"
-        "beq 5f\n"
-        "4:\n"
-        ABOARD_DSP_FOUR_PIXELS
-        "cmp r2, r7\n"
-        "bne 4b\n"
-        "5:\n"
-        "ldr r12, [sp]\n"
-        "ldrd r8, r9, [r12, #36]\n"
-        "cmp r8, #0\n"
-        "beq 9f\n"
-        "ldr r8, [r0]\n"
-        "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"
-        "uxth r12, r10\n uxth lr, r8\n lsr r10, #16\n lsr r8, #16\n"
-        "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
-        "9:\n"
-        "mov r8, #0\n"
-        "cmp r9, #0\n"
-        "beq 8f\n"
-        "10:\n"
-        "str r8, [r2], #4\n str r8, [r3], #4\n str r8, [r4], #4\n str r8, [r5], #4\n"
-        "subs r9, #4\n"
-        "bne 10b\n"
-        "8:\n"
-        "ldr r8, [sp, #8]\n"
-        "subs r8, #1\n"
-        "str r8, [sp, #8]\n"
-        "bne 1b\n"
-        "add sp, #12\n"
-        "pop {r4-r11, pc}\n");
-}
-
 /** Part of a result of a row whose window begins with the first, or the second, pixel of x0. */
 #define ABOARD_DSP_FIRST(a, sum, x0, x1) "smlad " a ", " x0 ", r10, " sum "\n smlabt " a ", " x1 ", r11, " a "\n"
 #define ABOARD_DSP_SECOND(a, sum, x0, x1) "smlatb " a ", " x0 ", r10, " sum "\n smlad " a ", " x1 ", r11, " a "\n"
@@ -287,6 +186,7 @@ ABOARD_DSP_ROWS(4, 4, "r3", "sub r12, lr\n", "8", "add r1, r1, r9, lsl #2\n")
 ABOARD_DSP_ROWS(3, 3, "r2", "sub r12, lr\n", "8", "")
 ABOARD_DSP_ROWS(2, 2, "r1", "sub r12, lr\n", "4", "add r1, r1, r9, lsl #1\n")
 ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
+
 /** One row of the windows of a block that are two pixels apart. */
 #define ABOARD_DSP_APART_4(row, a0, a1, a2, a3)                        \
     ABOARD_DSP_LOAD("r5-r9", row)                                      \
@@ -431,24 +331,6 @@ ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, in
 }
 
 #else
-
-/** See above. */
-ABOARD_SHARED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p) {
-    const int32_t words = p->lead + p->pairs / 4 + p->tail;
-    const int32_t pixels = p->lead + p->pairs / 2 + p->tail;
-    const int32_t zero_point = (int16_t)p->offset;
-    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
-        int16_t *to = (int16_t *)(void *)p->to + channel * p->plane / 2;
-        for (int32_t row = 0; row < p->rows; ++row) {
-            const int8_t *const from = p->from + row * p->row_stride + channel;
-            memset(to, 0, (size_t)(4 * words + p->zeros));
-            for (int32_t x = 0; x < pixels; ++x) {
-                to[p->lead + x] = (int16_t)(from[x * p->pixel_stride] + zero_point);
-            }
-            to += 2 * words + p->zeros / 2;
-        }
-    }
-}
 
 /** A result from its sum. */
 ABOARD_INLINE int8_t aboard_dsp_plane_result(const uint32_t *words, uint32_t sum, int32_t line) {

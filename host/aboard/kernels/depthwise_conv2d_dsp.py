@@ -31,7 +31,7 @@ from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target
 
-#: ABOARD_DSP_PLANES and ABOARD_DSP_PLANE_SHIFT of `arm_dsp/planes.h`.
+#: ABOARD_DSP_PLANES of `arm_dsp/planes_stage.h` and ABOARD_DSP_PLANE_SHIFT of `planes.h`.
 PLANES, LINE_SHIFT = 4, 2
 
 #: Most results of a block by stride: as many sums as registers hold beside the pixels.
