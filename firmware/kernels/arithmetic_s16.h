@@ -28,16 +28,16 @@ typedef struct {
 ABOARD_INLINE int32_t aboard_sum_operand_s16(const aboard_scaling_t *s, int32_t x) {
     const int32_t magnitude = s->multiplier < 0 ? -s->multiplier : s->multiplier;
     /* The operand of the larger scale is halved: nothing is rounded. */
-    const int32_t product = magnitude == 1 << 30 ? x * (1 << 14) : aboard_rounded_high_mul(x * (1 << 16), magnitude);
-    const int32_t scaled = aboard_rounding_shift_small(product, -s->shift);
+    const int32_t scaled = magnitude == 1 << 30 && s->shift == 0
+                               ? x * (1 << 14)
+                               : aboard_rounded_high_mul_shift(x * (1 << 16), magnitude, -s->shift);
     return s->multiplier < 0 ? -scaled : scaled;
 }
 
 /** The sum or difference of two elements. */
 ABOARD_INLINE int16_t aboard_sum_element_s16(const aboard_arithmetic_s16_t *p, int32_t x, int32_t y) {
     const int32_t sum = aboard_sum_operand_s16(&p->a, x) + aboard_sum_operand_s16(&p->b, y);
-    const int32_t scaled =
-        aboard_rounding_shift_small(aboard_rounded_high_mul(2 * sum, p->out.multiplier), -p->out.shift);
+    const int32_t scaled = aboard_rounded_high_mul_shift(2 * sum, p->out.multiplier, -p->out.shift);
     return aboard_clamp_s16(scaled, p->low, p->high);
 }
 

@@ -84,6 +84,25 @@ ABOARD_INLINE int32_t aboard_rounding_shift_small(int32_t x, int32_t exponent) {
 }
 
 /**
+ * Rounded high half of ab, as aboard_rounded_high_mul, divided by 2^exponent as by aboard_rounding_shift_small.
+ *
+ * @param b Not negative, so that the result has the sign of a.
+ */
+ABOARD_INLINE int32_t aboard_rounded_high_mul_shift(int32_t a, int32_t b, int32_t exponent) {
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+    if (exponent > 0) {
+        /* A negative a takes one from the half. Where the product is 0 nevertheless, the result is 0 with and without.
+         */
+        const int32_t half = (int32_t)1 << (exponent - 1);
+        int32_t high;
+        __asm__("add %0, %3, %1, asr #31\n\tsmmlar %0, %1, %2, %0" : "=&r"(high) : "r"(a), "r"(b), "r"(half));
+        return high >> exponent;
+    }
+#endif
+    return aboard_rounding_shift_small(aboard_rounded_high_mul(a, b), exponent);
+}
+
+/**
  * x * multiplier / 2^31 * 2^shift with TFLite's two roundings.
  *
  * @param x           Accumulator; x * 2^max(shift, 0) wraps as it does in TFLite.

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import aboard
 from support import oracle
+from support.element_models import Value, build
 from support.weighted_models import Layer, layers
 
 BATCH = 10
@@ -26,15 +27,23 @@ OPTIONS = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
 
 def check(drawn: Sequence[Layer], board: str = "arm/mps2_an386", opt: str | None = None) -> None:
     """Fails unless all layers, in one image, give the reference's bytes."""
-    modules = [aboard.compile(layer.model(), board=board, name=f"m{i}", opt=opt) for i, layer in enumerate(drawn)]
+    check_models([(layer.model(), [layer.input()], str(layer)) for layer in drawn], board, opt)
+
+
+def check_models(
+    cases: Sequence[tuple[bytes, list[np.ndarray], str]], board: str = "arm/mps2_an386", opt: str | None = None
+) -> None:
+    """Fails unless all models, in one image, give the reference's bytes for their inputs."""
+    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=opt) for i, (model, _, _) in enumerate(cases)]
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=board, path=Path(folder) / "project")
         project.build()
         with project.session() as device:
-            for number, layer in enumerate(drawn):
-                (wanted,) = oracle.tflm(layer.model(), layer.input())
-                got = device.run(layer.input(), model=f"m{number}")
-                np.testing.assert_array_equal(got, wanted, err_msg=f"model {number}: {layer}")
+            for number, (model, inputs, what) in enumerate(cases):
+                (wanted,) = oracle.tflm(model, *inputs)
+                names = [tensor.name for tensor in modules[number].manifest.inputs]
+                got = device.run(dict(zip(names, inputs, strict=True)), model=f"m{number}")
+                np.testing.assert_array_equal(got, wanted, err_msg=f"model {number}: {what}")
 
 
 # Without shrinking: an example takes seconds, and the message names the layer.
@@ -89,3 +98,17 @@ def test_other_cores(board: str, name: str) -> None:
     module = aboard.compile(drawn[0].model(), board=board, name="m")
     assert [node.implementation for node in module.manifest.nodes] == [name]
     check(drawn, board)
+
+
+def test_ties_of_sums() -> None:
+    # Scales that differ by powers of two round ties all the time, on both sides of zero.
+    rng, options = np.random.default_rng(0), {"FusedActivationFunction": "NONE"}
+    near = np.arange(-1024, 1024)
+    x, y = (np.concatenate([near, rng.integers(-32768, 32768, 2048)]).astype(np.int16)[None] for _ in range(2))
+    y = rng.permutation(y, axis=1)
+    cases = [("ADD", 1.0, 1.0), ("SUB", 0.5, 2.0), ("ADD", 0.25, 1.0), ("SUB", 2.0**-12, 1.0), ("ADD", 0.7, 0.9)]
+    drawn = []
+    for kind, ratio, out in cases:
+        values = [Value(x.shape, np.int16, float(np.float32(scale))) for scale in (0.001, 0.001 * ratio, 0.002 * out)]
+        drawn.append((build(kind, values[:2], values[2], options), [x, y], f"{kind} {ratio} {out}"))
+    check_models(drawn)
