@@ -25,11 +25,7 @@ typedef struct {
 
 /** Channels computed at once, and inputs per turn of the inner loop. */
 #define ABOARD_FULLY_CONNECTED_BLOCK 8
-#ifdef __OPTIMIZE_SIZE__
 #define ABOARD_FULLY_CONNECTED_TAPS 8
-#else
-#define ABOARD_FULLY_CONNECTED_TAPS 8
-#endif
 
 /** Adds the products of one input with the weights of a block. */
 ABOARD_INLINE void aboard_fully_connected_s8_tap(int32_t *sums, int32_t x, const int8_t *weights) {
@@ -56,6 +52,8 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
         const int8_t *w = weights;
         const int32_t *c = constants;
         int8_t *const y = out + sample * p->outputs;
+        /* Of a model's only such layer gcc knows the weights, and would load those of a turn in the turn before. */
+        ABOARD_OPAQUE(w);
         for (int32_t n = 0; n < p->outputs; n += ABOARD_FULLY_CONNECTED_BLOCK) {
             int32_t sums[ABOARD_FULLY_CONNECTED_BLOCK] = {0, 0, 0, 0, 0, 0, 0, 0};
             const int8_t *x = in + sample * p->inputs;

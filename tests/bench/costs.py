@@ -9,8 +9,8 @@ The library cmsis-nn gets a table of its own, from the layers that the record of
 The samples are written to tests/bench/layers.json, the table to host/aboard/kernels/instructions.json: instructions,
 counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same models;
 here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
-operator, with those also that are not its first choice. A small model of many operators is added, for kernels that no
-such model uses.
+operator, with those also that are not its first choice. Small models of many operators and of many shapes are
+added, for kernels that no such model uses, and for fits that hold beyond them.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import aboard  # noqa: E402  found through the line above
 from aboard.errors import AboardError  # noqa: E402  likewise
 from aboard.kernels import estimate, strategy  # noqa: E402  likewise
+from aboard.schedule import cost  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
 from bench import cycles, histogram, measure  # noqa: E402  likewise
 from bench.run import AT_ONCE, compact  # noqa: E402  likewise
@@ -59,10 +60,10 @@ MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *mo
 
 #: Cores that have several kernels for an operator, and models that show them all.
 CHOOSING = ("m3", "m4", "m55")
-SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8")
+SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8", "many_shapes", "deep_shapes")
 
-#: How many of a layer's kernels are measured, the preferred ones first.
-_RANKS = 2
+#: Which of a layer's kernels are measured: the two that are preferred, and the last, which serves every core.
+_RANKS = (0, 1, -1)
 
 #: What is fitted, and what the fields of a row of the table begin with.
 MEASURES = {"instructions": "", "cycles": "cycles_"}
@@ -70,16 +71,15 @@ MEASURES = {"instructions": "", "cycles": "cycles_"}
 Sample = dict[str, Any]
 
 
-def facts(node: Mapping[str, Any], steps: int) -> dict[str, int]:
+def facts(node: Mapping[str, Any]) -> dict[str, int]:
     """Returns what a layer's cost is reckoned by, from a node of a manifest, as `aboard.kernels.estimate` does.
 
     Args:
         node: The node.
-        steps: In how many calls it was computed.
     """
     shapes = [tuple(operand["shape"]) for operand in node["inputs"]]
     results = [tuple(result["shape"]) for result in node["outputs"]]
-    return {"setup": steps, **estimate.Work.of(node["macs"], shapes, results).terms}
+    return estimate.Work.of(node["macs"], shapes, results).terms
 
 
 @contextmanager
@@ -113,6 +113,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "costs are counted by a plugin of QEMU, which cannot be built here. Install gcc and binutils"
         )
     times = cycles.timing(executed.core)
+    steps, storage = module.schedule().program.steps, module.schedule().program.storage
     found = [
         {
             "core": CORES[core],
@@ -120,7 +121,8 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "opt": opt,
             "op": manifest["nodes"][number]["op"],
             "implementation": manifest["nodes"][number]["implementation"],
-            **facts(manifest["nodes"][number], executed.steps[number]),
+            **facts(manifest["nodes"][number]),
+            **({} if (growth := cost.growth(steps[number], storage)) == 1 else {"growth": round(growth, 4)}),
             "instructions": histogram.total(counts),
             "cycles": times.cycles(counts, executed.listing),
         }
@@ -136,7 +138,7 @@ def measured(core: str, files: Sequence[Path]) -> list[Sample]:
     showing = [path for path in files if path.stem in SHOWING] if core in CHOOSING else []
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         found += [layer for layers in pool.map(lambda path: samples(path, core, "balanced"), files) for layer in layers]
-        for rank in range(_RANKS):
+        for rank in _RANKS:
             with ranked(rank):
                 rows = pool.map(lambda path: samples(path, core, "speed"), showing)
                 found += [layer for layers in rows for layer in layers]
@@ -154,7 +156,12 @@ def fit(layers: Sequence[Sample], measure: str = "instructions") -> tuple[dict[s
         measure: Key of `MEASURES`.
     """
     terms = estimate.TERMS
-    work_done = np.array([[float(layer.get(term, term == "setup")) for term in terms] for layer in layers])
+    work_done = np.array(
+        [
+            [1.0 if term == "setup" else layer.get("growth", 1.0) * layer.get(term, 0) for term in terms]
+            for layer in layers
+        ]
+    )
     found_out = np.array([float(max(layer[measure], 1)) for layer in layers])
     scaled = work_done / found_out[:, None]
     different = len({tuple(row) for row in work_done.tolist()})
@@ -242,9 +249,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         layers = [layer for layer in layers if layer["core"] not in chosen]
         with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
             files = [path for name in models.available(MODELS) if (path := models.path(name)) is not None]
-            for dtype in (np.int8, np.float32):
-                files.append(Path(folder) / f"many_ops_{dtype.__name__}.tflite")
-                files[-1].write_bytes(zoo.many_ops(dtype))
+            made = {f"many_ops_{dtype.__name__}": zoo.many_ops(dtype) for dtype in (np.int8, np.float32)}
+            made |= {"many_shapes": zoo.many_shapes(), "deep_shapes": zoo.many_shapes(zoo.DEEP)}
+            for name, data in made.items():
+                files.append(Path(folder) / f"{name}.tflite")
+                files[-1].write_bytes(data)
             layers += [layer for core in options.cores for layer in measured(core, files)]
         layers.sort(key=lambda layer: list(CORES.values()).index(layer["core"]))
         SAMPLES.write_text(compact(layers) + "\n", encoding="utf-8")

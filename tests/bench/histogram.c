@@ -10,7 +10,7 @@
  * Arguments, addresses in hexadecimal: out=FILE code=FIRST:END align=A ticks=A end=A hook=FIRST:END nodes=ADDRESS:COUNT
  *
  * Output, for each timed run: "run", lines "<address> <executed> <left>" for all of it, and for each node of a profiled
- * run "node <number> <steps>" and such lines.
+ * run "node <number>" and such lines.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -82,7 +82,6 @@ static uint32_t known = 1;
 static uint64_t address_of[INSTRUCTIONS];
 static count_t now[INSTRUCTIONS], before[INSTRUCTIONS], total[INSTRUCTIONS], step[INSTRUCTIONS];
 static count_t *by_node[NODES];
-static uint32_t steps_of[NODES];
 static bool timing, pending;
 static uint32_t readings;
 static const block_t *previous;
@@ -125,7 +124,6 @@ static void on_align(unsigned int cpu, void *data) {
     for (uint32_t i = 0; i < NODES; ++i) {
         free(by_node[i]);
         by_node[i] = NULL;
-        steps_of[i] = 0;
     }
 }
 
@@ -161,7 +159,6 @@ static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr
     }
     if (by_node[node] != NULL) {
         add(by_node[node], step);
-        steps_of[node]++;
     }
     pending = false;
 }
@@ -177,7 +174,7 @@ static void on_end(unsigned int cpu, void *data) {
     print(total);
     for (uint32_t i = 0; i < NODES; ++i) {
         if (by_node[i] != NULL) {
-            fprintf(file, "node %" PRIu32 " %" PRIu32 "\n", i, steps_of[i]);
+            fprintf(file, "node %" PRIu32 "\n", i);
             print(by_node[i]);
         }
     }

@@ -46,7 +46,6 @@ class Executed:
         profile: What its own counter told of the same runs.
         run: The run of the model, as long as the counter timed it.
         nodes: All steps of each node, by its number, in a run with profiling.
-        steps: How many these are: one, or turns of a cascade.
         listing: The instructions of the image.
     """
 
@@ -54,7 +53,6 @@ class Executed:
     profile: Profile
     run: Histogram
     nodes: Mapping[int, Histogram]
-    steps: Mapping[int, int]
     listing: Sequence[Instruction]
 
     @property
@@ -105,8 +103,7 @@ def run(project: Project, feed: str = "random:0") -> Executed | None:
             profile = session.profile(feeds.load(feed, manifest.inputs))
         alone, profiled = parse(written.read_text(encoding="ascii"))
     nodes = {number: node.counts for number, node in profiled.nodes.items()}
-    steps = {number: node.steps for number, node in profiled.nodes.items()}
-    return Executed(core, profile, alone.counts, nodes, steps, listed(project.image, core))
+    return Executed(core, profile, alone.counts, nodes, listed(project.image, core))
 
 
 def listed(image: Path, core: str) -> list[Instruction]:
@@ -133,12 +130,10 @@ class Counted:
     """What the plugin wrote of a run, or of a node in it.
 
     Attributes:
-        steps: Of the node.
         counts: Of the instructions.
         nodes: Those of the run.
     """
 
-    steps: int = 1
     counts: dict[int, Count] = field(default_factory=dict)
     nodes: dict[int, Counted] = field(default_factory=dict)
 
@@ -152,7 +147,7 @@ def parse(text: str) -> list[Counted]:
             current = Counted()
             runs.append(current)
         elif words[0] == "node":
-            current = runs[-1].nodes[int(words[1])] = Counted(int(words[2]))
+            current = runs[-1].nodes[int(words[1])] = Counted()
         else:
             current.counts[int(words[0], 16)] = Count(int(words[1]), int(words[2]))
     return runs

@@ -56,9 +56,9 @@ def test_random_layers(drawn: list[Layer], opt: str) -> None:
     check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
-def dense(inputs: int, outputs: int, zero_point: int = -128) -> Layer:
+def dense(inputs: int, outputs: int, zero_point: int = -128, *, per_channel: bool = False) -> Layer:
     shapes = (1, inputs), (outputs, inputs), (1, outputs)
-    return Layer("FULLY_CONNECTED", *shapes, 0, per_channel=False, zero_point_out=zero_point)
+    return Layer("FULLY_CONNECTED", *shapes, 0, per_channel=per_channel, zero_point_out=zero_point)
 
 
 def pointwise(depth: int, channels: int, zero_point: int = -128) -> Layer:
@@ -79,6 +79,17 @@ def test_every_entry_of_the_unrolled_turns(zero_point: int, opt: str) -> None:
     # One quad, odd and even numbers of them, one turn and more.
     drawn = [pointwise(4 * quads, 2, zero_point) for quads in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
     drawn += [dense(4 * quads, 4, zero_point) for quads in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
+    check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
+
+
+@pytest.mark.parametrize("opt", ["balanced", "size"])
+def test_matrices_with_a_scale_for_each_channel(opt: str) -> None:
+    # By lines and by two roundings, staged and where they lie; whole blocks of channels and parts of them.
+    drawn = [
+        dense(inputs, outputs, zero_point, per_channel=True)
+        for inputs, outputs in [(4, 4), (7, 9), (64, 5), (130, 12), (260, 8), (400, 3)]
+        for zero_point in (-128, 5)
+    ]
     check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 

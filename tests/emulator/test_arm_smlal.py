@@ -54,9 +54,9 @@ def pointwise(depth: int, channels: int, zero_point: int, activation: str = "NON
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=zero_point)
 
 
-def dense(inputs: int, outputs: int, zero_point: int, activation: str = "NONE") -> Layer:
+def dense(inputs: int, outputs: int, zero_point: int, activation: str = "NONE", *, per_channel: bool = False) -> Layer:
     options, shapes = {"FusedActivationFunction": activation}, ((1, inputs), (outputs, inputs), (1, outputs))
-    return Layer("FULLY_CONNECTED", *shapes, 0, options, per_channel=False, zero_point_out=zero_point)
+    return Layer("FULLY_CONNECTED", *shapes, 0, options, per_channel=per_channel, zero_point_out=zero_point)
 
 
 @pytest.mark.parametrize("zero_point", [-128, 5])
@@ -67,3 +67,9 @@ def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
     drawn += [dense(inputs, 4, zero_point) for inputs in (2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
     drawn += [dense(12, outputs, zero_point, "RELU6") for outputs in (1, 2, 3, 5, 8, 11)]
     check(drawn)
+
+
+def test_matrices_with_a_scale_for_each_channel() -> None:
+    # By lines and by two roundings; whole blocks of channels and parts of them.
+    shapes = [(2, 4), (7, 9), (64, 5), (130, 12), (260, 3)]
+    check([dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)])

@@ -97,8 +97,7 @@ def drawn(draw: st.DrawFn, kind: str) -> Layer:
     convolution = _convolution() | _pointwise() | _wide()
     made = {"CONV_2D": convolution, "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
     layer = draw(made[kind])
-    layer.per_channel = kind != "FULLY_CONNECTED" and draw(st.booleans())
-    layer.bias = draw(st.booleans())
+    layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
     layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 100.0]))
     layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
     layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))

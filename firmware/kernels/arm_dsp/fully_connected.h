@@ -4,7 +4,8 @@
  * int8 products of samples with a matrix with the DSP extension: four channels of a sample at once.
  *
  * Weights are composites of two channels, see dot.h. A quad of taps of four channels is four words: even taps of the
- * first two channels, of the other two, then the odd taps likewise. Requantisation is the same for all channels.
+ * first two channels, of the other two, then the odd taps likewise. Constants of the requantisation are the same for
+ * all channels, or follow the weights of each block.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
@@ -23,7 +24,8 @@ typedef struct {
     int32_t samples;      /**< Samples for each row of the result. */
     int32_t direct;       /**< 1: inputs, whole quads, are widened in every block; 0: once, into scratch. */
     int32_t line;         /**< 1: results by a line; 0: by two roundings. */
-    int32_t constants[3]; /**< Factor, constant, and: line: the constant of 256 times a sum; otherwise: the shift. */
+    int32_t constants[3]; /**< Of all channels: factor, constant, and: line: the constant of 256 times a sum; otherwise:
+                           * the shift. */
     int32_t clamped;      /**< 1: results are kept between low and high. */
     int32_t low;
     int32_t high;
@@ -32,6 +34,10 @@ typedef struct {
 /** Channels computed at once, and words of their block beside its four words of composites for each quad: bias of the
  * first channel and raw bias of the first two, likewise of the other two. */
 #define ABOARD_DSP_WIDE 4
+
+/** Words of constants behind the weights of a block: of each channel factor and constant, with lines of odd channels
+ * that of 256 times a sum; and the shift where results are rounded twice. */
+#define ABOARD_DSP_WIDE_EACH(line) ((line) ? 8 : 12)
 
 /** Right shift of the line of fully connected layers. */
 #define ABOARD_DSP_WIDE_SHIFT 2
@@ -129,7 +135,8 @@ typedef struct {
 /**
  * Channels of one sample: requantised by one line or by two roundings, inputs widened before or where they lie.
  *
- * @param weights   For each four channels: bias, raw bias, bias, raw bias, four words of composites for each quad.
+ * @param weights   For each four channels: bias, raw bias, bias, raw bias, four words of composites for each quad; of
+ *                  the functions `each` the constants (ABOARD_DSP_WIDE_EACH).
  * @param x         Staged: two words for each quad. Direct: int8 at any address.
  * @param y         Results.
  * @param channels  A multiple of 4, at least 4.
@@ -157,10 +164,32 @@ typedef struct {
     ABOARD_DSP_ANY("r10", "r0", "r1", "r2")                            \
     ABOARD_DSP_ANY("r11", "r0", "r1", "r2")
 
+/** Likewise with constants of each channel. */
+#define ABOARD_DSP_WIDE_LINE_EACH                                      \
+    "ldmia lr!, {r0-r7}\n"                                             \
+    "smmlar r8, r8, r0, r1\n smmla r9, r9, r2, r3\n"                   \
+    "smmlar r10, r10, r4, r5\n smmla r11, r11, r6, r7\n"               \
+    "add r0, sp, #12\n ldm r0, {r3, r4, r12}\n"                        \
+    "ssat r8, #8, r8, asr #2\n ssat r9, #8, r9, asr #10\n"             \
+    "ssat r10, #8, r10, asr #2\n ssat r11, #8, r11, asr #10\n"
+#define ABOARD_DSP_WIDE_ANY_EACH                                       \
+    "asr r9, #8\n asr r11, #8\n"                                       \
+    "ldmia lr!, {r0-r4, r6}\n"                                         \
+    ABOARD_DSP_ANY("r8", "r0", "r1", "r2")                             \
+    ABOARD_DSP_ANY("r9", "r3", "r4", "r6")                             \
+    "ldmia lr!, {r0-r4, r6}\n"                                         \
+    ABOARD_DSP_ANY("r10", "r0", "r1", "r2")                            \
+    ABOARD_DSP_ANY("r11", "r3", "r4", "r6")                            \
+    "add r0, sp, #12\n ldm r0, {r3, r4, r12}\n"
+
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_LINE)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_ANY)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_LINE)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_ANY)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_each, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_LINE_EACH)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_each, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_ANY_EACH)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_each_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_LINE_EACH)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_each_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_ANY_EACH)
 /* clang-format on */
 
 #else
@@ -187,43 +216,66 @@ ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const void
     return w;
 }
 
+/** A result from its sum, of an odd channel 256 times it, and its constants. */
+ABOARD_INLINE int8_t aboard_dsp_wide_result(uint32_t sum, bool odd, const int32_t *c, bool line) {
+    if (!line) {
+        return aboard_dsp_any(odd ? (uint32_t)((int32_t)sum >> 8) : sum, c[0], c[1], (uint32_t)c[2]);
+    }
+    return odd ? aboard_dsp_line_256(sum, c[0], c[1], ABOARD_DSP_WIDE_SHIFT)
+               : aboard_dsp_line(sum, c[0], c[1], ABOARD_DSP_WIDE_SHIFT);
+}
+
 /** See above. */
 ABOARD_INLINE void aboard_dsp_wide(const uint32_t *weights, const void *x, int8_t *y, int32_t channels, int32_t quads,
-                                   const int32_t *c, bool line, bool direct) {
+                                   const int32_t *constants, bool line, bool each, bool direct) {
     for (int32_t n = 0; n < channels; n += ABOARD_DSP_WIDE) {
         uint32_t sums[ABOARD_DSP_WIDE];
         weights = aboard_dsp_wide_sums(weights, x, quads, direct, sums);
         for (int32_t i = 0; i < ABOARD_DSP_WIDE; ++i) {
-            const uint32_t sum = i % 2 == 0 ? sums[i] : (uint32_t)((int32_t)sums[i] >> 8);
-            if (!line) {
-                y[n + i] = aboard_dsp_any(sum, c[0], c[1], (uint32_t)c[2]);
-            } else if (i % 2 == 0) {
-                y[n + i] = aboard_dsp_line(sums[i], c[0], c[1], ABOARD_DSP_WIDE_SHIFT);
-            } else {
-                y[n + i] = aboard_dsp_line_256(sums[i], c[0], c[2], ABOARD_DSP_WIDE_SHIFT);
+            const bool odd = i % 2 != 0;
+            int32_t c[3] = {constants[0], constants[line && odd ? 2 : 1], constants[2]};
+            if (each) {
+                const int32_t words = ABOARD_DSP_WIDE_EACH(line) / ABOARD_DSP_WIDE;
+                memcpy(c, weights + i * words, (size_t)words * sizeof(*c));
             }
+            y[n + i] = aboard_dsp_wide_result(sums[i], odd, c, line);
         }
+        weights += each ? ABOARD_DSP_WIDE_EACH(line) : 0;
     }
 }
 
-#define aboard_dsp_wide_line(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, false)
-#define aboard_dsp_wide_any(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, false)
-#define aboard_dsp_wide_line_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, true)
-#define aboard_dsp_wide_any_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, true)
+#define aboard_dsp_wide_line(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, false, false)
+#define aboard_dsp_wide_any(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, false, false)
+#define aboard_dsp_wide_line_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, false, true)
+#define aboard_dsp_wide_any_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, false, true)
+#define aboard_dsp_wide_line_each(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, true, false)
+#define aboard_dsp_wide_any_each(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, true, false)
+#define aboard_dsp_wide_line_each_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, true, true)
+#define aboard_dsp_wide_any_each_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, true, true)
 
 #endif
 
+/** Calls one of the functions above. */
+#define ABOARD_DSP_WIDE_CASE(number, name)                                                                             \
+    case number:                                                                                                       \
+        name(weights, x, y, channels, quads, p->constants);                                                            \
+        break;
+
 /** Results of `channels` channels of a sample. */
 ABOARD_INLINE void aboard_fully_connected_dsp_block(const aboard_fully_connected_dsp_t *p, const uint32_t *weights,
-                                                    const void *x, int8_t *y, int32_t channels, int32_t quads) {
-    if (p->line && p->direct) {
-        aboard_dsp_wide_line_direct(weights, x, y, channels, quads, p->constants);
-    } else if (p->direct) {
-        aboard_dsp_wide_any_direct(weights, x, y, channels, quads, p->constants);
-    } else if (p->line) {
-        aboard_dsp_wide_line(weights, x, y, channels, quads, p->constants);
-    } else {
-        aboard_dsp_wide_any(weights, x, y, channels, quads, p->constants);
+                                                    const void *x, int8_t *y, int32_t channels, int32_t quads,
+                                                    int32_t each) {
+    switch (4 * each + 2 * p->direct + p->line) {
+        ABOARD_DSP_WIDE_CASE(0, aboard_dsp_wide_any)
+        ABOARD_DSP_WIDE_CASE(1, aboard_dsp_wide_line)
+        ABOARD_DSP_WIDE_CASE(2, aboard_dsp_wide_any_direct)
+        ABOARD_DSP_WIDE_CASE(3, aboard_dsp_wide_line_direct)
+        ABOARD_DSP_WIDE_CASE(4, aboard_dsp_wide_any_each)
+        ABOARD_DSP_WIDE_CASE(5, aboard_dsp_wide_line_each)
+        ABOARD_DSP_WIDE_CASE(6, aboard_dsp_wide_any_each_direct)
+        ABOARD_DSP_WIDE_CASE(7, aboard_dsp_wide_line_each_direct)
+    default:
+        break;
     }
 }
 
@@ -250,19 +302,23 @@ ABOARD_INLINE void aboard_fully_connected_dsp_stage(const int8_t *from, uint32_t
 }
 
 /**
- * int8 product, results equal to TFLite's reference kernel.
+ * int8 product, results equal to TFLite's reference kernel; see aboard_fully_connected_dsp and, with a scale for each
+ * channel, aboard_fully_connected_dsp_each.
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
  * @param weights     Packed, see aboard_dsp_wide_line; the last block filled up with zeros.
  * @param words       Scratch of two words for each quad of inputs; not used where `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
+ * @param each        1: constants of each channel follow the weights of its block; 0: those of the parameters serve
+ * all.
  */
-ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
-                                              const uint32_t *weights, uint32_t *words, int32_t first, int32_t last) {
+ABOARD_INLINE void aboard_fully_connected_dsp_any(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
+                                                  const uint32_t *weights, uint32_t *words, int32_t first, int32_t last,
+                                                  int32_t each) {
     const int32_t quads = (p->inputs + ABOARD_DSP_QUAD - 1) / ABOARD_DSP_QUAD;
     const int32_t whole = p->outputs / ABOARD_DSP_WIDE * ABOARD_DSP_WIDE;
-    const int32_t block = ABOARD_DSP_WIDE * (1 + quads);
+    const int32_t block = ABOARD_DSP_WIDE * (1 + quads) + (each ? ABOARD_DSP_WIDE_EACH(p->line) : 0);
     for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
         int8_t *const y = out + sample * p->outputs;
         const void *x = in + sample * p->inputs;
@@ -271,12 +327,12 @@ ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t
             x = words;
         }
         if (whole > 0) {
-            aboard_fully_connected_dsp_block(p, weights, x, y, whole, quads);
+            aboard_fully_connected_dsp_block(p, weights, x, y, whole, quads, each);
         }
         if (whole < p->outputs) {
             int8_t some[ABOARD_DSP_WIDE];
             const uint32_t *const behind = weights + whole / ABOARD_DSP_WIDE * block;
-            aboard_fully_connected_dsp_block(p, behind, x, some, ABOARD_DSP_WIDE, quads);
+            aboard_fully_connected_dsp_block(p, behind, x, some, ABOARD_DSP_WIDE, quads, each);
             for (int32_t n = whole; n < p->outputs; ++n) {
                 y[n] = some[n - whole];
             }
@@ -285,6 +341,19 @@ ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t
             aboard_dsp_clamp(y, p->outputs, p->low, p->high);
         }
     }
+}
+
+/** One scale for all channels. */
+ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
+                                              const uint32_t *weights, uint32_t *words, int32_t first, int32_t last) {
+    aboard_fully_connected_dsp_any(p, in, out, weights, words, first, last, 0);
+}
+
+/** A scale for each channel. */
+ABOARD_INLINE void aboard_fully_connected_dsp_each(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
+                                                   const uint32_t *weights, uint32_t *words, int32_t first,
+                                                   int32_t last) {
+    aboard_fully_connected_dsp_any(p, in, out, weights, words, first, last, 1);
 }
 
 #endif

@@ -6,7 +6,8 @@
  * A word holds the weights of four channels for one tap: bytes w_0 + 128, w_1, w_2 + 128, w_3. Its first and last byte
  * are w_0 + 128 + 2^24 w_3, whose products with inputs add up to acc_0 + 128 sum(x) + 2^24 acc_3 in 64 bits; the same
  * of the word turned by half gives the other two. 128 sum(x) is subtracted once for each sample, and |acc_0| < 2^23,
- * which the host proves. Requantisation is the same for all channels.
+ * which the host proves. Constants of the requantisation are the same for all channels, or follow the weights of each
+ * block.
  */
 #ifndef ABOARD_KERNELS_ARM_SMLAL_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_ARM_SMLAL_FULLY_CONNECTED_H
@@ -26,7 +27,7 @@ typedef struct {
     int32_t samples;      /**< Samples for each row of the result. */
     int32_t line;         /**< 1: results by a line; 0: by two roundings. */
     int32_t clamped;      /**< 1: results are kept between low and high. */
-    int32_t constants[3]; /**< Factor, constant, shift. */
+    int32_t constants[3]; /**< Of all channels: factor, constant, shift. */
     int32_t low;
     int32_t high;
 } aboard_fully_connected_smlal_t;
@@ -36,6 +37,10 @@ typedef struct {
 #define ABOARD_SMLAL_MATRIX_HEAD_WORDS 4
 #define ABOARD_SMLAL_MATRIX_SHIFT 2
 
+/** Words of constants behind the weights of a block: of each channel factor, constant and, where results are rounded
+ * twice, shift. */
+#define ABOARD_SMLAL_MATRIX_EACH(line) ((line) ? 8 : 12)
+
 /** Channels of one sample; the assembly knows the order. */
 typedef struct {
     int8_t *y;
@@ -43,9 +48,10 @@ typedef struct {
     int32_t offset;           /**< 128 times the sum of the inputs. */
     const int8_t *x_end;      /**< Behind the inputs, of which there are at least 2. */
     int8_t *y_end;            /**< Behind the results: a multiple of four, at least four. */
-    const int32_t *constants; /**< Factor, constant, shift. */
+    const int32_t *constants; /**< Factor, constant, shift; not read by the functions `each`. */
     const uint32_t *weights;  /**< For each four channels: starts of the sums of the first and the fourth, of the third
-                               * and the second, 64 bits each; a word for each input. */
+                               * and the second, 64 bits each; a word for each input; of the functions `each` the
+                               * constants. */
 } aboard_smlal_matrix_t;
 
 #if ABOARD_SMLAL_ASM
@@ -102,7 +108,7 @@ typedef struct {
     "cmp r9, r11\n"                                                    \
     "bne.w 2b\n"
 
-/** Four sums from two of 64 bits: in order in r9, r3, r2, r1. Then y in r0, constants in r4 to r6, job in r7. */
+/** Four sums from two of 64 bits: in order in r9, r3, r2, r1. Then y in r0 and the job in r7. */
 #define ABOARD_SMLAL_MATRIX_SPLIT                                      \
     "sbfx r9, r0, #0, #24\n"                                           \
     "lsr r0, r0, #24\n orr r1, r0, r1, lsl #8\n sub r1, r1, r9, asr #31\n" \
@@ -110,8 +116,12 @@ typedef struct {
     "lsr r2, r2, #24\n orr r3, r2, r3, lsl #8\n sub r3, r3, r4, asr #31\n" \
     "mov r2, r4\n"                                                     \
     "ldr r7, [sp]\n"                                                   \
-    "ldr r0, [r7]\n ldr r6, [r7, #20]\n"                               \
-    "ldm r6, {r4-r6}\n"
+    "ldr r0, [r7]\n"
+
+/** Constants in r4 to r6: of all channels, and of the next one. */
+#define ABOARD_SMLAL_MATRIX_CONSTANTS "ldr r6, [r7, #20]\n ldm r6, {r4-r6}\n"
+#define ABOARD_SMLAL_MATRIX_NEXT_LINE "ldmia r10!, {r4, r5}\n"
+#define ABOARD_SMLAL_MATRIX_NEXT_ROUND "ldmia r10!, {r4-r6}\n"
 
 /** A result by the line, from sum to sum. */
 #define ABOARD_SMLAL_MATRIX_LINE(sum)                                  \
@@ -135,23 +145,19 @@ typedef struct {
     "add sp, #12\n"                                                    \
     "pop {r4-r11, pc}\n"
 
-/** All channels of a sample, requantised by a line. */
-ABOARD_NAKED void aboard_smlal_matrix_line(aboard_smlal_matrix_t *p ABOARD_UNUSED) {
-    __asm__ volatile(
-        ABOARD_SMLAL_MATRIX_HEAD ABOARD_SMLAL_MATRIX_SPLIT
-        ABOARD_SMLAL_MATRIX_LINE("r9") ABOARD_SMLAL_MATRIX_LINE("r3")
-        ABOARD_SMLAL_MATRIX_LINE("r2") ABOARD_SMLAL_MATRIX_LINE("r1")
-        ABOARD_SMLAL_MATRIX_TAIL);
-}
+/** All channels of a sample: `once` before and `next` before each result load constants. */
+#define ABOARD_SMLAL_MATRIX_FUNCTION(name, result, once, next)         \
+    ABOARD_NAKED void name(aboard_smlal_matrix_t *p ABOARD_UNUSED) {   \
+        __asm__ volatile(                                              \
+            ABOARD_SMLAL_MATRIX_HEAD ABOARD_SMLAL_MATRIX_SPLIT once    \
+            next result("r9") next result("r3") next result("r2") next result("r1") \
+            ABOARD_SMLAL_MATRIX_TAIL);                                 \
+    }
 
-/** All channels of a sample, requantised by two roundings. */
-ABOARD_NAKED void aboard_smlal_matrix_any(aboard_smlal_matrix_t *p ABOARD_UNUSED) {
-    __asm__ volatile(
-        ABOARD_SMLAL_MATRIX_HEAD ABOARD_SMLAL_MATRIX_SPLIT
-        ABOARD_SMLAL_MATRIX_ROUND("r9") ABOARD_SMLAL_MATRIX_ROUND("r3")
-        ABOARD_SMLAL_MATRIX_ROUND("r2") ABOARD_SMLAL_MATRIX_ROUND("r1")
-        ABOARD_SMLAL_MATRIX_TAIL);
-}
+ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_line, ABOARD_SMLAL_MATRIX_LINE, ABOARD_SMLAL_MATRIX_CONSTANTS, "")
+ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_any, ABOARD_SMLAL_MATRIX_ROUND, ABOARD_SMLAL_MATRIX_CONSTANTS, "")
+ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_line_each, ABOARD_SMLAL_MATRIX_LINE, "", ABOARD_SMLAL_MATRIX_NEXT_LINE)
+ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_any_each, ABOARD_SMLAL_MATRIX_ROUND, "", ABOARD_SMLAL_MATRIX_NEXT_ROUND)
 /* clang-format on */
 
 #else
@@ -169,44 +175,46 @@ ABOARD_INLINE void aboard_smlal_matrix_sums(const aboard_smlal_matrix_t *p, cons
 }
 
 /** All channels of a sample. */
-ABOARD_INLINE void aboard_smlal_matrix(aboard_smlal_matrix_t *p, bool line) {
+ABOARD_INLINE void aboard_smlal_matrix(aboard_smlal_matrix_t *p, bool line, bool each) {
     const uint32_t *head = p->weights;
     for (; p->y != p->y_end; p->y += ABOARD_SMLAL_BLOCK) {
         const uint32_t *const weights = head + ABOARD_SMLAL_MATRIX_HEAD_WORDS;
+        const uint32_t *const behind = weights + (p->x_end - p->x);
         int32_t ends[2];
         int32_t middle[2];
         aboard_smlal_matrix_sums(p, head, weights, 0, ends);
         aboard_smlal_matrix_sums(p, head + 2, weights, 16, middle);
         const int32_t sums[ABOARD_SMLAL_BLOCK] = {ends[0], middle[1], middle[0], ends[1]};
         for (int32_t i = 0; i < ABOARD_SMLAL_BLOCK; ++i) {
-            p->y[i] = line ? aboard_smlal_line(sums[i], p->constants, ABOARD_SMLAL_MATRIX_SHIFT)
-                           : aboard_smlal_any(sums[i], p->constants);
+            const int32_t words = ABOARD_SMLAL_MATRIX_EACH(line) / ABOARD_SMLAL_BLOCK;
+            const int32_t *const constants = each ? (const int32_t *)behind + i * words : p->constants;
+            p->y[i] = line ? aboard_smlal_line(sums[i], constants, ABOARD_SMLAL_MATRIX_SHIFT)
+                           : aboard_smlal_any(sums[i], constants);
         }
-        head = weights + (p->x_end - p->x);
+        head = behind + (each ? ABOARD_SMLAL_MATRIX_EACH(line) : 0);
     }
 }
 
-/** All channels of a sample, requantised by a line. */
-ABOARD_SHARED void aboard_smlal_matrix_line(aboard_smlal_matrix_t *p) {
-    aboard_smlal_matrix(p, true);
-}
-
-/** All channels of a sample, requantised by two roundings. */
-ABOARD_SHARED void aboard_smlal_matrix_any(aboard_smlal_matrix_t *p) {
-    aboard_smlal_matrix(p, false);
-}
+#define aboard_smlal_matrix_line(p) aboard_smlal_matrix(p, true, false)
+#define aboard_smlal_matrix_any(p) aboard_smlal_matrix(p, false, false)
+#define aboard_smlal_matrix_line_each(p) aboard_smlal_matrix(p, true, true)
+#define aboard_smlal_matrix_any_each(p) aboard_smlal_matrix(p, false, true)
 
 #endif
 
 /** Results of `channels` channels of a sample, a multiple of four; `job` says all but where results and weights are. */
 ABOARD_INLINE void aboard_fully_connected_smlal_some(const aboard_fully_connected_smlal_t *p,
                                                      const aboard_smlal_matrix_t *job, const uint32_t *weights,
-                                                     int8_t *y, int32_t channels) {
+                                                     int8_t *y, int32_t channels, bool each) {
     aboard_smlal_matrix_t some = *job;
     some.weights = weights;
     some.y = y;
     some.y_end = y + channels;
-    if (p->line) {
+    if (each && p->line) {
+        aboard_smlal_matrix_line_each(&some);
+    } else if (each) {
+        aboard_smlal_matrix_any_each(&some);
+    } else if (p->line) {
         aboard_smlal_matrix_line(&some);
     } else {
         aboard_smlal_matrix_any(&some);
@@ -214,15 +222,18 @@ ABOARD_INLINE void aboard_fully_connected_smlal_some(const aboard_fully_connecte
 }
 
 /**
- * int8 product, results equal to TFLite's reference kernel. Not expanded: one copy serves all layers of a model.
+ * int8 product, results equal to TFLite's reference kernel; see aboard_fully_connected_smlal and, with a scale for each
+ * channel, aboard_fully_connected_smlal_each.
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
  * @param weights     Packed, see aboard_smlal_matrix_t; the last block filled up.
  * @param first, last Rows [first, last) of the result are computed.
+ * @param each        Constants of each channel follow the weights of its block; else those of the parameters serve all.
  */
-ABOARD_SHARED void aboard_fully_connected_smlal(const aboard_fully_connected_smlal_t *p, const int8_t *in, int8_t *out,
-                                                const uint32_t *weights, int32_t first, int32_t last) {
+ABOARD_INLINE void aboard_fully_connected_smlal_any(const aboard_fully_connected_smlal_t *p, const int8_t *in,
+                                                    int8_t *out, const uint32_t *weights, int32_t first, int32_t last,
+                                                    bool each) {
     const int32_t whole = p->outputs / ABOARD_SMLAL_BLOCK * ABOARD_SMLAL_BLOCK;
     for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
         const int8_t *const x = in + sample * p->inputs;
@@ -234,18 +245,33 @@ ABOARD_SHARED void aboard_fully_connected_smlal(const aboard_fully_connected_sml
         }
         const aboard_smlal_matrix_t job = {NULL, x, 128 * sum, x + p->inputs, NULL, p->constants, NULL};
         if (whole > 0) {
-            aboard_fully_connected_smlal_some(p, &job, weights, y, whole);
+            aboard_fully_connected_smlal_some(p, &job, weights, y, whole, each);
         }
         if (whole < p->outputs) {
             int8_t last_block[ABOARD_SMLAL_BLOCK];
-            const int32_t words = whole / ABOARD_SMLAL_BLOCK * (ABOARD_SMLAL_MATRIX_HEAD_WORDS + p->inputs);
-            aboard_fully_connected_smlal_some(p, &job, weights + words, last_block, ABOARD_SMLAL_BLOCK);
+            const int32_t constants = each ? ABOARD_SMLAL_MATRIX_EACH(p->line) : 0;
+            const int32_t block = ABOARD_SMLAL_MATRIX_HEAD_WORDS + p->inputs + constants;
+            const uint32_t *const behind = weights + whole / ABOARD_SMLAL_BLOCK * block;
+            aboard_fully_connected_smlal_some(p, &job, behind, last_block, ABOARD_SMLAL_BLOCK, each);
             memcpy(y + whole, last_block, (size_t)(p->outputs - whole));
         }
         for (int32_t n = 0; p->clamped && n < p->outputs; ++n) {
             y[n] = (int8_t)ABOARD_MIN(ABOARD_MAX(y[n], p->low), p->high);
         }
     }
+}
+
+/** One scale for all channels. Not expanded: one copy serves all layers of a model. */
+ABOARD_SHARED void aboard_fully_connected_smlal(const aboard_fully_connected_smlal_t *p, const int8_t *in, int8_t *out,
+                                                const uint32_t *weights, int32_t first, int32_t last) {
+    aboard_fully_connected_smlal_any(p, in, out, weights, first, last, false);
+}
+
+/** A scale for each channel. Not expanded either. */
+ABOARD_SHARED void aboard_fully_connected_smlal_each(const aboard_fully_connected_smlal_t *p, const int8_t *in,
+                                                     int8_t *out, const uint32_t *weights, int32_t first,
+                                                     int32_t last) {
+    aboard_fully_connected_smlal_any(p, in, out, weights, first, last, true);
 }
 
 #endif

@@ -10,12 +10,13 @@ from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
-from aboard.kernels.estimate import estimate
 from aboard.manifest import ArenaRecord, BufferRecord, NodeRecord, OperandRecord, TensorRecord
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
+from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
+from aboard.schedule.storage import Storage
 from aboard.target import Target
 
 _WORKSPACE_ALIGN = 16
@@ -117,18 +118,16 @@ def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeR
                 outputs=tuple(outputs),
                 tuning={} if region is None else dict(region.tuning),
                 tuning_origin="" if region is None else region.tuning_origin,
-                estimated_instructions=_estimated(step, target, program.storage.turns_of(node)),
+                estimated_instructions=_estimated(step, target, program.storage),
                 cascade=cascades.get(node),
             )
         )
     return tuple(records)
 
 
-def _estimated(step: Step, target: Target, turns: int) -> int | None:
+def _estimated(step: Step, target: Target, storage: Storage) -> int | None:
     """Returns the instructions of a step of the host."""
-    if isinstance(step.call, ExternalCall):
-        return None
-    return estimate(step.node, step.implementation.name, target, turns=turns).instructions
+    return None if isinstance(step.call, ExternalCall) else cost(step, storage, target).instructions
 
 
 def arenas(layout: Layout) -> tuple[ArenaRecord, ...]:

@@ -311,6 +311,14 @@ class Implementation(ABC):
         del node
         return RowWise() if self.by_rows else None
 
+    def growth(self, node: Node, rows: int) -> float:
+        """Returns how much more work it is to compute a node in turns of so many rows than all at once, as a factor.
+
+        Set-ups of the calls are not counted: what counts is what turns leave unused, or do twice.
+        """
+        del node, rows
+        return 1.0
+
     def instructions(self, node: Node) -> float | None:
         """Returns the instructions of a node as counted in the code; None for an estimate by what was measured."""
         del node

@@ -40,6 +40,10 @@ _MOST_RESULTS = {1: 6, 2: 4}
 #: Bytes that planes may take; rows at the border of two strips are staged twice.
 _PLANE_BYTES = 2080
 
+#: Part of a layer's instructions that stage planes, where strips are high (`kws`: 102,440 instructions a layer at once,
+#: 143,240 in turns of two rows, 184,880 of one).
+_STAGING = 0.43
+
 #: Rows that a strip has at least where the result has as many, by stride.
 _LEAST_STRIP = {1: 2, 2: 1}
 
@@ -81,6 +85,12 @@ class DspS8(Implementation):
     def row_wise(self, node: Node) -> RowWise:
         """Takes two rows at once with a stride of 1: windows of neighbouring rows share what is staged."""
         return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
+
+    def growth(self, node: Node, rows: int) -> float:
+        """Returns it for rows that neighbouring strips stage both."""
+        strip, stride = _strip(node), attributes(node).strides[0]
+        most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
+        return 1 + _STAGING * (some / most - 1)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""

@@ -1,6 +1,6 @@
 """Estimates how many instructions and cycles of the host a node takes, from what was measured of its kernel.
 
-`instructions.json` has, for each kind of core, op and implementation, instructions and cycles of a call, of a
+`instructions.json` has, for each kind of core, op and implementation, instructions and cycles of a layer, of a
 multiply-accumulate, of an element and so on (`TERMS`). It is made by `tests/bench/costs.py`, which profiles the
 benchmarks' models layer by layer in QEMU; cycles are estimates themselves, made of the executed instructions and a
 table of what each costs on the core. What was not measured is taken from what is nearest: the same implementation on
@@ -26,12 +26,13 @@ from aboard.target import Target
 
 _FILE = Path(__file__).with_name("instructions.json")
 
-#: Instructions of a turn of a cascade beside its kernel: table, switch, row counter, call.
-_TURN = 30
+#: Instructions of a further turn of a cascade: table, switch, row counter, and what a kernel does once in a call. On
+#: Cortex-M4 a convolution of `kws` takes 120 more for each turn.
+_TURN = 120
 
 
 #: What the cost of a layer is made of: calls, and the fields of `Work`.
-TERMS = ("setup", "mac", "element", "read", "window", "spread", "line")
+TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel")
 
 _CYCLES = "cycles_"
 
@@ -48,6 +49,7 @@ class Work:
         window: Elements of all windows that a layer with multiply-accumulates looks at: they may have to be copied.
         spread: Multiply-accumulates of windows that are more than a pixel each, whose elements lie apart.
         line: Rows of the result times its channels.
+        pixel: Pixels of the result.
     """
 
     mac: int
@@ -56,6 +58,7 @@ class Work:
     window: int
     spread: int
     line: int
+    pixel: int
 
     @classmethod
     def of(cls, macs: int, operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> Work:
@@ -70,7 +73,8 @@ class Work:
         channels = results[0][-1] if results[0] else 1
         element = written if macs else max(read, written)
         window = macs // max(channels, 1)
-        return cls(macs, element, read, window, macs if window != read else 0, rows_of(results[0]) * channels)
+        spread, line = macs if window != read else 0, rows_of(results[0]) * channels
+        return cls(macs, element, read, window, spread, line, prod(results[0]) // max(channels, 1))
 
     @property
     def terms(self) -> dict[str, int]:
@@ -150,7 +154,12 @@ def work(node: Node) -> Work:
 
 
 def estimate(
-    node: Node, implementation: str, target: Target, rows: Sequence[Row] | None = None, turns: int = 1
+    node: Node,
+    implementation: str,
+    target: Target,
+    rows: Sequence[Row] | None = None,
+    turns: int = 1,
+    growth: float = 1.0,
 ) -> Estimate:
     """Returns what a node takes on the host of a target.
 
@@ -159,7 +168,8 @@ def estimate(
         implementation: Name of the implementation; "" where none is chosen.
         target: The target; its host counts.
         rows: What was measured, where it is not of the host's own kernels; on cores of which `table` has some.
-        turns: In how many calls it is computed: each is set up.
+        turns: In how many calls it is computed.
+        growth: How much more the kernel has to do beside that than in one call (`Implementation.growth`).
     """
     done = work(node)
     cores = nearest(target, is_float=node.output.dtype.is_float)
@@ -167,10 +177,10 @@ def estimate(
     if measured:
         row = measured[0]
         own = row.implementation == implementation
-        instructions = _sum(row.instructions, done, turns)
+        instructions = _sum(row.instructions, done, turns, growth)
         return Estimate(
             instructions,
-            _sum(row.cycles, done, turns) if row.cycles else instructions,
+            _sum(row.cycles, done, turns, growth) if row.cycles else instructions,
             f"{row.implementation} on {row.core}",
             row.error if own else None,
             row.cycles_error if own and row.cycles and row.core == target.host.cpu.base else None,
@@ -182,10 +192,10 @@ def estimate(
     return Estimate(guess, guess, f"average element on {cores[0]}", None)
 
 
-def _sum(terms: Mapping[str, float], done: Work, turns: int) -> int:
+def _sum(terms: Mapping[str, float], done: Work, turns: int, growth: float) -> int:
     """Returns the sum of the terms of a node that is computed in a number of calls."""
-    calls = turns * terms.get("setup", 0.0) + (turns - 1) * _TURN
-    return round(calls + sum(terms.get(term, 0.0) * count for term, count in done.terms.items()))
+    calls = terms.get("setup", 0.0) + (turns - 1) * _TURN
+    return round(calls + growth * sum(terms.get(term, 0.0) * count for term, count in done.terms.items()))
 
 
 def _measured(rows: Sequence[Row], cores: Sequence[str], op: str, implementation: str) -> list[Row]:

@@ -1,4 +1,4 @@
-"""fully_connected for cores with the DSP extension (Cortex-M4, M7, M33): int8, one scale for all weights."""
+"""fully_connected for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.ops.weighted import INPUT, Form
 from aboard.target import Target
 
 #: ABOARD_DSP_WIDE and ABOARD_DSP_WIDE_SHIFT of `arm_dsp/fully_connected.h`.
@@ -50,8 +50,6 @@ class DspS8(Implementation):
         reason = packing.refusal(node, Form.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if len(node.input(WEIGHTS).quant.scales) > 1:
-            return "has a scale for each channel"
         if not composites.fits_composites(packing.matrix(node, op.AXIS)):
             return "has weights of -128"
         layer = _layer(node)
@@ -63,14 +61,15 @@ class DspS8(Implementation):
         layer = _layer(node)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
-        factor, constant, shift = (int(v[0]) for v in (layer.factor, layer.constant, layer.shift))
-        third = 256 * constant + 128 if layer.line else shift
+        each = packing.differ(node)
+        factor, constant, shift = (0 if each else int(v[0]) for v in (layer.factor, layer.constant, layer.shift))
+        third = 256 * constant + 128 if layer.line and not each else shift
         width = layer.weights.shape[1]
         direct = width > MOST_STAGED and width % composites.QUAD == 0
         quads = -(-layer.weights.shape[1] // composites.QUAD)
         return KernelCall(
             header="arm_dsp/fully_connected.h",
-            function="aboard_fully_connected_dsp",
+            function="aboard_fully_connected_dsp_each" if each else "aboard_fully_connected_dsp",
             params_type="aboard_fully_connected_dsp_t",
             params={
                 **shape_params(node, outputs[0]),
@@ -81,23 +80,41 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer), form=composites.PAIRED)),
+                ConstantArg(Constant("weights", pack(layer, each=each), form=composites.PAIRED)),
                 ScratchArg(Scratch(0 if direct else 8 * quads), "uint32_t *"),
             ),
             rows=outputs[0].rows,
         )
 
 
-def pack(layer: composites.Requantized) -> Array:
-    """Returns the words of `aboard_dsp_wide_line`: [blocks of four channels, words]."""
+def pack(layer: composites.Requantized, *, each: bool) -> Array:
+    """Returns the words of `aboard_dsp_wide_line`: [blocks of four channels, words].
+
+    Args:
+        layer: The layer.
+        each: Whether the constants of each channel follow its block's weights.
+    """
     words = composites.words(composites.filled(layer.weights, WIDE))
     mixed = words.reshape(-1, 2, words.shape[1]).swapaxes(1, 2).reshape(len(words) // 2, -1)
     bias = composites.filled(layer.bias, WIDE).reshape(-1, 2)
     raw = wrap32(np.stack([bias[:, 0], bias[:, 0] + 256 * bias[:, 1]], 1)).reshape(-1, WIDE)
-    return np.ascontiguousarray(np.concatenate([raw.astype(np.int32).view(np.uint32), mixed], 1))
+    parts = [raw.astype(np.int32).view(np.uint32), mixed]
+    return np.ascontiguousarray(np.concatenate([*parts, _constants(layer)] if each else parts, 1))
+
+
+def _constants(layer: composites.Requantized) -> Array:
+    """Returns ABOARD_DSP_WIDE_EACH words of each block."""
+    columns = [layer.factor, layer.constant] if layer.line else [layer.factor, layer.constant, layer.shift]
+    constants = composites.filled(np.stack(columns, 1), WIDE)
+    if layer.line:
+        # Sums of odd channels are 256 times as large.
+        constants[1::2, 1] = 256 * constants[1::2, 1] + 128
+    return wrap32(constants).astype(np.int32).view(np.uint32).reshape(-1, WIDE * len(columns))
 
 
 def _layer(node: Node) -> composites.Requantized | str:
     matrix = packing.matrix(node, op.AXIS)
     activation = op.attributes(node).activation
-    return composites.requantized(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, per_channel=False)
+    return composites.requantized(
+        node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, per_channel=packing.differ(node)
+    )

@@ -38,8 +38,6 @@ class SmlalS8(Implementation):
         reason = packing.refusal(node, Form.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if len(node.input(WEIGHTS).quant.scales) > 1:
-            return "has a scale for each channel"
         if node.input(WEIGHTS).shape[1] < 2:
             return "is for two inputs or more"
         layer = long_sums.matrix_layer(node, op.attributes(node).activation, op.AXIS)
@@ -51,22 +49,24 @@ class SmlalS8(Implementation):
         layer = long_sums.matrix_layer(node, op.attributes(node).activation, op.AXIS)
         if isinstance(layer, str):
             raise ValueError(f"{node.name}: {layer}")
+        each = packing.differ(node)
+        shared = (layer.factor, layer.constant, layer.shift)
         bounds = {name: layer.params[name] for name in ("low", "high")}
         return KernelCall(
             header="arm_smlal/fully_connected.h",
-            function="aboard_fully_connected_smlal",
+            function="aboard_fully_connected_smlal_each" if each else "aboard_fully_connected_smlal",
             params_type="aboard_fully_connected_smlal_t",
             params={
                 **shape_params(node, outputs[0]),
                 "line": layer.params["line"],
                 "clamped": layer.params["clamped"],
-                "constants": [int(v[0]) for v in (layer.factor, layer.constant, layer.shift)],
+                "constants": [0 if each else int(v[0]) for v in shared],
                 **bounds,
             },
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", long_sums.matrix(layer), form="int8")),
+                ConstantArg(Constant("weights", long_sums.matrix(layer, each=each), form="int8")),
             ),
             rows=outputs[0].rows,
         )

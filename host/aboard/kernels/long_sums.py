@@ -45,7 +45,7 @@ def matrix_layer(node: Node, activation: Activation, axis: int) -> Requantized |
         activation,
         axis,
         MATRIX_LINE_SHIFT,
-        per_channel=False,
+        per_channel=packing.differ(node),
         composite=False,
         limit=1 << (MATRIX_BITS - 1),
         half=0,
@@ -66,20 +66,30 @@ def blocks(part: Requantized) -> Array:
     streams = np.ascontiguousarray(taps.reshape(count, BLOCK, -1).transpose(0, 2, 1)).reshape(count, -1).view("<i4")
     bias = filled(part.bias, BLOCK)
     starts = (bias + (bias << BITS)).reshape(count, BLOCK).view("<i4")
-    columns = [part.factor, part.constant] + ([] if part.line else [part.shift])
-    finish = np.stack([_words(filled(column, BLOCK)) for column in columns], 1).reshape(count, -1)
-    return np.ascontiguousarray(np.concatenate([starts, streams, finish], 1))
+    return np.ascontiguousarray(np.concatenate([starts, streams, _finish(part, count)], 1))
 
 
-def matrix(layer: Requantized) -> Array:
-    """Returns the words of `aboard_smlal_matrix_t`: [blocks of four channels, words]."""
+def matrix(layer: Requantized, *, each: bool) -> Array:
+    """Returns the words of `aboard_smlal_matrix_t`: [blocks of four channels, words].
+
+    Args:
+        layer: The layer.
+        each: Whether the constants of each channel follow its block's weights.
+    """
     bias = filled(layer.bias, BLOCK).reshape(-1, BLOCK).T
     starts = np.stack([bias[0] + (bias[3] << MATRIX_BITS), bias[2] + (bias[1] << MATRIX_BITS)], 1).view("<u4")
     taps = filled(layer.weights, BLOCK).reshape(len(starts), BLOCK, -1).transpose(0, 2, 1)
     # The bytes that are the lower of two fields are taken without sign.
     stored = (taps + np.array([128, 0, 128, 0])).astype(np.uint8)
     words = np.ascontiguousarray(stored).reshape(len(starts), -1).view("<u4")
-    return np.ascontiguousarray(np.concatenate([starts, words], 1))
+    constants = [_finish(layer, len(starts)).view("<u4")] if each else []
+    return np.ascontiguousarray(np.concatenate([starts, words, *constants], 1))
+
+
+def _finish(part: Requantized, count: int) -> Array:
+    """Returns factor, constant and, where results are rounded twice, shift of each channel: [blocks, words]."""
+    columns = [part.factor, part.constant] + ([] if part.line else [part.shift])
+    return np.ascontiguousarray(np.stack([_words(filled(column, BLOCK)) for column in columns], 1).reshape(count, -1))
 
 
 def _words(values: Int64) -> Array:

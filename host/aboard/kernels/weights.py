@@ -69,6 +69,11 @@ def matrix(node: Node, axis: int) -> Array:
     return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
 
 
+def differ(node: Node) -> bool:
+    """Returns whether output channels have different scales."""
+    return len(set(node.input(WEIGHTS).quant.scales)) > 1
+
+
 def blocks(weights: Array, channels: int) -> Array:
     """Returns weights [channels, taps] as [blocks, taps, channels of a block], the last block filled up with zeros."""
     full = padded(weights, channels)

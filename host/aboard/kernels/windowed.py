@@ -59,3 +59,8 @@ class PixelPairs(Convolution):
     def row_wise(self, node: Node) -> RowWise:
         """Takes two rows at once where one holds an odd number of pixels."""
         return RowWise(1 + node.output.shape[2] % 2)
+
+    def growth(self, node: Node, rows: int) -> float:
+        """Returns it for pixels that are left over and computed as pairs."""
+        pixels = rows * node.output.shape[2]
+        return (pixels + pixels % 2) / pixels

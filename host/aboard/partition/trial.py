@@ -17,7 +17,6 @@ from aboard.ir import Graph, Node
 from aboard.kernels import strategy
 from aboard.kernels.contract import ExternalCall, Implementation, Scratch, ScratchArg, View
 from aboard.kernels.device import ALIGN, Cost
-from aboard.kernels.estimate import estimate
 from aboard.kernels.subgraph import region_of
 from aboard.memory.problem import lower_bound
 from aboard.ops import rows_of
@@ -25,7 +24,8 @@ from aboard.ops.subgraph import attributes
 from aboard.partition.matcher import Match
 from aboard.passes import Pass
 from aboard.schedule import search
-from aboard.schedule.lowering import Calls, Program, Step, lower
+from aboard.schedule.cost import cost
+from aboard.schedule.lowering import Calls, lower
 from aboard.target import Target, columns
 
 #: A match and the index of the device that would compute it.
@@ -116,15 +116,11 @@ class Trial:
         hosted = [step for step in program.steps if step.node.op != "subgraph"]
         return Whole(
             sum(isinstance(step.implementation, _Standing) for step in hosted),
-            sum(self._estimated(step, program) for step in hosted),
+            sum(cost(step, program.storage, self.target).instructions for step in hosted),
             sum(cost.compute for cost in costs.values()),
             sum(cost.transfer for cost in costs.values()),
             lower_bound(program.requests, program.overlaps),
         )
-
-    def _estimated(self, step: Step, program: Program) -> int:
-        turns = program.storage.turns_of(step.node)
-        return estimate(step.node, step.implementation.name, self.target, turns=turns).instructions
 
     def _implementations(self, graph: Graph, costs: Mapping[str, Cost]) -> dict[Node, Implementation]:
         """Returns what computes each node, or what stands for it. Nodes of the host are chosen for together."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from aboard.compiler import Module
 from aboard.kernels.contract import Call, ConstantArg, ExternalCall
-from aboard.kernels.estimate import Estimate, estimate
+from aboard.kernels.estimate import Estimate
 from aboard.manifest import NodeRecord
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import Overlap, Request, load
+from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
 from aboard.target.cpu import MacInstruction
@@ -78,7 +79,7 @@ def of(module: Module) -> tuple[Layer, ...]:
             index=step.index,
             record=record,
             weights_form=_form(step.call),
-            predicted=_predicted(step, target, program.storage.turns_of(step.node)),
+            predicted=None if isinstance(step.call, ExternalCall) else cost(step, program.storage, target),
             mac_instruction=_mac_instruction(step, record, target),
             turns=program.storage.turns_of(step.node),
             alive=tuple(of_arena[step.index] for of_arena in alive),
@@ -112,12 +113,6 @@ def _form(call: Call) -> str:
     constants = [a.constant for a in call.arguments if isinstance(a, ConstantArg)]
     packed = next((c for c in constants if c.form or c.name == _WEIGHTS), None)
     return "" if packed is None else packed.form or str(packed.values.dtype)
-
-
-def _predicted(step: Step, target: Target, turns: int) -> Estimate | None:
-    if isinstance(step.call, ExternalCall):
-        return None
-    return estimate(step.node, step.implementation.name, target, turns=turns)
 
 
 def _mac_instruction(step: Step, record: NodeRecord, target: Target) -> MacInstruction | None:

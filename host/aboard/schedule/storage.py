@@ -71,6 +71,10 @@ class Storage:
         """Returns in how many calls a node is computed."""
         return next((cascade.turns_of(node) for cascade in self.cascades if node in cascade.nodes), 1)
 
+    def rows_of_turn(self, node: Node) -> int | None:
+        """Returns how many rows of a node one call computes; None where that is all of them."""
+        return next((cascade.step_of(node) for cascade in self.cascades if node in cascade.nodes), None)
+
     @property
     def buffers(self) -> list[Buffer]:
         """All buffers, in the order of their first tensor."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import ExternalCall
-from aboard.kernels.estimate import estimate
 from aboard.memory import planner
 from aboard.schedule import search
 from aboard.schedule.cascade import Cascade
+from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Calls, lower
 from aboard.schedule.storage import Storage
 
@@ -77,10 +77,7 @@ def _weighed(graph: Graph, calls: Calls, stored: Storage, taken: Storage) -> Wei
     program = lower(graph, stored, calls)
     plan = planner.plan(program.requests, program.overlaps)
     hosted = [step for step in program.steps if not isinstance(step.call, ExternalCall)]
-    counts = [
-        estimate(s.node, s.implementation.name, calls.target, turns=stored.turns_of(s.node)).instructions
-        for s in hosted
-    ]
+    counts = [cost(step, stored, calls.target).instructions for step in hosted]
     return Weighed(
         ram_bytes=plan.peak,
         bound_bytes=plan.bound,

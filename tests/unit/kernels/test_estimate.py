@@ -59,12 +59,14 @@ def test_a_fit_finds_what_samples_were_made_of() -> None:
     assert costs.fit(larger_is_cheaper)[0].get("setup", 0) <= 450
 
 
-def test_a_fit_knows_calls_windows_rows_and_cycles() -> None:
-    price = {"setup": 100, "mac": 3, "element": 5, "read": 7, "window": 11, "spread": 2, "line": 13}
-    sizes = np.random.default_rng(1).integers(1, 1000, (9, len(price)))
+def test_a_fit_knows_windows_rows_growth_and_cycles() -> None:
+    price = {"setup": 100, "mac": 3, "element": 5, "read": 7, "window": 11, "spread": 2, "line": 13, "pixel": 4}
+    sizes = np.random.default_rng(1).integers(1, 1000, (12, len(price)))
     made = [dict(zip(price, map(int, row), strict=True)) for row in sizes]
     for sample in made:
-        sample["cycles"] = sum(price[term] * sample[term] for term in price)
+        sample["growth"] = 1.5
+        work = sum(price[term] * sample[term] for term in price if term != "setup")
+        sample["cycles"] = price["setup"] + 1.5 * work
     terms, error = costs.fit(made, "cycles")
     assert terms == pytest.approx(price, rel=1e-2)
     assert error < 0.001
@@ -84,7 +86,7 @@ def test_work_is_what_a_node_does() -> None:
     assert estimate.Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 16)]).spread == 0
 
 
-def test_turns_are_set_up_each() -> None:
+def test_turns_and_what_they_do_twice_are_counted() -> None:
     graph = load(zoo.many_ops(), name="m")
     run_pipeline(graph)
     (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
@@ -100,8 +102,10 @@ def test_turns_are_set_up_each() -> None:
     # Cores differ more in cycles than in instructions.
     another = estimate.estimate(conv, "i", Target("c -mcpu=cortex-m7"), [row])
     assert (another.error, another.cycles_error) == (0.01, None)
-    assert thrice.instructions - once.instructions == 2 * (100 + 30)
-    assert thrice.cycles - once.cycles == 2 * (200 + 30)
+    assert thrice.instructions - once.instructions == 2 * 120
+    assert thrice.cycles - once.cycles == 2 * 120
+    more = estimate.estimate(conv, "i", target, [row], growth=1.5)
+    assert (more.instructions, more.cycles) == (100 + 1.5 * macs, 200 + 3 * macs)
 
 
 def test_implementations_with_cycles_are_known_on_cores_that_choose() -> None:
@@ -137,7 +141,7 @@ def test_every_estimate_says_what_it_rests_on() -> None:
     assert (unknown.basis, unknown.error) == ("dsp_s8 on cortex-m4", None)
     conv.op = "squeezed"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimate, "work", lambda node: estimate.Work(0, 100, 100, 0, 0, 10))
+        patch.setattr(estimate, "work", lambda node: estimate.Work(0, 100, 100, 0, 0, 10, 10))
         last = estimate.estimate(conv, "", target)
     assert last.basis == "average element on cortex-m4"
     assert 0 < last.instructions < 100_000

@@ -1,0 +1,20 @@
+"""What steps take on the host as their schedule computes them."""
+
+from __future__ import annotations
+
+from aboard.kernels.estimate import Estimate, estimate
+from aboard.schedule.lowering import Step
+from aboard.schedule.storage import Storage
+from aboard.target import Target
+
+
+def cost(step: Step, storage: Storage, target: Target) -> Estimate:
+    """Returns what a step that a kernel computes takes on the host, all its turns together."""
+    turns = storage.turns_of(step.node)
+    return estimate(step.node, step.implementation.name, target, turns=turns, growth=growth(step, storage))
+
+
+def growth(step: Step, storage: Storage) -> float:
+    """Returns how much more work a step's kernel does in its turns than all at once, as a factor."""
+    rows = storage.rows_of_turn(step.node)
+    return 1.0 if rows is None else step.implementation.growth(step.node, rows)

@@ -1,0 +1,40 @@
+"""How much more work kernels do in turns of a few rows than all at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from aboard.importers import load
+from aboard.kernels import strategy
+from aboard.kernels.contract import Implementation
+from aboard.target import Target
+from support.weighted_models import Layer
+
+SAME = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+POINTS = Layer("CONV_2D", (1, 25, 5, 64), (64, 1, 1, 64), (1, 25, 5, 64), 0, SAME)
+PLANES = Layer("DEPTHWISE_CONV_2D", (1, 25, 5, 64), (1, 3, 3, 64), (1, 25, 5, 64), 3, {**SAME, "DepthMultiplier": 1})
+
+
+def growth(layer: Layer, core: str, rows: int) -> float:
+    (node,) = load(layer.model(), name="m").nodes
+    chosen = strategy.choose(node, Target(f"c -mcpu={core}")).implementation
+    assert isinstance(chosen, Implementation)
+    return chosen.growth(node, rows)
+
+
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4"])
+def test_an_odd_pixel_is_computed_as_a_pair(core: str) -> None:
+    assert growth(POINTS, core, 1) == 6 / 5
+    assert growth(POINTS, core, 2) == 1.0
+    assert growth(POINTS, core, 25) == 126 / 125
+
+
+def test_rows_between_strips_are_staged_twice() -> None:
+    # A layer of kws on Cortex-M4: 102,440 instructions at once, 143,240 in turns of two rows, 184,880 of one.
+    assert growth(PLANES, "cortex-m4", 25) == 1.0
+    assert growth(PLANES, "cortex-m4", 2) == pytest.approx(143_240 / 102_440, rel=0.03)
+    assert growth(PLANES, "cortex-m4", 1) == pytest.approx(184_880 / 102_440, rel=0.03)
+
+
+def test_rows_that_a_kernel_keeps_are_staged_once() -> None:
+    assert growth(PLANES, "cortex-m3", 1) == 1.0
