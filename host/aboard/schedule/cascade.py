@@ -49,7 +49,8 @@ class Cascade:
         turns: Which computes which rows, in order.
         depths: Rows of memory that each tensor between the nodes needs.
         phases: For each of them, the row of memory in which its row 0 lies, such that the rows of its first reader's
-            second turn, and of every other one where they fit, lie together.
+            second turn, and of every other one where they fit, lie together; or those of its writer, where the reader
+            takes one row at a time.
         fleeting: Those of them that hold nothing but while the nodes from the one that writes them to the last that
             reads them take their turns one after another.
         distances: For operands from outside, bytes that the operand must begin after the result of the last node, at
@@ -289,11 +290,15 @@ class _Former:
         return end.done * self.row_bytes[result]
 
     def _second(self, tensor: Tensor) -> int:
-        """Returns the first row of a tensor that its first reader needs in its second turn."""
-        reader = self.readers[tensor][0]
+        """Returns the first row of a tensor that its first reader needs in its second turn.
+
+        Where that is one row, it lies together anyway: then the first that is computed in the second turn.
+        """
+        reader, writer = self.readers[tensor][0], self.inner[tensor]
         operand = next(index for index, t in enumerate(reader.node.inputs) if t is tensor)
         first = min(reader.first, reader.rows - 1)
-        return _read(reader, operand, first, min(first + reader.step, reader.rows))[0]
+        start, end = _read(reader, operand, first, min(first + reader.step, reader.rows))
+        return start if end - start > 1 else min(writer.first, writer.rows - 1)
 
     def _lowest_of(self, tensor: Tensor) -> int:
         return min(_lowest(reader, tensor) for reader in self.readers[tensor])

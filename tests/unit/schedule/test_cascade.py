@@ -15,6 +15,7 @@ from aboard.ops.box import Box
 from aboard.passes import NEUTRAL, run_passes
 from aboard.schedule.cascade import Cascade, Turn, form
 from support.image_models import image_model
+from support.tflite_builder import ModelBuilder
 
 
 def cascades(graph: Graph, rng: np.random.Generator) -> list[tuple[Cascade, dict[Node, RowWise]]]:
@@ -201,3 +202,24 @@ def test_every_node_but_the_last_has_to_give_rows(way: RowWise | None) -> None:
     graph = graph_of(1)
     nodes = graph.nodes[:2]
     assert form(graph, nodes, lambda node: way if node is nodes[0] else RowWise()) is None
+
+
+@pytest.mark.parametrize(("writes", "reads"), [(2, 1), (2, 2), (1, 2)])
+def test_rows_of_a_turn_lie_together(writes: int, reads: int) -> None:
+    # Where the reader takes more rows than one, its; else those that are written in a turn.
+    build = ModelBuilder()
+    for name in ("x", "y", "z"):
+        build.tensor(name, (1, 8, 8, 4), np.int8, scale=0.1)
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FilterHeight": 3, "FilterWidth": 3}
+    build.op("MAX_POOL_2D", ["x"], ["y"], options)
+    build.op("MAX_POOL_2D", ["y"], ["z"], {**options, "FilterHeight": 1, "FilterWidth": 1})
+    graph = load(build.build(["x"], ["z"]), name="m")
+    first, second = graph.nodes
+    cascade = form(graph, graph.nodes, {first: RowWise(writes), second: RowWise(reads)}.get)
+    assert cascade is not None
+    ring = first.output
+    depth, phase = cascade.depths[ring], cascade.phases[ring]
+    together = [turn for turn in cascade.turns if turn.position == (1 if reads > 1 else 0)][1:]
+    assert together
+    assert depth == 2
+    assert all((turn.first + phase) % depth + turn.last - turn.first <= depth for turn in together)
