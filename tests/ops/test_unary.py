@@ -114,6 +114,10 @@ def test_refusals() -> None:
     assert "expected at least 1/128 of it" in refusal("HARD_SWISH", [replace(operand, scale=64.0)], result)
     message = refusal("LEAKY_RELU", [operand], result, {"Alpha": float("nan")})
     assert "alpha, got nan, expected a finite number" in message
+    message = refusal("LEAKY_RELU", [operand], result, {"Alpha": 3e38})
+    assert "alpha, got 3e+38 between scales 0.5 and 0.25, expected a finite ratio" in message
+    message = refusal("RELU", [operand], replace(result, scale=1e-45))
+    assert "scales, got 0.5 and 1.4013e-45, expected a finite ratio" in message
 
 
 def test_verifier_names_the_broken_rule() -> None:

@@ -100,6 +100,12 @@ def multiply_wide_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.Arra
     return wrap32((product + (np.int64(1) << (right - 1))) >> right)
 
 
+def quotient32(dividend: float, divisor: float) -> float:
+    """Returns a quotient as float32 has it: infinite where it is too large."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(dividend) / np.float32(divisor))
+
+
 def round_half_away(x: float) -> int:
     """Returns the nearest integer, ties away from zero: C's `round`."""
     return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)

@@ -7,7 +7,7 @@ from enum import Enum
 import numpy as np
 
 from aboard.ir import DType, Quantization
-from aboard.ir.numerics import round_half_away
+from aboard.ir.numerics import quotient32, round_half_away
 from aboard.ops.registry import SourceNode
 
 #: Largest finite float32, where TFLite clamps when there is no activation.
@@ -69,7 +69,8 @@ class Activation(Enum):
         low, high = self.limits
 
         def quantized(limit: float) -> int:
-            return round_half_away(float(np.float32(limit) / np.float32(quant.scale))) + quant.zero_point
+            # Far beyond any integer type where the quotient is infinite.
+            return round_half_away(max(min(quotient32(limit, quant.scale), 1e30), -1e30)) + quant.zero_point
 
         return (
             int(info.min) if low is None else max(int(info.min), quantized(low)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.ir import Node
-from aboard.ir.numerics import Int64, quantize_multiplier
+from aboard.ir.numerics import Int64, quantize_multiplier, quotient32
 from aboard.ops.registry import register
 from aboard.ops.unary import Float32, Unary, saturate
 
@@ -46,26 +46,25 @@ class HardSwish(Unary):
         return saturate(_divide_by_pot16(product, -exponent) + node.output.quant.zero_point)
 
 
-def _scaling(real: np.float32) -> tuple[int, int]:
+def _scaling(real: float) -> tuple[int, int]:
     """Returns a multiplier of 16 bits and its exponent."""
-    multiplier, exponent = quantize_multiplier(float(real))
+    multiplier, exponent = quantize_multiplier(real)
     if multiplier >= 2**31 - 1 - (1 << 15):
         return _INT16_MAX, exponent
     return (multiplier + (1 << 15)) >> 16, exponent
 
 
-def _hires_scale(node: Node) -> np.float32:
-    scale: np.float32 = np.float32(1.0 / 128.0) * np.float32(node.input(0).quant.scale)
-    return scale
+def _hires_scale(node: Node) -> float:
+    return float(np.float32(1.0 / 128.0) * np.float32(node.input(0).quant.scale))
 
 
 def _output_scaling(node: Node) -> tuple[int, int]:
-    return _scaling(np.float32(_hires_scale(node) / np.float32(node.output.quant.scale)))
+    return _scaling(quotient32(_hires_scale(node), node.output.quant.scale))
 
 
 def _gate(node: Node, hires: Int64) -> Int64:
     """Returns the operand with [-3, 3] mapped to [-1, 1] and saturated, in 16 bits without integer bits."""
-    multiplier, exponent = _scaling(np.float32(_hires_scale(node) / np.float32(3.0 / 32768.0)))
+    multiplier, exponent = _scaling(quotient32(_hires_scale(node), 3.0 / 32768.0))
     value = hires
     if exponent > 0:
         value = _shift_left16(value, exponent - 1)

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from aboard.ir import Attributes, DType, Node, Quantization
-from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, quotient32
 from aboard.ops.activation import Activation
 from aboard.ops.registry import SourceNode, register
 from aboard.ops.unary import Float32, Unary, saturate
@@ -17,7 +17,7 @@ from aboard.ops.uniform import COMPUTED, COMPUTED_WIDE
 
 def scale_ratio(operand: Quantization, result: Quantization, factor: float = 1.0) -> float:
     """Returns operand scale * factor / result scale, in float32 as TFLite computes it."""
-    return float(np.float32(operand.scale) * np.float32(factor) / np.float32(result.scale))
+    return quotient32(float(np.float32(operand.scale) * np.float32(factor)), result.scale)
 
 
 class _Clamp(Unary):
@@ -114,7 +114,14 @@ class LeakyRelu(Unary):
         alpha = attributes(node).alpha
         if not np.isfinite(alpha):
             return f"alpha, got {alpha}, expected a finite number. The file is corrupt"
-        return super().problem(node)
+        wrong = super().problem(node)
+        if wrong is not None or node.output.dtype.is_float:
+            return wrong
+        before, after = node.input(0).quant, node.output.quant
+        if not np.isfinite(scale_ratio(before, after, abs(alpha))):
+            scales = f"{before.scale:g} and {after.scale:g}"
+            return f"alpha, got {alpha:g} between scales {scales}, expected a finite ratio. The file is corrupt"
+        return None
 
     def real(self, node: Node, x: Float32) -> Float32:
         """Multiplies what is not positive by alpha."""

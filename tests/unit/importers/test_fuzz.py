@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aboard.errors import AboardError
@@ -55,6 +55,7 @@ def test_bytes_that_are_changed(seed, changes):
 
 
 @given(st.integers(0, 1), st.integers(0, 2**31), st.sampled_from([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]))
+@example(0, 1073, 1)  # a scale of which no quotient is finite
 @settings(max_examples=150, deadline=None)
 def test_words_that_become_extreme(seed, position, value):
     data = bytearray(_SEEDS[seed])
