@@ -175,3 +175,17 @@ def test_a_core_that_computes_a_part_never_changes_a_result(
     claims = f"+ arm/mps2_an521:cpu1 -claim-nodes={','.join(map(str, numbers))}"
     for got, expected in zip(compiled(data, *inputs, attributes=claims), wanted, strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+def test_regions_keep_the_names_at_their_borders() -> None:
+    # Clamps behind the first do nothing; some are read by a node that another core computes, or follow one.
+    builder = ModelBuilder()
+    for name in ("x", "a", "b", "c", "y"):
+        builder.tensor(name, (1, 3, 3, 4), np.int8, scale=SCALE, zero_point=ZERO)
+    for kind, before, after in (("RELU", "x", "a"), ("RELU", "a", "b"), ("RELU", "b", "c"), ("RELU", "c", "y")):
+        builder.op(kind, [before], [after])
+    data = builder.build(["x"], ["y"])
+    x = np.arange(36, dtype=np.int8).reshape(1, 3, 3, 4) - 18
+    for claimed in ("0", "1", "2", "1,2", "0,2"):
+        attributes = f"+ arm/mps2_an521:cpu1 -claim-nodes={claimed}"
+        np.testing.assert_array_equal(compiled(data, x, attributes=attributes)[0], oracle.tflm(data, x)[0])

@@ -22,11 +22,21 @@ def can_bypass(graph: Graph, node: Node) -> bool:
     """True when a node that passes its operand on unchanged can be taken out.
 
     An output of the model must stay computed by a node, under its own name: a node from the model's input or from
-    another output straight to an output stays.
+    another output straight to an output stays. Tensors at the border of a region keep their names too.
     """
-    if not graph.is_output(node.output):
+    operand, result = node.input(0), node.output
+    if _enters_region(graph, result):
+        return False
+    if not graph.is_output(result):
         return True
-    return graph.producer(node.input(0)) is not None and not graph.is_output(node.input(0))
+    producer = graph.producer(operand)
+    if producer is None or producer.op == "subgraph" or _enters_region(graph, operand):
+        return False
+    return not graph.is_output(operand)
+
+
+def _enters_region(graph: Graph, tensor: Tensor) -> bool:
+    return any(user.op == "subgraph" for user in graph.consumers(tensor))
 
 
 def bypass(graph: Graph, node: Node) -> None:
