@@ -32,9 +32,7 @@
 /** A parameter that the C of a function does not mention. */
 #define ABOARD_UNUSED __attribute__((unused))
 
-/** A function that is assembly from its first to its last instruction: what it reads and changes the compiler cannot
- * see.
- */
+/** A function that is assembly throughout: the compiler cannot see what it reads and changes. */
 #if defined(__clang__)
 #define ABOARD_NAKED static __attribute__((naked, noinline, unused))
 #else

@@ -310,8 +310,7 @@ ABOARD_INLINE void aboard_fully_connected_dsp_stage(const int8_t *from, uint32_t
  * @param weights     Packed, see aboard_dsp_wide_line; the last block filled up with zeros.
  * @param words       Scratch of two words for each quad of inputs; not used where `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
- * @param each        1: constants of each channel follow the weights of its block; 0: those of the parameters serve
- * all.
+ * @param each        1: constants of each channel follow the weights of its block; 0: those in the parameters serve.
  */
 ABOARD_INLINE void aboard_fully_connected_dsp_any(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
                                                   const uint32_t *weights, uint32_t *words, int32_t first, int32_t last,
