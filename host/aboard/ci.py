@@ -16,7 +16,7 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-from aboard import feeds, resources, runners, templates
+from aboard import feeds, quoting, resources, runners, templates
 from aboard.errors import ProjectError
 from aboard.manifest import Manifest
 from aboard.projects import Project
@@ -178,5 +178,6 @@ def _rendered(name: str, context: Mapping[str, object]) -> bytes:
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - the files are YAML and suites, not HTML
     )
+    environment.filters |= quoting.FILTERS
     text = environment.get_template(f"{name}.j2").render(**context, generator=f"aboard {VERSION}")
     return (text.rstrip() + "\n").encode()

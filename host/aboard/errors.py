@@ -27,6 +27,8 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from aboard import printable
+
 if TYPE_CHECKING:
     from aboard.faults import FaultReport
     from aboard.rpc.replies import Fault
@@ -35,8 +37,12 @@ if TYPE_CHECKING:
 class AboardError(Exception):
     """A problem the user can act on.
 
-    The message reads `<where>: <what>, got <x>, expected <y>. <what to do>`.
+    The message reads `<where>: <what>, got <x>, expected <y>. <what to do>`. It may quote a model, a device or a tool;
+    their control characters are visible escapes in it.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable.lines(message))
 
 
 class ModelError(AboardError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from aboard import mlperf, renode_platform, resources
+from aboard import mlperf, quoting, renode_platform, resources
 from aboard.board import Board
 from aboard.capacity import Memory
 from aboard.errors import ProjectError, did_you_mean
@@ -153,7 +153,7 @@ def build_header(build_id: str) -> str:
         "#ifndef ABOARD_BUILD_H\n"
         "#define ABOARD_BUILD_H\n"
         "\n"
-        f'#define ABOARD_BUILD_ID "{build_id}"\n'
+        f"#define ABOARD_BUILD_ID {quoting.c_string(build_id)}\n"
         "\n"
         "#endif\n"
     )
@@ -207,7 +207,7 @@ def _board_macros(
     board: Board, template: Template, options: Mapping[str, OptionValue], baud: int
 ) -> Iterator[tuple[str, str]]:
     """Yields the macros that drivers read: names without and values with C's suffixes."""
-    yield "ABOARD_BOARD_ID", f'"{board.id}"'
+    yield "ABOARD_BOARD_ID", quoting.c_string(board.id)
     if template.drivers == "system":
         return
     if board.uart:

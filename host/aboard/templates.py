@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 import jinja2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aboard import resources
+from aboard import quoting, resources
 from aboard.errors import ProjectError, did_you_mean
 from aboard.target import runtimes
 
@@ -228,6 +228,7 @@ class Template(_Record):
             lstrip_blocks=True,
             autoescape=False,  # noqa: S701 - the files are C, CMake and Markdown, not HTML
         )
+        environment.filters |= quoting.FILTERS
         files: dict[str, str] = {}
         for path in sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob(f"*{_SUFFIX}")):
             source = environment.get_template(path)

@@ -149,6 +149,12 @@ class ModelBuilder:
         )
         return self
 
+    def renamed(self, names: Sequence[str]) -> ModelBuilder:
+        """Gives the tensors, in order, these names in the file; operators refer to them by number from here on."""
+        for tensor, name in zip(self._tensors, names, strict=True):
+            tensor.name = name
+        return self
+
     def op(
         self,
         kind: str,

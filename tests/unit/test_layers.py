@@ -16,8 +16,10 @@ PACKAGE = Path(aboard.__file__).parent
 
 #: Layers, lowest first: a part imports from its own line and the lines above.
 LAYERS = (
-    ("errors", "resources", "version"),
-    ("manifest",),
+    ("printable", "resources", "version"),
+    ("errors", "quoting"),
+    ("fields",),
+    ("bundle_files", "manifest", "manifest_checks"),
     ("tensor_io", "operands"),
     ("programs", "extensions"),
     ("target", "board_records", "board", "board_files", "boards", "zephyr"),
@@ -132,7 +134,7 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_importing_aboard_loads_next_to_nothing() -> None:
     loaded = {name for name in loaded_by("import aboard") if name.startswith("aboard")}
-    assert loaded == {"aboard", "aboard.errors"}
+    assert loaded == {"aboard", "aboard.errors", "aboard.printable"}
 
 
 def test_the_session_loads_neither_compiler_nor_importer_packages() -> None:

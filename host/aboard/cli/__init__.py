@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
@@ -59,7 +58,7 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        console.usage(error)
         return _failed(console, "UsageError", error.format_message(), error.exit_code)
     except AboardError as error:
         console.error(str(error))
@@ -71,7 +70,7 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
         raise
     except Exception as error:
         # Whatever is not an AboardError is our bug: it keeps its traceback.
-        traceback.print_exc()
+        console.traceback(error)
         console.error("this is a bug in aboard, not in what you did. Please report it with the lines above")
         return _failed(console, type(error).__name__, str(error), EXIT_BUG)
 

@@ -1,8 +1,15 @@
-"""What a command prints: results on stdout, everything else on stderr."""
+"""What a command prints: results on stdout, everything else on stderr.
+
+All that a command prints passes here, and nothing passes that drives the terminal: names in a model, log lines of a
+device, words of a package or of a tool are shown with visible escapes (`aboard.printable`).
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +18,9 @@ import click
 from pydantic import BaseModel
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
+from aboard import printable
 from aboard.cli.schema import ErrorDetail, ErrorResult
 
 
@@ -34,24 +43,37 @@ class Console:
             text: Returns what is printed without.
         """
         self._emitted = True
-        click.echo(result.model_dump_json(by_alias=True) if self.json else text())
+        if self.json:
+            click.echo(_json(result))
+        else:
+            click.echo(printable.lines(text()))
 
     def emit_error(self, kind: str, message: str, code: int) -> None:
         """Prints the JSON object of a command that failed, unless its result stands on stdout already."""
         if not self._emitted:
-            click.echo(ErrorResult(error=ErrorDetail(kind=kind, message=message, exit_code=code)).model_dump_json())
+            click.echo(_json(ErrorResult(error=ErrorDetail(kind=kind, message=message, exit_code=code))))
 
     def text(self, text: str) -> None:
         """Prints text beside the result: on stdout, or on stderr where that has to stay JSON."""
-        click.echo(text, err=self.json)
+        click.echo(printable.lines(text), err=self.json)
 
     def note(self, text: str) -> None:
         """Prints a line for the user on stderr."""
-        click.echo(f"aboard: {text}", err=True)
+        click.echo(f"aboard: {printable.lines(text)}", err=True)
 
     def error(self, message: str) -> None:
         """Prints the one message of a command that failed."""
-        click.echo(click.style("error: ", fg="red", bold=True) + message, err=True)
+        click.echo(click.style("error: ", fg="red", bold=True) + printable.lines(message), err=True)
+
+    def usage(self, error: click.ClickException) -> None:
+        """Prints how the command is used, and what was wrong with the words it was given."""
+        said = io.StringIO()
+        error.show(said)
+        click.echo(printable.lines(said.getvalue()), nl=False, err=True)
+
+    def traceback(self, error: BaseException) -> None:
+        """Prints where an exception was raised."""
+        click.echo(printable.lines("".join(traceback.format_exception(error))), nl=False, err=True)
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
@@ -59,7 +81,7 @@ class Console:
         if not sys.stderr.isatty():
             yield
             return
-        with RichConsole(stderr=True).status(text):
+        with RichConsole(stderr=True).status(Text(printable.one_line(text))):
             yield
 
     @contextmanager
@@ -71,12 +93,18 @@ class Console:
         """
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
         )
         console = RichConsole(stderr=True)
         with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-            task = bar.add_task(text, total=total)
+            task = bar.add_task(printable.one_line(text), total=total)
             yield lambda: bar.advance(task)
+
+
+def _json(result: BaseModel) -> str:
+    """Returns a record as JSON on one line; JSON itself lets some characters pass that drive a terminal."""
+    text = result.model_dump_json(by_alias=True)
+    return text if text.isprintable() else "".join(c if printable.is_one_line(c) else json.dumps(c)[1:-1] for c in text)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aboard import quoting
 from aboard.errors import VerifyError
 from aboard.ir import Array
 from aboard.kernels.contract import Literal
@@ -93,7 +94,7 @@ def array(name: str, values: Array, align: int, storage: str = "static const", s
         storage: Words before the type.
         section: Section of the linker's that it lies in; the compiler's choice where none is named.
     """
-    placed = "" if section is None else f' ABOARD_SECTION("{section}")'
+    placed = "" if section is None else f" ABOARD_SECTION({quoting.c_string(section)})"
     head = f"{storage} {c_type(values.dtype)} {name}[{values.size}] ABOARD_ALIGNED({align}){placed} = {{"
     return "\n".join([head, *_filled([_element(v) for v in values.reshape(-1).tolist()]), "};"])
 
@@ -118,8 +119,8 @@ def _filled(words: Sequence[str]) -> Iterator[str]:
 
 
 def comment(lines: Sequence[str]) -> str:
-    """Returns a block comment; the end mark cannot be smuggled in."""
-    safe = [line.replace("*/", "* /").replace("\\", "/") for line in lines]
+    """Returns a block comment, whatever the text of its lines."""
+    safe = map(quoting.c_comment, lines)
     return fitted("/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aboard import quoting
 from aboard.emit import c_text, feed
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.source import banner
@@ -101,11 +102,9 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
     prefix = f"{name.upper()}_{kind.upper()}_{index}"
     shape = ", ".join(map(str, tensor.shape)) or "1"
     sizes = "x".join(map(str, tensor.shape)) or "scalar"
-    label = tensor.name.replace("*/", "* /").replace("\\", "/")
-    quoted = tensor.name.replace("\\", "\\\\").replace('"', '\\"')
     lines = [
-        f"/** {kind.capitalize()} {index}, `{label}`: {tensor.dtype.value} {sizes}. */",
-        f'#define {prefix}_NAME "{quoted}"',
+        f"/** {kind.capitalize()} {index}, `{quoting.c_comment(tensor.name)}`: {tensor.dtype.value} {sizes}. */",
+        f"#define {prefix}_NAME {quoting.c_string(tensor.name)}",
         *_position(prefix, tensor, program, arenas),
         f"#define {prefix}_BYTES {tensor.type.bytes}",
         f"#define {prefix}_ELEMENTS {tensor.type.elements}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aboard import quoting
 from aboard.emit import c_text, cascade, devices, feed, records
 from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
@@ -187,7 +188,7 @@ def _enter(numbered: cascade.Numbered, step: Step, arenas: Arenas) -> list[str]:
 def _describe(step: Step) -> str:
     operands = ", ".join("x".join(map(str, t.shape)) or "scalar" for t in step.node.operands if not t.is_constant)
     results = ", ".join("x".join(map(str, t.shape)) or "scalar" for t in step.node.outputs)
-    label = step.node.name.partition(";")[0].replace("*/", "* /").replace("\\", "/").replace("\n", " ")
+    label = quoting.c_comment(step.node.name.partition(";")[0])
     return f"{step.node.op} {label}: {operands} -> {results}"
 
 
@@ -255,7 +256,7 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
         [
             *tables,
             f"const aboard_model_t {name}_model = {{",
-            f'    .name = "{name}",',
+            f"    .name = {quoting.c_string(name)},",
             f"    .hash = {{{digest}}},",
             f"    .arena_bytes = {arenas.total},",
             f"    .nodes = {len(program.steps)},",

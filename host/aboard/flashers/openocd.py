@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from aboard import quoting
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Problem
 
@@ -81,6 +82,7 @@ class OpenOcd(Flasher[OpenOcdSettings]):
 
 
 def _connected(job: Job[OpenOcdSettings], program: str) -> list[str]:
-    chosen = ["-c", f"adapter serial {job.serial_number}"] if job.serial_number else []
+    # A USB device states what it likes as its serial number, and Tcl would execute it.
+    chosen = ["-c", f"adapter serial {quoting.tcl_word(job.serial_number)}"] if job.serial_number else []
     words = [("-f" if text.endswith(".cfg") else "-c", text) for text in job.settings.config]
     return [program, *chosen, *(word for pair in words for word in pair)]

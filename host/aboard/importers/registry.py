@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from aboard import resources
+from aboard import printable, resources
 from aboard.errors import ModelError, did_you_mean
 from aboard.ir import Graph
 
@@ -118,7 +118,7 @@ def _firmware_headers() -> frozenset[str]:
 
 
 def _read(path: Path) -> tuple[bytes, str, str]:
-    where = path.name or str(path)
+    where = printable.one_line(path.name or str(path))
     try:
         return path.read_bytes(), where, path.stem
     except IsADirectoryError:

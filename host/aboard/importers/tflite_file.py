@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import tflite
 
+from aboard import printable
 from aboard.errors import ModelError
 
 #: The identifier at byte 4 of the file, and the only version of the schema there has been since 2017.
@@ -202,8 +203,9 @@ class _Reader:
         return tuple(int(value) for value in vector)
 
     def _text(self, text: bytes | None) -> str:
+        """Returns a name; it goes into messages, generated files and reports, and nothing may be hidden in it there."""
         self._charge(len(text or b""))
-        return (text or b"").decode("utf-8", "replace")
+        return printable.one_line((text or b"").decode("utf-8", "replace"))
 
     def _code(self, code: Any) -> str:
         number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())

@@ -185,7 +185,10 @@ def _table(head: Sequence[str], left: Sequence[int]) -> Table:
 
 def _drawn(table: Table, width: int) -> str:
     """Returns a table as plain text."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
+    # Names of a model stand in the table, and [brackets] or :colons: in them are no markup.
+    console = Console(
+        file=io.StringIO(), width=width, color_system=None, legacy_windows=False, markup=False, emoji=False
+    )
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())

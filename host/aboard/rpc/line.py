@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aboard import printable
 from aboard.rpc import framing, messages
 from aboard.rpc.messages import Header, Type
 from aboard.transports.base import Transport
@@ -85,5 +86,5 @@ class Line:
         self.lost_events += missing
         self._next_event = (header.code + 1) % _EVENT_NUMBERS
         if header.type == Type.LOG and self._on_log is not None:
-            self._on_log(payload.decode("utf-8", "replace"))
+            self._on_log(printable.lines(payload.decode("utf-8", "replace")))
         return True

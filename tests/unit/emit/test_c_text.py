@@ -34,7 +34,7 @@ def test_a_type_without_a_c_twin_is_refused() -> None:
 
 
 def test_a_comment_cannot_be_closed_by_its_text() -> None:
-    assert c_text.comment(["end */ of \\ it"]) == "/*\n * end * / of / it\n */\n"
+    assert c_text.comment(["end */ of \\ it"]) == "/*\n * end * / of \\134 it\n */\n"
 
 
 def test_lines_are_broken_where_c_allows() -> None:

@@ -33,6 +33,15 @@ COMMANDS = [
         ),
     ),
     (
+        "nordic/nrf52840dk",
+        "openocd",
+        {"serial_number": "1;exec touch [x] $y\n"},
+        (
+            "openocd -c |adapter serial 1\\;exec\\ touch\\ \\[x\\]\\ \\$y\\\\n| -f interface/jlink.cfg "
+            "-c |transport select swd| -f target/nrf52.cfg -c |program image.elf verify reset exit|"
+        ),
+    ),
+    (
         "sifive/hifive1",
         "openocd",
         {},

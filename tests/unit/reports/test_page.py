@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +14,12 @@ from aboard import resources
 from aboard.compiler import Module, compile_model
 from aboard.errors import ProjectError
 from aboard.image import ImageSizes, Section
-from aboard.reports import forms, layers, page
+from aboard.reports import forms, layers, page, partition_svg
 from aboard.reports.anchors import Comparison, System
 from aboard.reports.flash import Flash, Function
 from aboard.reports.page import Measured, Report
 from support import fake_device, html_tables
+from support.foreign import model_with
 from support.html_tables import table
 
 DIGITS = resources.models() / "digits.tflite"
@@ -252,6 +255,50 @@ def test_it_asks_for_nothing_else(more: dict[str, Any]) -> None:
     assert len(identities) == len(set(identities))
     for named in re.findall(r'aria-labelledby="([^"]+)"', text):
         assert set(named.split()) <= set(identities)
+
+
+class Markup(HTMLParser):
+    """What a page has: its elements, the names of their attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+HOSTILE = (
+    '"><script>alert(1)</script>',
+    "<img src=x onerror=y>",
+    "' onload='z",
+    "</style></svg>{{ 7 * 7 }}",
+    "\x1b[2J",
+)
+
+
+def test_names_of_a_model_are_text_and_no_markup(tmp_path: Path) -> None:
+    model = tmp_path / "<b onclick=x>.tflite"
+    model.write_bytes(model_with(HOSTILE))
+    module = compile_model(model, target=M4, name="m")
+    text = page.html(report(module=module, trade=module.trade()))
+    plain = Markup(page.html(report()))
+    found = Markup(text)
+    assert found.elements <= plain.elements
+    assert found.attributes <= plain.attributes
+    assert "<img src=x onerror=y>" in found.words
+    assert "{{ 7 * 7 }}" in found.words
+    assert "\x1b" not in text
+    svg = Markup(partition_svg.picture(module.partition))
+    assert svg.elements <= {"svg", "title", "rect", "line", "g", "text"}
+    assert not {name for name in svg.attributes if name.startswith("on")}
 
 
 def test_two_reports_of_a_model_are_the_same() -> None:
