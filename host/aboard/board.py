@@ -36,6 +36,7 @@ from aboard.board_records import (
     Uart,
     Unicorn,
     UsbId,
+    ZephyrName,
 )
 from aboard.errors import BoardError, did_you_mean
 from aboard.target import cpu as cpus
@@ -64,6 +65,7 @@ __all__ = [
     "Uart",
     "Unicorn",
     "UsbId",
+    "ZephyrName",
 ]
 
 
@@ -103,7 +105,7 @@ class Board(Record):
     source: Text
     soc_source: Text
     aliases: tuple[Alias, ...] = ()
-    zephyr: str | None = None
+    zephyr: ZephyrName | None = None
     usb: tuple[UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]

@@ -34,6 +34,7 @@ from aboard.board import (
     Uart,
     Unicorn,
     UsbId,
+    ZephyrName,
 )
 from aboard.errors import BoardError, did_you_mean
 
@@ -108,7 +109,7 @@ class BoardFile(Record):
     soc: BoardId
     source: Text
     aliases: tuple[Alias, ...] = ()
-    zephyr: Text | dict[Identifier, Text] | None = None
+    zephyr: ZephyrName | dict[Identifier, ZephyrName] | None = None
     usb: tuple[UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     memory: tuple[Memory, ...] = ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from aboard.errors import TargetError
+from aboard.fields import Line, Lines, RelativePath
 from aboard.target import cpu as cpus
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ BoardId = Annotated[str, Field(pattern=r"^([a-z0-9_.-]+/[a-z0-9_.-]+|zephyr:[a-z
 Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
 UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
 _CoreName = Annotated[str, AfterValidator(_known_core)]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[Line, Field(min_length=1)]
+#: Zephyr's name of a board and core.
+ZephyrName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_./@-]*$")]
 _Positive = Annotated[int, Field(gt=0)]
 #: First address beyond those of 32 bits.
 ADDRESS_SPACE = 1 << 32
@@ -271,7 +274,7 @@ class Qemu(Record):
     cpu: Text | None = None
     serial: Annotated[int, Field(ge=0)] = 0
     instructions_per_second: _Positive = 1_000_000_000
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[Line, ...] = ()
 
 
 class Unicorn(Record):
@@ -302,12 +305,12 @@ class Renode(Record):
         source: Where that comes from.
     """
 
-    platform: Text | None = None
-    uart: Text
+    platform: RelativePath | None = None
+    uart: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     instructions_per_second: _Positive
     receive_bytes_per_second: _Positive | None = None
     secure_bit: _Positive | None = None
-    overrides: str = ""
+    overrides: Lines = ""
     commands: tuple[Text, ...] = ()
     release: Annotated[str, Field(pattern=r"^(\d+\.\d+\.\d+|latest)$")] = "1.16.1"
     source: Text
@@ -322,7 +325,7 @@ class Emulators(Record):
 
 
 #: What a board file says to a tool; the tool's own schema checks it (`aboard.flashers`).
-FlashValue = bool | int | str | tuple[str, ...]
+FlashValue = bool | int | Line | tuple[Line, ...]
 
 
 class Flash(Record):

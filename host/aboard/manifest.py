@@ -6,14 +6,38 @@ The compile path writes it (`aboard.emit`), the device path reads it; this file 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, model_validator
 
+from aboard import manifest_checks
 from aboard.errors import ProjectError
+from aboard.fields import (
+    Count,
+    Dimension,
+    FileName,
+    Flag,
+    Hash,
+    Identifier,
+    Line,
+    RelativePath,
+    Size,
+    Word,
+    first_problem,
+    is_file_within,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FORMAT: Literal[1] = 1
 FILE_NAME = "manifest.json"
+
+#: numpy's names of the element types (`aboard.ir.DType`).
+_DType = Literal["int8", "uint8", "int16", "int32", "int64", "bool", "float16", "float32"]
+_Shape = Annotated[tuple[Dimension, ...], Field(max_length=6)]
+_Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_ZeroPoint = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31, strict=True)]
 
 
 def label(name: str, width: int = 40) -> str:
@@ -45,15 +69,15 @@ class TensorRecord(_Record):
         bytes: Size.
     """
 
-    name: str
-    c_name: str
-    dtype: str
-    shape: tuple[int, ...]
-    scale: float | None = None
-    zero_point: int | None = None
-    arena: int = 0
-    offset: int
-    bytes: int
+    name: Line
+    c_name: Identifier
+    dtype: _DType
+    shape: _Shape
+    scale: _Scale | None = None
+    zero_point: _ZeroPoint | None = None
+    arena: Size = 0
+    offset: Size
+    bytes: Size
 
 
 class OperandRecord(_Record):
@@ -71,15 +95,15 @@ class OperandRecord(_Record):
         reference_channels: Channels of the reference tensor where `channel_map` is given, else None.
     """
 
-    tensor: str
-    source: int | None
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    row_stride: int
-    pixel_stride: int
-    channel_map: tuple[int, ...] | None = None
-    reference_channels: int | None = None
+    tensor: Line
+    source: Size | None
+    dtype: _DType
+    shape: _Shape
+    offset: Size
+    row_stride: Size
+    pixel_stride: Size
+    channel_map: tuple[Size, ...] | None = None
+    reference_channels: Dimension | None = None
 
 
 class NodeRecord(_Record):
@@ -107,22 +131,22 @@ class NodeRecord(_Record):
             between them is never there as a whole; None where it is computed at once.
     """
 
-    name: str
-    op: str
-    implementation: str
-    sources: tuple[int, ...]
-    macs: int
-    rows: int
-    weights_bytes: int
-    scratch_bytes: int
-    workspace_bytes: int
+    name: Line
+    op: Line
+    implementation: Line
+    sources: tuple[Size, ...]
+    macs: Count
+    rows: Size
+    weights_bytes: Size
+    scratch_bytes: Size
+    workspace_bytes: Size
     inputs: tuple[OperandRecord, ...]
     outputs: tuple[OperandRecord, ...]
-    device: str | None = None
-    tuning: dict[str, StrictBool | StrictInt | StrictStr] = {}
-    tuning_origin: str = ""
-    estimated_instructions: int | None = None
-    cascade: int | None = None
+    device: Line | None = None
+    tuning: dict[Line, StrictBool | StrictInt | Line] = {}
+    tuning_origin: Line = ""
+    estimated_instructions: Count | None = None
+    cascade: Size | None = None
 
 
 class ArenaRecord(_Record):
@@ -134,9 +158,9 @@ class ArenaRecord(_Record):
         lower_bound_bytes: No plan for what lies in it can need less.
     """
 
-    region: str
-    bytes: int
-    lower_bound_bytes: int
+    region: Identifier
+    bytes: Size
+    lower_bound_bytes: Size
 
 
 class SourceFlags(_Record):
@@ -148,9 +172,9 @@ class SourceFlags(_Record):
         clang: Flags for clang, and for zig.
     """
 
-    sources: tuple[str, ...]
-    gcc: tuple[str, ...]
-    clang: tuple[str, ...]
+    sources: tuple[RelativePath, ...]
+    gcc: tuple[Flag, ...]
+    clang: tuple[Flag, ...]
 
     @property
     def selects_core(self) -> bool:
@@ -170,12 +194,12 @@ class BufferRecord(_Record):
         last: Index of the last one.
     """
 
-    name: str
-    arena: int = 0
-    offset: int
-    bytes: int
-    first: int
-    last: int
+    name: Line
+    arena: Size = 0
+    offset: Size
+    bytes: Size
+    first: Size
+    last: Size
 
 
 class Manifest(_Record):
@@ -208,31 +232,37 @@ class Manifest(_Record):
     """
 
     format: Literal[1] = FORMAT
-    generator: str
-    name: str
-    model_file: str
-    model_hash: str
-    target: str
-    core: str
+    generator: Line
+    name: Identifier
+    model_file: FileName
+    model_hash: Hash
+    target: Line
+    core: Word
     input_mode: Literal["consumed", "kept", "rows"]
-    macs: int
-    macs_run: int
-    ram_bytes: int
-    ram_lower_bound_bytes: int
+    macs: Count
+    macs_run: Count
+    ram_bytes: Size
+    ram_lower_bound_bytes: Size
     arenas: tuple[ArenaRecord, ...] = ()
-    weights_region: str | None = None
-    weights_bytes: int
-    flash_predicted_bytes: int | None = None
-    cflags: tuple[str, ...]
-    sources: tuple[str, ...]
+    weights_region: Identifier | None = None
+    weights_bytes: Size
+    flash_predicted_bytes: Size | None = None
+    cflags: tuple[Flag, ...]
+    sources: tuple[RelativePath, ...]
     source_flags: tuple[SourceFlags, ...] = ()
-    headers: tuple[str, ...]
-    include_folders: tuple[str, ...] = ()
-    template: str | None = None
-    inputs: tuple[TensorRecord, ...]
-    outputs: tuple[TensorRecord, ...]
+    headers: tuple[RelativePath, ...]
+    include_folders: tuple[RelativePath, ...] = ()
+    template: Word | None = None
+    inputs: Annotated[tuple[TensorRecord, ...], Field(min_length=1)]
+    outputs: Annotated[tuple[TensorRecord, ...], Field(min_length=1)]
     nodes: tuple[NodeRecord, ...]
     buffers: tuple[BufferRecord, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for problem in manifest_checks.problems(self):
+            raise ValueError(problem)
+        return self
 
 
 def read(folder: Path) -> Manifest:
@@ -245,6 +275,8 @@ def read(folder: Path) -> Manifest:
         ProjectError: It is missing, damaged, or of another version.
     """
     path = folder / FILE_NAME
+    if path.exists() and not is_file_within(path, folder):
+        raise ProjectError(f"{path}: is no file of the bundle. Make one with `aboard compile`")
     try:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -252,10 +284,8 @@ def read(folder: Path) -> Manifest:
             f"{path}: cannot be read, got {error.strerror}, expected a bundle. Make one with `aboard compile`"
         ) from error
     except (ValidationError, UnicodeDecodeError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "not UTF-8"}
-        place = ".".join(map(str, first["loc"])) or "file"
         raise ProjectError(
-            f"{path}: {place}: {first['msg']}. Make the bundle again with `aboard compile` of this version"
+            f"{path}: {first_problem(error)}. Make the bundle again with `aboard compile` of this version"
         ) from error
 
 

@@ -10,19 +10,19 @@ project.json                         what aboard has to know: `ProjectInfo`
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
-from aboard import boards, capacity, manifest, mlperf, project_files, templates
+from aboard import boards, bundle_files, capacity, manifest, mlperf, project_files, templates
 from aboard.board import Board
 from aboard.errors import ProjectError
+from aboard.fields import Identifier, Line, Word, first_problem, is_file_within, relative_path
 from aboard.manifest import Manifest
 from aboard.placement import Placement
 from aboard.templates import OptionValue, Template
@@ -50,6 +50,11 @@ class Bundle(Protocol):
         """Writes the bundle."""
 
 
+def _image_path(text: str) -> str:
+    """Returns the path of an image; that of a template that makes none is the build folder."""
+    return relative_path(text.removesuffix("/"))
+
+
 class ProjectInfo(BaseModel):
     """The record of a project, `project.json`.
 
@@ -67,12 +72,12 @@ class ProjectInfo(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal[1] = 1
-    generator: str
-    template: str
-    options: dict[str, OptionValue]
-    image: str
-    models: tuple[str, ...]
-    build_id: str
+    generator: Line
+    template: Word
+    options: dict[Identifier, StrictBool | StrictInt | Line]
+    image: Annotated[str, AfterValidator(_image_path)]
+    models: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    build_id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     board: Board
 
 
@@ -97,6 +102,8 @@ class Project:
         """
         folder = Path(path).resolve()
         record = folder / FILE_NAME
+        if record.exists() and not is_file_within(record, folder):
+            raise ProjectError(f"{record}: is no file of the project. Make one with `aboard create`")
         try:
             return cls(folder, ProjectInfo.model_validate_json(record.read_text(encoding="utf-8")))
         except OSError as error:
@@ -104,10 +111,8 @@ class Project:
                 f"{record}: cannot be read, got {error.strerror}, expected a project. Make one with `aboard create`"
             ) from error
         except (ValidationError, UnicodeDecodeError) as error:
-            first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "not UTF-8"}
-            place = ".".join(map(str, first["loc"])) or "file"
             raise ProjectError(
-                f"{record}: {place}: {first['msg']}. Make the project again with `aboard create` of this version"
+                f"{record}: {first_problem(error)}. Make the project again with `aboard create` of this version"
             ) from error
 
     @property
@@ -279,7 +284,7 @@ def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list
         arriving = folder / f".{number}"
         if isinstance(bundle, (str, Path)):
             manifest.read(Path(bundle))
-            shutil.copytree(bundle, arriving)
+            bundle_files.copy(Path(bundle), arriving)
         else:
             bundle.save(arriving)
         model = manifest.read(arriving)

@@ -252,10 +252,10 @@ def test_what_to_give_up_is_said():
 
 
 def test_memory_is_that_of_the_largest_model():
-    one, two = tiny_manifest("cortex-m4", ram_bytes=100), tiny_manifest("cortex-m4", ram_bytes=33)
+    one, two = tiny_manifest("cortex-m4", ram_bytes=200), tiny_manifest("cortex-m4", ram_bytes=133)
     wide = one.nodes[0].model_copy(update={"workspace_bytes": 500})
     options = templates.load("baremetal").parse_options({})
-    assert capacity.plan([one, two], options).arena == 112
+    assert capacity.plan([one, two], options).arena == 208
     operators = capacity.plan([one.model_copy(update={"nodes": (wide,)}), two], {**options, "run_op": True})
     assert operators.arena == 512
     assert operators.input_copy == 0

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from aboard import manifest, resources
+from aboard import bundle_files, manifest, resources
 from aboard.emit import devices, header, intrinsics, records, source
 from aboard.emit.instances import Instances
 from aboard.errors import ProjectError
@@ -50,6 +50,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
     """
     name = graph.name
     instances = Instances(program, target)
+    flash = program.flash(target)
     files = {
         f"include/{name}.h": header.text(graph, program, layout, GENERATOR, target),
         f"src/{name}_weights.h": source.weights_text(graph, instances, GENERATOR, target),
@@ -77,7 +78,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         arenas=records.arenas(layout),
         weights_region=target.weights_region,
         weights_bytes=instances.constants_bytes,
-        flash_predicted_bytes=program.flash(target),
+        flash_predicted_bytes=None if flash is None else max(flash, instances.constants_bytes),
         cflags=(*_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),
@@ -187,12 +188,5 @@ def load(folder: Path) -> tuple[Manifest, dict[str, str]]:
         ProjectError: It is missing, or files are.
     """
     record = manifest.read(folder)
-    files: dict[str, str] = {}
-    for path in ["CMakeLists.txt", *record.headers, *record.sources]:
-        try:
-            files[path] = (folder / path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise ProjectError(
-                f"{folder / path}: cannot be read, got {error.strerror}. Make the bundle again with `aboard compile`"
-            ) from error
-    return record, files
+    paths = ("CMakeLists.txt", *record.headers, *record.sources)
+    return record, {path: bundle_files.read(folder, path) for path in paths}

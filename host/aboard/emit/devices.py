@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from aboard import fields, quoting
 from aboard.emit.instances import argument_names, argument_type
 from aboard.errors import TargetError
 from aboard.ir import Graph
@@ -71,8 +72,9 @@ def files(graph: Graph, program: Program) -> Added:
         return Added({})
     texts = {f"src/{header_name(graph)}": _prototypes(graph, regions)}
     for call in regions:
+        device = quoting.c_comment(str(call.device))
         texts[f"src/{call.function}.c"] = (
-            f"/* A region of the model {graph.name}, for the device {call.device}. Generated. */\n"
+            f"/* A region of the model {graph.name}, for the device {device}. Generated. */\n"
             f'#include "{header_name(graph)}"\n\n{call.source.rstrip()}\n'
         )
     added = Added(texts)
@@ -123,14 +125,19 @@ def placed(runtime: Runtime, root: str, where: str) -> Added:
         where: Who brings them, for messages.
 
     Raises:
-        TargetError: A file is none of C, or not below the folder.
+        TargetError: A file is none of C, or not below the folder; or a path, macro or flag is none.
     """
-    return Added(
-        {_inside(root, path, where): text for path, text in runtime.files.items()},
-        tuple(str(PurePosixPath(root) / folder) for folder in runtime.include_folders),
-        tuple(runtime.definitions),
-        _flags(runtime, root),
-    )
+    files = {_inside(root, path, where): text for path, text in runtime.files.items()}
+    folders = tuple(str(PurePosixPath(root) / folder) for folder in runtime.include_folders)
+    flags = [flag for given in runtime.core_flags.values() for flag in given]
+    try:
+        for path in (*files, *folders):
+            fields.relative_path(path)
+        for flag in (*(f"-D{macro}" for macro in runtime.definitions), *flags):
+            fields.flag(flag)
+    except ValueError as error:
+        raise TargetError(f"{where}: {error}. This is a bug of the device's package") from error
+    return Added(files, folders, tuple(runtime.definitions), _flags(runtime, root))
 
 
 def _flags(runtime: Runtime, root: str) -> tuple[SourceFlags, ...]:

@@ -73,6 +73,25 @@ def test_files_that_lie_outside_are_refused() -> None:
             aboard.compile(models.path(models.SHIPPED), target="c -mcpu=cortex-m4 -runtime=odd")
 
 
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (Runtime({"a;b.c": ""}), r"path, got src/runtime/a;b\.c, expected one below the folder"),
+        (Runtime({"a.c": ""}, ("../..",)), r"path, got src/runtime/\.\./\.\., expected one below the folder"),
+        (Runtime({"a.c": ""}, (), ("A=$(id)",)), r"flag of the compiler, got -DA=\$\(id\), expected one of the kinds"),
+        (
+            Runtime({"a.c": ""}, core_files=("a.c",), core_flags={"gcc": ("-fplugin=x",)}),
+            r"flag of the compiler, got -fplugin=x, expected one",
+        ),
+    ],
+)
+def test_paths_macros_and_flags_that_are_none_are_the_packages_fault(files: Runtime, message: str) -> None:
+    with plugins.restored():
+        attach("c", "runtimes", LinkedRuntime("odd", "Wrong", files))
+        with pytest.raises(TargetError, match=rf"kind c, column runtimes: odd: {message}.*bug of the device's package"):
+            aboard.compile(models.path(models.SHIPPED), target="c -mcpu=cortex-m4 -runtime=odd")
+
+
 def test_templates_have_the_names_of_their_folders(tmp_path: Path) -> None:
     with plugins.restored():
         attach("c", "runtimes", LinkedRuntime("loop", "One", template=tmp_path / "loop_project"))
