@@ -6,7 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -104,7 +104,11 @@ def _compiler(compiler: toolchain.Compiler) -> Check:
 
 def _program(tool: _Tool) -> Check:
     find = programs.find_renode if tool.name.startswith("renode") else programs.find
-    return _checked(tool, find(tool.name))
+    check = _checked(tool, find(tool.name))
+    if tool.name != "renode" or not check.found or check.path is None:
+        return check
+    problem = programs.renode_problem(Path(check.path))
+    return replace(check, found=problem is None, problem=problem)
 
 
 def _checked(tool: _Tool, path: Path | None) -> Check:

@@ -23,6 +23,8 @@ _END_TIMEOUT_S = 5
 
 #: Environment variable with Renode's folder, or its program.
 RENODE_PATH = "RENODE_PATH"
+#: Oldest release of Renode. 1.15 computes SSUB8 wrongly, which kernels for the DSP extension use.
+RENODE_OLDEST = (1, 16)
 #: Renode is in no package index.
 RENODE_SOURCE = (
     "unpack Renode from https://github.com/renode/renode/releases and put its folder on PATH, or name it in RENODE_PATH"
@@ -51,6 +53,25 @@ def find_renode(name: str = "renode") -> Path | None:
         return find(name)
     folder = Path(named).parent if Path(named).is_file() else Path(named)
     return find(str(folder / name))
+
+
+def renode_problem(program: Path) -> str | None:
+    """Returns why this Renode does not serve; None where it does.
+
+    Args:
+        program: Renode's program.
+    """
+    try:
+        stated = version(program)
+    except ToolError as error:
+        return str(error)
+    if tuple(int(part) for part in re.findall(r"\d+", stated)[:2]) >= RENODE_OLDEST:
+        return None
+    oldest = ".".join(map(str, RENODE_OLDEST))
+    return (
+        f"{program} is too old, got {stated}, expected {oldest} or later, because older ones compute SSUB8 wrongly. "
+        f"To get it: {RENODE_SOURCE}"
+    )
 
 
 def require(name: str, how_to_get: str) -> Path:

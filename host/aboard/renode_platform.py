@@ -44,24 +44,19 @@ _PORTS: Mapping[str, _Port] = {
     "stm32_usart_v2": _Port("UART.STM32F7_USART"),
 }
 
-# IronPython 2.7, executed for each access in a scope that stays. A request's members have lower case up to 1.15.3.
+# IronPython 2.7, executed for each access in a scope that stays.
 _REGISTERS = """\
-lower = hasattr(request, 'isInit')
-offset = request.offset if lower else request.Offset
-if (request.isInit if lower else request.IsInit):
+if request.IsInit:
     words = {}
-elif (request.isWrite if lower else request.IsWrite):
-    words[offset] = int(request.value if lower else request.Value)
+elif request.IsWrite:
+    words[request.Offset] = int(request.Value)
 else:
-    value = words.get(offset, 0)
+    value = words.get(request.Offset, 0)
     for place, bit, of, control, inverted in %s:
-        if place == offset:
+        if place == request.Offset:
             shown = (words.get(of, 0) & control != 0) != inverted
             value = value | bit if shown else value & ~bit
-    if lower:
-        request.value = value
-    else:
-        request.Value = value"""
+    request.Value = value"""
 
 
 def describe(board: Board, *, own_drivers: bool = True) -> str:

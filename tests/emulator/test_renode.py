@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import programs, resources
+from aboard import doctor, programs, resources
 from aboard.errors import ToolError, TransportError
 from aboard.projects import Project
 from aboard.runners.renode import RenodeRunner
@@ -106,11 +106,20 @@ def test_versions(version: str, tmp_path: Path, project: Project, monkeypatch: p
     program = renode.install(tmp_path, BOARD, monkeypatch)
     monkeypatch.setenv("RENODE_STAND_IN_VERSION", version)
     missing = RenodeRunner.missing(project.board)
-    if version.startswith("1.14"):
-        assert missing is not None
-        assert missing.startswith(f"{program} is too old, got {version}, expected 1.15 or later. To get it: unpack")
-    else:
+    if version >= "1.16":
         assert missing is None
+        return
+    assert missing is not None
+    assert missing.startswith(
+        f"{program} is too old, got {version}, expected 1.16 or later, because older ones compute SSUB8 wrongly. To get"
+    )
+    assert "\n" not in missing
+    with pytest.raises(
+        ToolError, match=rf"^runner renode: {program} is too old, got {version}, expected 1\.16 or later"
+    ):
+        RenodeRunner(project.board).start(project)
+    (check,) = (check for check in doctor.inspect() if check.name == "renode")
+    assert (check.found, check.version, check.problem) == (False, version, missing)
 
 
 def test_where_renode_is_looked_for(tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from robot.api import TestSuite
 from support import renode_stand_in
 from support.renode_script import Monitor
 
-# Arguments as in Renode's UartKeywords.cs and RenodeKeywords.cs, 1.15.3.
+# Arguments as in Renode's UartKeywords.cs and RenodeKeywords.cs, 1.16.1.
 
 
 class RenodeKeywords:

@@ -21,7 +21,7 @@ from aboard.board import Board, Unicorn
 from aboard.emulation.machine import Machine
 from support.renode_script import Monitor, read_platform
 
-VERSION = "1.15.3.22222"
+VERSION = "1.16.1.22222"
 _CHUNK = 4096
 
 

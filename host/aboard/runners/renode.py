@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 #: The script in a project.
 SCRIPT = "renode/board.resc"
-_OLDEST = (1, 15)
 _START_TIMEOUT_S = 90.0
 _TRY_S = 0.2
 # What Renode's monitor says when a line of a script fails; it goes on to wait for commands then.
@@ -102,13 +101,7 @@ class RenodeRunner(Runner):
             named = os.environ.get(programs.RENODE_PATH)
             place = f"at {named}" if named else "on PATH"
             return f"renode is not {place}, expected Renode. To get it: {programs.RENODE_SOURCE}"
-        try:
-            version = programs.version(program)
-        except ToolError as error:
-            return str(error)
-        if _numbers(version) < _OLDEST:
-            return f"{program} is too old, got {version}, expected 1.15 or later. To get it: {programs.RENODE_SOURCE}"
-        return None
+        return programs.renode_problem(program)
 
     def fresh(self) -> RenodeRunner:
         """Returns the same, not started; see `Runner.fresh`."""
@@ -128,9 +121,9 @@ class RenodeRunner(Runner):
         image, script = require_image(project), project.path / SCRIPT
         if not script.is_file():
             raise ToolError(f"{script}: missing, expected the script that Renode executes. Make the project again")
-        program = programs.find_renode()
-        if program is None:
-            raise ToolError(f"runner renode: {self.missing(self.board)}")
+        program, missing = programs.find_renode(), self.missing(self.board)
+        if program is None or missing is not None:
+            raise ToolError(f"runner renode: {missing}")
         self._folder = Path(tempfile.mkdtemp(prefix="aboard-"))
         port, pty = _free_port(), self._folder / "rpc"
         further = _pty_commands(pty, renode) if self._serial == "pty" else ()
@@ -209,10 +202,6 @@ class RenodeRunner(Runner):
 def _pty_commands(path: Path, renode: Renode) -> tuple[str, ...]:
     create = f'emulation CreateUartPtyTerminal "pty" "{path}" true'
     return create, f"connector Connect sysbus.{renode.uart} pty"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 def _free_port() -> int:

@@ -66,21 +66,17 @@ def make(peripheral, version, scratchpad, megahertz):
 
 def handle(device, request, peripheral):
     # type: (Device, Any, Any) -> None
-    """Does what a request asks for; its members are written in lower case up to Renode 1.15.3.
+    """Does what a request asks for.
 
     Raises:
         UsageError: The device is used wrongly; Renode's log has the text.
     """
-    old = hasattr(request, "isRead")
-    size = {"Byte": 1, "1": 1, "Word": 2, "2": 2}.get(str(getattr(request, "length" if old else "Length", "")), 4)
+    size = {"Byte": 1, "1": 1, "Word": 2, "2": 2}.get(str(getattr(request, "Length", "")), 4)
     try:
-        if request.isInit if old else request.IsInit:
+        if request.IsInit:
             device.reset()
-        elif request.isRead if old else request.IsRead:
-            value = device.read(request.offset if old else request.Offset, size)
-            setattr(request, "value" if old else "Value", value)
-        elif old:
-            device.write(request.offset, size, int(request.value))
+        elif request.IsRead:
+            request.Value = device.read(request.Offset, size)
         else:
             device.write(request.Offset, size, int(request.Value))
     except UsageError as error:

@@ -25,8 +25,7 @@ WORK = [*OPERANDS, *conv(edges=(3, -5, -100, 100)), 4, *store(48, 1), END]
 class Renode:
     """What a script sees of Renode: a peripheral, its machine, and a request for each access."""
 
-    def __init__(self, target: str, *, old: bool) -> None:
-        self.old = old
+    def __init__(self, target: str) -> None:
         self.memory = bytearray(BYTES)
         self.microseconds = 0.0
         self.log: list[str] = []
@@ -45,11 +44,10 @@ class Renode:
     def request(self, kind: str, offset: int, value: int) -> int:
         fields = {"IsInit": False, "IsRead": False, "IsWrite": False, f"Is{kind}": True}
         fields |= {"Offset": offset, "Value": value}  # type: ignore[dict-item]
-        named = {key[0].lower() + key[1:]: item for key, item in fields.items()} if self.old else fields
-        request = SimpleNamespace(**named)
+        request = SimpleNamespace(**fields)
         self.scope["request"] = request
         exec(self.code, self.scope)
-        return int(request.value if self.old else request.Value)
+        return int(request.Value)
 
     def put(self, offset: int, value: int) -> None:
         self.request("Write", offset, value)
@@ -67,10 +65,9 @@ def operands(memory: bytearray) -> None:
         memory[LIST_AT + 4 * place : LIST_AT + 4 * place + 4] = word.to_bytes(4, "little")
 
 
-@pytest.mark.parametrize("old", [True, False], ids=["1.15.3", "1.16"])
-def test_the_script_does_what_the_model_does(old: bool) -> None:
+def test_the_script_does_what_the_model_does() -> None:
     machine = Machine(2, 256, fast.compute)
-    emulator = Renode("npu-demo -model=v2 -scratchpad=256", old=old)
+    emulator = Renode("npu-demo -model=v2 -scratchpad=256")
     seen: list[list[int]] = [[], []]
     for one, other in enumerate((machine, emulator)):
         operands(other.memory)
@@ -93,7 +90,7 @@ def test_the_script_does_what_the_model_does(old: bool) -> None:
 
 
 def test_what_renode_is_told_of_a_fault() -> None:
-    emulator = Renode("npu-demo", old=False)
+    emulator = Renode("npu-demo")
     with pytest.raises(Exception, match="START, got it while not ACTIVE"):
         emulator.put(CTRL, ACTIVE | START)
     assert emulator.log == [
