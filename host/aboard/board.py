@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from aboard.board_records import (
     ADDRESS_SPACE,
+    OLDEST_ZEPHYR,
     Alias,
     BoardId,
     Boot,
@@ -37,6 +38,7 @@ from aboard.board_records import (
     Unicorn,
     UsbId,
     ZephyrName,
+    ZephyrRelease,
 )
 from aboard.errors import BoardError, did_you_mean
 from aboard.target import cpu as cpus
@@ -66,6 +68,7 @@ __all__ = [
     "Unicorn",
     "UsbId",
     "ZephyrName",
+    "ZephyrRelease",
 ]
 
 
@@ -82,6 +85,7 @@ class Board(Record):
         soc_source: Where the SoC's figures come from.
         aliases: Other names.
         zephyr: Zephyr's name of the board and core; None where Zephyr does not have it.
+        zephyr_since: First release of Zephyr that has it.
         usb: USB ids (`vid:pid`) that the board shows itself by, its debug probe's included.
         runtime: What the board implies for the target attribute `-runtime`.
         cores: Its cores, all of them.
@@ -106,6 +110,7 @@ class Board(Record):
     soc_source: Text
     aliases: tuple[Alias, ...] = ()
     zephyr: ZephyrName | None = None
+    zephyr_since: ZephyrRelease = OLDEST_ZEPHYR
     usb: tuple[UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]

@@ -35,7 +35,9 @@ from aboard.board import (
     Unicorn,
     UsbId,
     ZephyrName,
+    ZephyrRelease,
 )
+from aboard.board_records import OLDEST_ZEPHYR
 from aboard.errors import BoardError, did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -110,6 +112,7 @@ class BoardFile(Record):
     source: Text
     aliases: tuple[Alias, ...] = ()
     zephyr: ZephyrName | dict[Identifier, ZephyrName] | None = None
+    zephyr_since: ZephyrRelease | dict[Identifier, ZephyrRelease] = OLDEST_ZEPHYR
     usb: tuple[UsbId, ...] = ()
     runtime: Literal["standalone", "host"] = "standalone"
     memory: tuple[Memory, ...] = ()

@@ -31,6 +31,10 @@ _CoreName = Annotated[str, AfterValidator(_known_core)]
 Text = Annotated[Line, Field(min_length=1)]
 #: Zephyr's name of a board and core.
 ZephyrName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_./@-]*$")]
+#: First release of Zephyr with a board, such as `4.1`; `none` where no release is known that has it.
+ZephyrRelease = Annotated[str, Field(pattern=r"^(\d+\.\d+|none)$")]
+#: What is taken where a file states none: the oldest release that projects are made for.
+OLDEST_ZEPHYR = "3.7"
 _Positive = Annotated[int, Field(gt=0)]
 #: First address beyond those of 32 bits.
 ADDRESS_SPACE = 1 << 32

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from aboard import board_files
 from aboard.board import Board, Core, Counter, Emulators, Gpu, Memory, Qemu, Renode, Rpc, SetupStep, Uart, Unicorn
 from aboard.board_files import MANUAL, SEARCH_PATH, AliasFile, BoardFile, GpuFile, Soc
+from aboard.board_records import OLDEST_ZEPHYR
 from aboard.errors import BoardError, did_you_mean
 from aboard.target import cpu as cpus
 
@@ -290,13 +291,15 @@ def _named_cores(file: BoardFile, soc: Soc) -> Iterator[tuple[str, str]]:
     for name, record in (("rpc", file.rpc), ("counter", soc.counter)):
         if record is not None and record.core is not None:
             yield f"{name}.core", record.core
-    for core in file.zephyr if isinstance(file.zephyr, dict) else ():
-        yield "zephyr", core
+    for key, stated in (("zephyr", file.zephyr), ("zephyr_since", file.zephyr_since)):
+        for core in stated if isinstance(stated, dict) else ():
+            yield key, core
 
 
 def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
     """Joins a board file with its SoC's, as one core sees them."""
     first = soc.cores[0].name
+    since = file.zephyr_since
     regions = (region.seen_by(core.name) for region in (*soc.memory, *file.memory))
     return Board(
         id=board_id,
@@ -306,6 +309,7 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
         soc_source=soc.source,
         aliases=file.aliases,
         zephyr=file.zephyr.get(core.name) if isinstance(file.zephyr, dict) else file.zephyr,
+        zephyr_since=since.get(core.name, OLDEST_ZEPHYR) if isinstance(since, dict) else since,
         usb=file.usb,
         runtime=file.runtime,
         cores=soc.cores,

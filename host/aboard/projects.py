@@ -25,8 +25,9 @@ from aboard.errors import ProjectError
 from aboard.fields import Identifier, Line, Word, first_problem, is_file_within, relative_path
 from aboard.manifest import Manifest
 from aboard.placement import Placement
-from aboard.templates import OptionValue, Template
+from aboard.templates import Option, OptionValue, Template
 from aboard.version import VERSION
+from aboard.zephyr import releases
 
 if TYPE_CHECKING:
     from aboard.build import BuildResult
@@ -191,6 +192,8 @@ def create(
     plan = templates.load(wanted)
     values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
     _check_kind(plan, chosen)
+    if plan.build == "zephyr" and "zephyr" in plan.options:
+        values["zephyr"] = _release(plan.options["zephyr"], chosen, (options or {}).get("zephyr"))
     if plan.drivers == "board":
         project_files.check_drivers(chosen)
     folder = Path(path).resolve()
@@ -212,6 +215,11 @@ def _template_of(bundles: Sequence[Bundle | str | Path]) -> str | None:
     """Returns the template that the runtime of the first model brings which brings one."""
     found = (manifest.read(Path(b)) if isinstance(b, (str, Path)) else b.manifest for b in bundles)
     return next((model.template for model in found if model.template is not None), None)
+
+
+def _release(option: Option, board: Board, given: OptionValue | None) -> str:
+    """Returns the release of Zephyr that the project names: one that has the board."""
+    return releases.choose(board, option.values, str(option.default), None if given is None else str(given))
 
 
 def _check_kind(template: Template, board: Board) -> None:
