@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from aboard.target import cpu as cpus
 if TYPE_CHECKING:
     from aboard.projects import Project
 
+_ANNOUNCE_S = 10.0
+_POLL_S = 0.01
 _HOW_TO_GET = "Install one: apt install gdb-multiarch, or name yours with --gdb"
 
 
@@ -35,12 +38,14 @@ class Debugging:
         server: Its command line; empty where gdb starts the image itself.
         gdb: gdb's command line.
         port: TCP port between the two; None without a server.
+        announced: Finds the serial port of the image's line in what the server writes; None where the server has none.
     """
 
     runner: str
     server: tuple[str, ...]
     gdb: tuple[str, ...]
     port: int | None
+    announced: Callable[[str], str | None] | None = None
 
 
 @contextmanager
@@ -78,7 +83,7 @@ def prepared(
     emulator = _emulator(project, runner) if device is None else None
     if emulator is not None:
         server = emulator(project.board).gdb_server(project, free) or []
-        yield Debugging(emulator.name, tuple(server), (*head, *extra), free)
+        yield Debugging(emulator.name, tuple(server), (*head, *extra), free, emulator.announced)
         return
     flasher = _flasher(project, runner)
     with flash.job(project, flasher, devices.find(project.board, device)) as job:
@@ -87,12 +92,13 @@ def prepared(
         yield Debugging(flasher.name, tuple(probe), (*head, *start, *extra), free)
 
 
-def run(plan: Debugging, output: int | None = None) -> int:
+def run(plan: Debugging, output: int | None = None, on_line: Callable[[str], None] | None = None) -> int:
     """Starts the gdb server and gdb, and returns gdb's exit code; the server ends with it.
 
     Args:
         plan: What to start.
         output: File number for gdb's standard output; this process's where none is given.
+        on_line: Called before gdb starts with the serial port of the image's line, where the server has one.
 
     Raises:
         ToolError: One of them cannot be started.
@@ -101,6 +107,9 @@ def run(plan: Debugging, output: int | None = None) -> int:
     # An interrupt is gdb's: it halts the image. A handler, unlike ignoring, is not inherited by gdb.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
+        line = _line(plan, server)
+        if line is not None and on_line is not None:
+            on_line(line)
         return subprocess.run(plan.gdb, check=False, stdout=output).returncode
     except OSError as error:
         raise ToolError(f"{plan.gdb[0]}: cannot be run, got {error.strerror}, expected gdb. {_HOW_TO_GET}") from error
@@ -108,6 +117,18 @@ def run(plan: Debugging, output: int | None = None) -> int:
         signal.signal(signal.SIGINT, before)
         if server is not None:
             server.stop()
+
+
+def _line(plan: Debugging, server: Supervised | None) -> str | None:
+    """Returns the serial port of the image's line; None where there is none, or the server does not name it in time."""
+    if server is None or plan.announced is None:
+        return None
+    deadline = time.monotonic() + _ANNOUNCE_S
+    found = None
+    while found is None and server.alive() and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        found = plan.announced(f"{server.last_words()}\n{server.seen()}")
+    return found
 
 
 def _emulator(project: Project, name: str | None) -> type[Runner] | None:

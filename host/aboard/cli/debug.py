@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import sys
 from pathlib import Path
@@ -48,12 +49,15 @@ def command(
 ) -> None:
     """Start the emulator's or the probe's gdb server with the image of the project in DIR, and gdb on it.
 
-    An emulated board waits at its first instruction; a board is flashed by gdb and halted after reset.
+    An emulated board waits at its first instruction; a board is flashed by gdb and halted after reset. The line of an
+    emulated board is a pseudo-terminal, which is printed: once the image runs, `aboard run --port` talks to it.
     """
     opened = Project.open(project)
     with debug.prepared(opened, runner, device=device, gdb=gdb, port=gdb_port, commands=commands) as plan:
         # gdb talks on the terminal, and stdout is for the result.
-        code = None if dry_run else debug.run(plan, sys.stderr.fileno() if console.json else None)
+        lines: list[str] = []
+        announce = functools.partial(_announce, console, opened, lines)
+        code = None if dry_run else debug.run(plan, sys.stderr.fileno() if console.json else None, announce)
     result = DebugResult(
         path=str(opened.path),
         image=str(opened.image),
@@ -61,9 +65,16 @@ def command(
         server=list(plan.server),
         gdb=list(plan.gdb),
         port=plan.port,
+        line=lines[0] if lines else None,
         exit_code=code,
     )
     console.emit(result, lambda: _report(result) if dry_run else f"gdb ended with exit code {code}")
+
+
+def _announce(console: Console, project: Project, lines: list[str], line: str) -> None:
+    lines.append(line)
+    words = shlex.join(["aboard", "run", str(project.path), "--port", line])
+    console.note(f"the board's line is {line}. Once the image runs (gdb: continue), say in another terminal: {words}")
 
 
 def _report(result: DebugResult) -> str:

@@ -69,4 +69,5 @@ class DebugResult(Result):
     server: list[str] = Field(description="Command line of the gdb server; empty where gdb starts the image itself.")
     gdb: list[str] = Field(description="Command line of gdb.")
     port: int | None = Field(description="TCP port between them; null without a server.")
+    line: str | None = Field(description="Pseudo-terminal of the image's line while it ran; null where there was none.")
     exit_code: int | None = Field(description="Of gdb; null with `--dry-run`.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aboard import quoting
 from aboard.ir import Tensor
 from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program, Step
@@ -94,7 +95,7 @@ class Arenas:
         if self.several:
             return self._prologue_of_several()
         return [
-            "static aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
+            "static ABOARD_NOINLINE aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
             "    uint8_t *const arena = memory;",
             "    (void)hooks;",
             "    if (memory == NULL) {",
@@ -110,19 +111,32 @@ class Arenas:
 
     def _prologue_of_several(self) -> list[str]:
         taken, checks = self.checked()[: len(self.pointers)], self.checked()[len(self.pointers) :]
-        head = "static aboard_status_t run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {"
+        head = (
+            "static ABOARD_NOINLINE aboard_status_t run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {"
+        )
         return [head, *taken, "    (void)hooks;", *checks]
 
     def entry(self) -> list[str]:
-        """Returns the definition of the model's run function."""
-        head = f"aboard_status_t {self.name}_run({self.parameters}) {{"
+        """Returns the definitions of the model's run function, and of what the descriptor has for it.
+
+        Code that serves any model comes through the former, unless it hooks something in, so that a breakpoint there
+        stops every run.
+        """
+        head = f"ABOARD_NOINLINE aboard_status_t {self.name}_run({self.parameters}) {{"
         if not self.several:
-            return [f"{head} return run(arena, arena_bytes, NULL); }}"]
-        pairs = ", ".join(f"{{{pointer}, {pointer}_bytes}}" for pointer in self.pointers)
+            given, passed = "void *memory, size_t bytes", "memory, bytes"
+            own = [f"{head} return run(arena, arena_bytes, NULL); }}"]
+        else:
+            given = "const aboard_memory_t *memory"
+            passed = ", ".join(f"memory[{n}].data, memory[{n}].bytes" for n in range(len(self.pointers)))
+            pairs = ", ".join(f"{{{pointer}, {pointer}_bytes}}" for pointer in self.pointers)
+            own = [head, f"    const aboard_memory_t memory[] = {{{pairs}}};", "    return run(memory, NULL);", "}"]
+        hooked = "memory, hooks" if self.several else "memory, bytes, hooks"
         return [
-            head,
-            f"    const aboard_memory_t memory[] = {{{pairs}}};",
-            "    return run(memory, NULL);",
+            *own,
+            "",
+            f"static aboard_status_t serve({given}, const aboard_hooks_t *hooks) {{",
+            f"    return hooks == NULL ? {self.name}_run({passed}) : run({hooked});",
             "}",
         ]
 
@@ -131,7 +145,7 @@ class Arenas:
         if not self.several:
             return []
         rows = [
-            f'{{.region = "{region}", .bytes = {macro}}}'
+            f"{{.region = {quoting.c_string(region)}, .bytes = {macro}}}"
             for region, macro in zip(self.layout.regions, self.macros, strict=True)
         ]
         return [f"static const aboard_arena_t arenas[] = {{{', '.join(rows)}}};\n"]
@@ -139,8 +153,8 @@ class Arenas:
     def descriptor(self) -> list[str]:
         """Returns the fields of the descriptor that say how the model is run."""
         if not self.several:
-            return ["    .run = run,"]
-        return [f"    .arena_count = {len(self.pointers)},", "    .arenas = arenas,", "    .run_in = run,"]
+            return ["    .run = serve,"]
+        return [f"    .arena_count = {len(self.pointers)},", "    .arenas = arenas,", "    .run_in = serve,"]
 
     @property
     def total(self) -> str:

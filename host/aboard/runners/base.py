@@ -103,6 +103,16 @@ class Runner(ABC):
         del project, port
         return None
 
+    @classmethod
+    def announced(cls, said: str) -> str | None:
+        """Returns the serial port at which `gdb_server` has the image's line; None where none is named yet, or ever.
+
+        Args:
+            said: What the gdb server has written so far.
+        """
+        del said
+        return None
+
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
         """Returns how many instructions the core executed in a number of ticks; None where that is not known.
 

@@ -134,25 +134,25 @@ class QemuRunner(Runner):
         if emulator is None:
             return None
         program = programs.require(emulator.program, f"To get it: apt install {PACKAGES[emulator.program]}")
-        return [*command(str(program), emulator, require_image(project), "null"), "-S", "-gdb", f"tcp:127.0.0.1:{port}"]
+        return [*command(str(program), emulator, require_image(project), "pty"), "-S", "-gdb", f"tcp:127.0.0.1:{port}"]
+
+    @classmethod
+    def announced(cls, said: str) -> str | None:
+        """Returns the pseudo-terminal that QEMU has named; see `Runner.announced`."""
+        found = _PTY.search(said)
+        return found.group(1) if found else None
 
     def _socket(self, path: Path) -> Transport:
         self._until(path.exists)
         return SocketTransport.unix(path)
 
     def _pty(self) -> Transport:
-        def announced() -> bool:
-            return self._announced() is not None
+        def named() -> str | None:
+            # On one stream or the other, according to QEMU's version.
+            return self.announced(f"{self._process.last_words()}\n{self._process.seen()}") if self._process else None
 
-        self._until(announced)
-        return SerialTransport(self._announced() or "")
-
-    def _announced(self) -> str | None:
-        """The pseudo-terminal QEMU has named, on one stream or the other according to its version."""
-        if self._process is None:
-            return None
-        found = _PTY.search(self._process.last_words()) or _PTY.search(self._process.seen())
-        return found.group(1) if found else None
+        self._until(lambda: named() is not None)
+        return SerialTransport(named() or "")
 
     def _until(self, ready: Callable[[], bool]) -> None:
         process = self._process

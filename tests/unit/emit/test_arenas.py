@@ -37,8 +37,8 @@ def test_each_region_has_a_pointer_a_size_and_its_tensors() -> None:
     (given,) = module.manifest.inputs
     assert f"digits_input_0(void *{['dtcm', 'sram'][given.arena]}_arena)" in header
     assert '{.region = "dtcm", .bytes = DIGITS_DTCM_ARENA_BYTES}' in flat
-    assert ".arena_count = 2, .arenas = arenas, .run_in = run," in flat
-    assert ".run = run" not in flat
+    assert ".arena_count = 2, .arenas = arenas, .run_in = serve," in flat
+    assert ".run = serve" not in flat
     for buffer in module.manifest.buffers:
         assert buffer.offset + buffer.bytes <= module.manifest.arenas[buffer.arena].bytes
 
