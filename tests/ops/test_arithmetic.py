@@ -182,6 +182,10 @@ def test_refusals() -> None:
     assert "fused activation, got TANH, expected one of NONE, RELU, RELU_N1_TO_1, RELU6" in refusal(
         "ADD", [a, b], y, {"FusedActivationFunction": 4}
     )
+    tiny = [replace(value, scale=4e-10) for value in (a, b, y)]
+    assert "scale of the result, got 4e-10 with RELU_N1_TO_1, expected more than 4.65661e-10" in refusal(
+        "ADD", tiny[:2], tiny[2], {"FusedActivationFunction": "RELU_N1_TO_1"}
+    )
     assert "scale of the result, got 1e-07 for operands of 0.5 and 0.25, expected more than" in refusal(
         "ADD", [a, b], replace(y, scale=1e-7)
     )

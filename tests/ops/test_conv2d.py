@@ -126,6 +126,11 @@ def test_refuses_element_types_and_quantisation() -> None:
     message = refusal(square, "w", axis=3)
     assert "weights w, got 5 scales on axis 3, expected 1, or 5 on axis 0" in message
     assert "tensor y, got no quantisation, expected one scale and zero point" in refusal(LAYER, "y", scales=[])
+    assert "got 1e-20, expected more than 2^-30 times the product of the scales of input and weights" in refusal(
+        LAYER, "y", scales=[1e-20]
+    )
+    relu6 = dataclasses.replace(LAYER, options={**OPTIONS, "FusedActivationFunction": 3})
+    assert "got 1e-20 with RELU6, expected more than 2.79397e-09" in refusal(relu6, "y", scales=[1e-20])
 
 
 def test_verifier_names_broken_rules() -> None:

@@ -115,9 +115,15 @@ def test_refusals() -> None:
     message = refusal("LEAKY_RELU", [operand], result, {"Alpha": float("nan")})
     assert "alpha, got nan, expected a finite number" in message
     message = refusal("LEAKY_RELU", [operand], result, {"Alpha": 3e38})
-    assert "alpha, got 3e+38 between scales 0.5 and 0.25, expected a finite ratio" in message
-    message = refusal("RELU", [operand], replace(result, scale=1e-45))
-    assert "scales, got 0.5 and 1.4013e-45, expected a finite ratio" in message
+    assert "got 0.25 for an operand of scale 0.5 and a slope of 3e+38, expected more than 1.78814e+31" in message
+    for kind in ("RELU", "LEAKY_RELU", "RELU_N1_TO_1"):
+        message = refusal(kind, [operand], replace(result, scale=5e-8), options(kind))
+        assert "scale of the result, got 5e-08 for an operand of scale 0.5, expected more than 5.96046e-08" in message
+    tiny = replace(operand, scale=2.5e-9)
+    message = refusal("RELU6", [tiny], tiny)
+    assert "scale of the result, got 2.5e-09 with RELU6, expected more than 2.79397e-09" in message
+    huge = replace(operand, scale=3e7)
+    assert "scale of the operand, got 3e+07, expected less than 2.5e+07" in refusal("HARD_SWISH", [huge], huge)
 
 
 def test_verifier_names_the_broken_rule() -> None:

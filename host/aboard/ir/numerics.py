@@ -26,7 +26,8 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
 
     Returns:
         `(multiplier, shift)` with real ~ multiplier / 2**31 * 2**shift; multiplier in [2**30, 2**31) or (0, 0) where
-        the real multiplier is 0 or too small to matter (shift below -31).
+        the real multiplier is 0 or too small to matter (shift below -31). The reference is defined for shifts of at
+        most 30: ops refuse scales that give more.
 
     Raises:
         ModelError: The multiplier is not finite: scales that no quantiser chooses.
@@ -42,8 +43,6 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
         shift += 1
     if shift < -31:
         return 0, 0
-    if shift > 30:
-        return INT32_MAX, 30
     return multiplier, shift
 
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from aboard.ir import DType, Node
-from aboard.ir.numerics import quantize_multiplier
 from aboard.kernels.contract import (
     Constant,
     ConstantArg,
@@ -25,6 +24,7 @@ from aboard.kernels.elementwise import joined, present
 from aboard.kernels.registry import implements
 from aboard.ops import get, relu, sigmoid_wide
 from aboard.ops.activation import Activation
+from aboard.ops.rescaling import scaling
 from aboard.ops.sigmoid import Sigmoid
 from aboard.target import Target
 
@@ -93,9 +93,9 @@ def _limits(activation: Activation, node: Node) -> dict[str, Literal]:
     return {"low": low, "high": high}
 
 
-def _rescaling(node: Node, ratio: float) -> dict[str, Literal]:
+def _rescaling(node: Node) -> dict[str, Literal]:
     """Returns the fields of `aboard_rescale_s16_t` that take an operand to the result's quantisation."""
-    multiplier, shift = quantize_multiplier(ratio)
+    multiplier, shift = scaling(node.input(0), node.output)
     return {
         "in_zero_point": node.input(0).quant.zero_point,
         "out_zero_point": node.output.quant.zero_point,
@@ -144,8 +144,7 @@ class Relu(ElementsS16):
 
     def function(self, node: Node) -> Function:
         """Returns the function that computes a node."""
-        ratio = relu.scale_ratio(node.input(0).quant, node.output.quant)
-        return Function("rescale_s16", {**_rescaling(node, ratio), **_limits(Activation.RELU, node)}, "rescale")
+        return Function("rescale_s16", {**_rescaling(node), **_limits(Activation.RELU, node)}, "rescale")
 
 
 @implements
@@ -156,15 +155,15 @@ class LeakyRelu(ElementsS16):
 
     def function(self, node: Node) -> Function:
         """Returns the function that computes a node."""
-        operand, result, alpha = node.input(0).quant, node.output.quant, relu.attributes(node).alpha
-        above = quantize_multiplier(relu.scale_ratio(operand, result))
-        below = quantize_multiplier(relu.scale_ratio(operand, result, abs(alpha)))
+        op = get(node.op)
+        assert isinstance(op, relu.LeakyRelu)  # noqa: S101  an internal invariant that also narrows the type
+        above, below = op.scalings(node)
         params: dict[str, Literal] = {
             "above_multiplier": above[0],
             "above_shift": above[1],
             "below_multiplier": below[0],
             "below_shift": below[1],
-            "sign": -1 if alpha < 0 else 1,
+            "sign": -1 if relu.attributes(node).alpha < 0 else 1,
         }
         return Function("leaky_relu_s16", params, "leaky_relu")
 
@@ -223,6 +222,5 @@ class Requantize(ElementsS16):
 
     def function(self, node: Node) -> Function:
         """Returns the function that computes a node."""
-        ratio = node.input(0).quant.scale / node.output.quant.scale
         both = node.input(0).dtype, node.output.dtype
-        return Function(_RESCALED[both], {**_rescaling(node, ratio), **_limits(Activation.NONE, node)}, "rescale")
+        return Function(_RESCALED[both], {**_rescaling(node), **_limits(Activation.NONE, node)}, "rescale")

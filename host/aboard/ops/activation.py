@@ -33,7 +33,8 @@ class Activation(Enum):
             option: Name of the option that holds the number.
 
         Raises:
-            ModelError: TANH, SIGN_BIT (which tflite-micro silently ignores) or a number that is not in the schema.
+            ModelError: TANH, SIGN_BIT (which tflite-micro silently ignores) or a number that is not in the schema; or
+                a result whose scale is too small for the limits.
         """
         number = int(source.options[option])
         if number not in {member.value for member in cls}:
@@ -42,7 +43,22 @@ class Activation(Enum):
             raise source.unsupported(
                 f"fused activation, got {got}, expected one of {known}. Export the activation as an operator of its own"
             )
-        return cls(number)
+        activation = cls(number)
+        quant = source.outputs[0].type.quant if source.outputs else None
+        wrong = None if quant is None or quant.per_channel else activation.overflow_problem(quant.scale)
+        if wrong is not None:
+            raise source.unsupported(wrong)
+        return activation
+
+    def overflow_problem(self, scale: float) -> str | None:
+        """Returns why the limits, in steps of a scale, do not fit the 32 bits that the reference has, or None."""
+        largest = max(abs(limit or 0.0) for limit in self.limits)
+        if not scale > 0 or quotient32(largest, scale) < 2**31:
+            return None
+        return (
+            f"scale of the result, got {scale:g} with {self.name}, expected more than {largest / 2**31:g}. "
+            "Quantise the model again"
+        )
 
     @property
     def limits(self) -> tuple[float | None, float | None]:

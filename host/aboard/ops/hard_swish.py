@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.ir import Node
-from aboard.ir.numerics import Int64, quantize_multiplier, quotient32
+from aboard.ir.numerics import Int64, quantize_multiplier
 from aboard.ops.registry import register
 from aboard.ops.unary import Float32, Unary, saturate
 
 _INT16_MIN, _INT16_MAX = -(2**15), 2**15 - 1
+
+#: Scale at which [-3, 3] fills 16 bits.
+_GATE_SCALE = 3 / 32768
+
+#: Most bits by which the reference moves the operand of the gate up.
+_MOST_GATE_SHIFT = 31
 
 
 @register
@@ -22,12 +28,17 @@ class HardSwish(Unary):
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong, or None."""
         wrong = super().problem(node)
-        if wrong is None and not node.output.dtype.is_float and _output_scaling(node)[1] > 0:
+        if wrong is not None or node.output.dtype.is_float:
+            return wrong
+        before, after = node.input(0).quant.scale, node.output.quant.scale
+        if _output_scaling(node)[1] > 0:
             return (
-                f"scale of the result, got {node.output.quant.scale:g} for an operand of scale "
-                f"{node.input(0).quant.scale:g}, expected at least 1/128 of it. Quantise the model again"
+                f"scale of the result, got {after:g} for an operand of scale {before:g}, expected at least 1/128 of "
+                "it. Quantise the model again"
             )
-        return wrong
+        if _gate_scaling(node)[1] > _MOST_GATE_SHIFT:
+            return f"scale of the operand, got {before:g}, expected less than 2.5e+07. Quantise the model again"
+        return None
 
     def real(self, node: Node, x: Float32) -> Float32:
         """Computes float32 elements."""
@@ -55,16 +66,21 @@ def _scaling(real: float) -> tuple[int, int]:
 
 
 def _hires_scale(node: Node) -> float:
+    """Returns the scale of the operand with seven bits more: a float32; ratios of it are in double precision."""
     return float(np.float32(1.0 / 128.0) * np.float32(node.input(0).quant.scale))
 
 
 def _output_scaling(node: Node) -> tuple[int, int]:
-    return _scaling(quotient32(_hires_scale(node), node.output.quant.scale))
+    return _scaling(_hires_scale(node) / node.output.quant.scale)
+
+
+def _gate_scaling(node: Node) -> tuple[int, int]:
+    return _scaling(_hires_scale(node) / _GATE_SCALE)
 
 
 def _gate(node: Node, hires: Int64) -> Int64:
     """Returns the operand with [-3, 3] mapped to [-1, 1] and saturated, in 16 bits without integer bits."""
-    multiplier, exponent = _scaling(quotient32(_hires_scale(node), 3.0 / 32768.0))
+    multiplier, exponent = _gate_scaling(node)
     value = hires
     if exponent > 0:
         value = _shift_left16(value, exponent - 1)

@@ -10,7 +10,8 @@ from typing import cast
 import numpy as np
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
-from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier, wrap32
+from aboard.ir.numerics import multiply_by_quantized_multiplier, wrap32
+from aboard.ops import rescaling
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import saturate
 from aboard.ops.uniform import COMPUTED_WIDE, types_problem
@@ -44,7 +45,7 @@ def scaling(node: Node) -> tuple[int, int]:
 
     The division by the number of elements is part of the multiplier, truncated, as the reference has it.
     """
-    multiplier, shift = quantize_multiplier(node.input(0).quant.scale / node.output.quant.scale)
+    multiplier, shift = rescaling.scaling(node.input(0), node.output)
     extra = min(count(node).bit_length() - 1, 32, 31 + shift)
     return (multiplier << extra) // count(node), shift - extra
 
@@ -81,7 +82,11 @@ class Mean(Op):
         axes, shape = attributes(node).axes, node.input(0).shape
         if list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes):
             return f"axes, got {axes}, expected ascending numbers below {len(shape)}"
-        return types_problem([node.input(0), node.output], COMPUTED_WIDE)
+        wrong = types_problem([node.input(0), node.output], COMPUTED_WIDE)
+        if wrong is not None or node.output.dtype.is_float:
+            return wrong
+        # A sum is moved up by less than the bits of its count less than an element is: it may be twice as large.
+        return rescaling.overflow_problem(node.input(0), node.output, spare_bits=1)
 
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type without the axes, or with an extent of 1."""

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import Array, DType, Node, TensorType
-from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier
 from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.rescaling import overflow_problem, scaling
 from aboard.ops.unary import Float32, saturate
 from aboard.ops.uniform import quantization_problem
 
@@ -75,7 +76,10 @@ class Quantize(_Conversion):
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected one of {known}. "
                 "Convert the model to int8, int16 or float32 throughout"
             )
-        return quantization_problem([operand, result])
+        wrong = quantization_problem([operand, result])
+        if wrong is not None or operand.dtype.is_float:
+            return wrong
+        return overflow_problem(operand, result)
 
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result; what cannot be represented saturates, and NaN becomes the lowest value."""
@@ -84,9 +88,8 @@ class Quantize(_Conversion):
             with np.errstate(over="ignore"):
                 steps = _round_half_away(x.astype(np.float32) / np.float32(result.quant.scale))
         else:
-            before = node.input(0).quant
-            scaling = quantize_multiplier(before.scale / result.quant.scale)
-            steps = multiply_by_quantized_multiplier(x.astype(np.int64) - before.zero_point, *scaling)
+            centred = x.astype(np.int64) - node.input(0).quant.zero_point
+            steps = multiply_by_quantized_multiplier(centred, *scaling(node.input(0), result))
         return [saturate(steps + result.quant.zero_point, result.dtype).astype(result.dtype.numpy)]
 
 

@@ -7,22 +7,30 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from aboard.ir import Attributes, DType, Node, Quantization
+from aboard.ir import Attributes, DType, Node
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, quotient32
 from aboard.ops.activation import Activation
 from aboard.ops.registry import SourceNode, register
+from aboard.ops.rescaling import overflow_problem, scaling
 from aboard.ops.unary import Float32, Unary, saturate
 from aboard.ops.uniform import COMPUTED, COMPUTED_WIDE
-
-
-def scale_ratio(operand: Quantization, result: Quantization, factor: float = 1.0) -> float:
-    """Returns operand scale * factor / result scale, in float32 as TFLite computes it."""
-    return quotient32(float(np.float32(operand.scale) * np.float32(factor)), result.scale)
 
 
 class _Clamp(Unary):
     types: ClassVar[tuple[DType, ...]] = COMPUTED_WIDE
     activation: ClassVar[Activation]
+
+    def problem(self, node: Node) -> str | None:
+        """Returns what is wrong, or None."""
+        wrong = super().problem(node)
+        if wrong is not None or node.output.dtype.is_float:
+            return wrong
+        overflow = overflow_problem(node.input(0), node.output)
+        return overflow or self.activation.overflow_problem(node.output.quant.scale)
+
+    def scaling(self, node: Node) -> tuple[int, int]:
+        """Returns multiplier and shift from the operand's scale to the result's."""
+        return scaling(node.input(0), node.output)
 
     def real(self, node: Node, x: Float32) -> Float32:
         """Returns the operand kept between the activation's limits; NaN stays."""
@@ -35,8 +43,7 @@ class _Clamp(Unary):
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Rescales the operand to the result's quantisation and clamps it."""
         operand, result = node.input(0).quant, node.output.quant
-        multiplier, shift = quantize_multiplier(scale_ratio(operand, result))
-        scaled = multiply_by_quantized_multiplier(x - operand.zero_point, multiplier, shift)
+        scaled = multiply_by_quantized_multiplier(x - operand.zero_point, *self.scaling(node))
         low, high = self.activation.range(result, node.output.dtype)
         return np.clip(scaled + result.zero_point, low, high)
 
@@ -58,6 +65,10 @@ class ReluN1To1(_Clamp):
     types = COMPUTED
     tflite = ("RELU_N1_TO_1",)
     activation = Activation.RELU_N1_TO_1
+
+    def scaling(self, node: Node) -> tuple[int, int]:
+        """Returns multiplier and shift from a ratio in float32, which is LiteRT's."""
+        return quantize_multiplier(quotient32(node.input(0).quant.scale, node.output.quant.scale))
 
 
 @register
@@ -117,27 +128,24 @@ class LeakyRelu(Unary):
         wrong = super().problem(node)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
-        before, after = node.input(0).quant, node.output.quant
-        if not np.isfinite(scale_ratio(before, after, abs(alpha))):
-            scales = f"{before.scale:g} and {after.scale:g}"
-            return f"alpha, got {alpha:g} between scales {scales}, expected a finite ratio. The file is corrupt"
-        return None
+        operand, result = node.input(0), node.output
+        return overflow_problem(operand, result) or overflow_problem(operand, result, abs(alpha))
 
     def real(self, node: Node, x: Float32) -> Float32:
         """Multiplies what is not positive by alpha."""
         return np.where(x > 0, x, x * np.float32(attributes(node).alpha))
 
+    def scalings(self, node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Returns multiplier and shift for operands from 0 on, and for operands below, there without alpha's sign."""
+        operand, result = node.input(0), node.output
+        return scaling(operand, result), scaling(operand, result, abs(attributes(node).alpha))
+
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Rescales with one multiplier on each side of 0."""
-        operand, result = node.input(0).quant, node.output.quant
-        alpha = attributes(node).alpha
-        centred = x - operand.zero_point
-        above = multiply_by_quantized_multiplier(centred, *quantize_multiplier(scale_ratio(operand, result)))
-        below = multiply_by_quantized_multiplier(
-            centred, *quantize_multiplier(scale_ratio(operand, result, abs(alpha)))
-        )
-        scaled = np.where(centred >= 0, above, -below if alpha < 0 else below)
-        return saturate(scaled + result.zero_point, node.output.dtype)
+        centred = x - node.input(0).quant.zero_point
+        above, below = (multiply_by_quantized_multiplier(centred, *each) for each in self.scalings(node))
+        scaled = np.where(centred >= 0, above, -below if attributes(node).alpha < 0 else below)
+        return saturate(scaled + node.output.quant.zero_point, node.output.dtype)
 
 
 def attributes(node: Node) -> LeakyReluAttributes:

@@ -41,6 +41,9 @@ _TFLITE_INT32 = 2
 #: Sums of 64 bits are less than this, in absolute value, and are not moved up by more bits than this.
 _WIDE_SUM_LIMIT, _WIDE_MOST_SHIFT = 1 << 47, 7
 
+#: Most bits by which a sum of 32 bits is moved up.
+_MOST_SHIFT = 30
+
 
 class Form(Enum):
     """Element types of an op with weights."""
@@ -116,18 +119,24 @@ def problem(node: Node, axis: int, *, narrow: bool = True) -> str | None:
         wrong = _weights_problem(weights, axis)
     if wrong is None and kind in (Form.INT8, Form.INT16):
         wrong = _tensor_problem(node.input(INPUT)) or _tensor_problem(node.output)
+        wrong = wrong or _rescaling_problem(node, axis)
     return _wide_problem(node, axis) if wrong is None and has_wide_sums(node) else wrong
+
+
+def _rescaling_problem(node: Node, axis: int) -> str | None:
+    """Returns why a ratio of scales is beyond the range in which the reference's rescaling is defined, or None."""
+    most = _WIDE_MOST_SHIFT if has_wide_sums(node) else _MOST_SHIFT
+    if int(multipliers(node, axis)[1].max()) <= most:
+        return None
+    return (
+        f"scale of the result, got {node.output.quant.scale:g}, expected more than 2^-{most} times the "
+        "product of the scales of input and weights. Quantise the model again"
+    )
 
 
 def _wide_problem(node: Node, axis: int) -> str | None:
     """Returns why sums of 64 bits would leave the range in which the reference's rescaling is defined, or None."""
     weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
-    largest = int(multipliers(node, axis)[1].max())
-    if largest > _WIDE_MOST_SHIFT:
-        return (
-            f"scale of the result, got {node.output.quant.scale:g}, expected more than 2^-{_WIDE_MOST_SHIFT} times the "
-            "product of the scales of input and weights. Quantise the model again"
-        )
     most = 0 if bias is None or bias.data is None else max(abs(int(value)) for value in bias.data.reshape(-1).tolist())
     taps = weights.type.elements // weights.shape[axis]
     if most + taps * (1 << 22) >= _WIDE_SUM_LIMIT:
