@@ -1,11 +1,12 @@
-"""Runs one kernel call in this process, on views and row ranges that tests choose."""
+"""Runs kernel calls in this process, on views and row ranges that tests choose."""
 
 from __future__ import annotations
 
 import itertools
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,10 @@ from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg
 #: What memory between rows and pixels holds before a run, and must hold after it.
 GAP = 0xA5
 
-_CDEF = "void run(void **inputs, void **outputs, int32_t first, int32_t last);"
+#: Makes a call of a library, by its number, for rows [first, last).
+Run = Callable[[int, Sequence["Placed"], Sequence["Placed"], int, int], None]
+
+_RUN = "void run{}(void **inputs, void **outputs, int32_t first, int32_t last)"
 _FLAGS = ("-std=c99", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef")
 
 
@@ -98,25 +102,37 @@ def run(
         before: Called before each range, to put the rows it needs into the memory of the operands.
         flags: More of the compiler's.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder) / "call.c", Path(folder) / "call.so"
-        source.write_text(_source(call))
-        include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
-        subprocess.run(["gcc", *_FLAGS, *flags, *include, str(source), "-o", str(library)], check=True)
-        ffi = cffi.FFI()
-        ffi.cdef(_CDEF)
-        loaded = ffi.dlopen(str(library))
-        addresses = [[ffi.from_buffer(p.memory) + p.view.offset for p in side] for side in (inputs, outputs)]
-        arrays = [ffi.new("void *[]", [ffi.cast("void *", a) for a in side]) for side in addresses]
+    with library([call], flags) as run_call:
         for first, last in ranges:
             if before is not None:
                 before(first, last)
-            loaded.run(*arrays, first, last)
+            run_call(0, inputs, outputs, first, last)
 
 
-def _source(call: KernelCall) -> str:
-    names = argument_names(call)
-    lines = [f'#include "{call.header}"', f"static const {call.params_type} p = {c_text.initializer(call.params)};"]
+@contextmanager
+def library(calls: Sequence[KernelCall], flags: Sequence[str] = ()) -> Iterator[Run]:
+    """Compiles calls as one file, which takes little longer than one of them, and gives what makes them."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, shared = Path(folder) / "calls.c", Path(folder) / "calls.so"
+        headers = sorted({f'#include "{call.header}"\n' for call in calls})
+        source.write_text("".join(headers) + "".join(_source(call, number) for number, call in enumerate(calls)))
+        include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
+        subprocess.run(["gcc", *_FLAGS, *flags, *include, str(source), "-o", str(shared)], check=True)
+        ffi = cffi.FFI()
+        ffi.cdef("".join(f"{_RUN.format(number)};" for number in range(len(calls))))
+        loaded = ffi.dlopen(str(shared))
+
+        def run_call(number: int, inputs: Sequence[Placed], outputs: Sequence[Placed], first: int, last: int) -> None:
+            addresses = [[ffi.from_buffer(p.memory) + p.view.offset for p in side] for side in (inputs, outputs)]
+            arrays = [ffi.new("void *[]", [ffi.cast("void *", a) for a in side]) for side in addresses]
+            getattr(loaded, f"run{number}")(*arrays, first, last)
+
+        yield run_call
+
+
+def _source(call: KernelCall, number: int) -> str:
+    names = [f"{name}_{number}" for name in argument_names(call)]
+    lines = [f"static const {call.params_type} p_{number} = {c_text.initializer(call.params)};"]
     passed = []
     for argument, name in zip(call.arguments, names, strict=True):
         if isinstance(argument, ConstantArg):
@@ -131,9 +147,9 @@ def _source(call: KernelCall) -> str:
             side = "inputs" if isinstance(argument, InputArg) else "outputs"
             passed.append(f"({argument_type(argument).strip()}){side}[{argument.index}]")
     lines += [
-        "void run(void **inputs, void **outputs, int32_t first, int32_t last);",
-        "void run(void **inputs, void **outputs, int32_t first, int32_t last) {",
-        f"    {call.function}(&p, {', '.join(passed)}, first, last);",
+        f"{_RUN.format(number)};",
+        f"{_RUN.format(number)} {{",
+        f"    {call.function}(&p_{number}, {', '.join(passed)}, first, last);",
         "}",
     ]
     return "\n".join(lines) + "\n"
