@@ -54,6 +54,15 @@ def test_relu_n1_to_1_equals_litert(operand: Value, result: Value) -> None:
     one_op.check_equal(build("RELU_N1_TO_1", [operand], result), ALL_INT8, reference=oracle.litert_ref)
 
 
+def test_the_references_disagree_on_relu6_with_a_change_of_scale() -> None:
+    # That is why it is refused: tflite-micro clamps as if the result had the operand's scale.
+    operand, result = Value(WHOLE, np.int8, 0.1, -10), Value(WHOLE, np.int8, 0.05, -10)
+    model = build("RELU6", [operand], result)
+    (micro,), (lite,) = oracle.tflm(model, ALL_INT8), oracle.litert_ref(model, ALL_INT8)
+    np.testing.assert_array_equal(micro, np.clip(ALL_INT8, -10, 50))
+    np.testing.assert_array_equal(lite, np.clip(2 * (ALL_INT8.astype(int) + 10) - 10, -10, 110))
+
+
 @pytest.mark.parametrize("kind", ["RELU", "RELU6"])
 def test_a_clamp_that_needs_no_table(kind: str) -> None:
     value = Value(WHOLE, np.int8, 0.06, -20)
