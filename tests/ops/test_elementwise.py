@@ -62,7 +62,6 @@ def test_relu_n1_to_1_has_a_ratio_in_float32_as_in_litert() -> None:
     one_op.check_equal(build("RELU_N1_TO_1", values[:1], values[1]), ALL_INT8, reference=oracle.litert_ref)
 
 
-def test_a_campaign_goes_through_all_families() -> None:
-    compared = elementwise.campaign(seed=2, count=sum(family.batch for family in FAMILIES.values()) + 3)
-    assert set(compared) == set(FAMILIES)
-    assert all(compared.values())
+def test_a_campaign_goes_from_one_family_to_the_next() -> None:
+    first, second = list(FAMILIES)[:2]
+    assert elementwise.campaign(seed=2, count=130) == {first: 100 * 256, second: 30 * 256}
