@@ -11,7 +11,7 @@
 
 /** Version of the protocol. Another major version is refused; a minor one only appends to replies. */
 #define ABOARD_RPC_MAJOR 1
-#define ABOARD_RPC_MINOR 1
+#define ABOARD_RPC_MINOR 2
 
 /**
  * Header of every message, 8 bytes:
@@ -45,7 +45,8 @@ enum {
     ABOARD_RPC_FAULT = 0x0b,       /**< [0] */
     ABOARD_RPC_FAULT_CLEAR = 0x0c, /**< [0] */
     ABOARD_RPC_RESET = 0x0d,       /**< [0] */
-    ABOARD_RPC_BEGIN = 0x0e        /**< [6]  0 u8 model, 1 u8 flags (of RUN), 2 u16 first, 4 u16 last */
+    ABOARD_RPC_BEGIN = 0x0e,       /**< [6]  0 u8 model, 1 u8 flags (of RUN), 2 u16 first, 4 u16 last */
+    ABOARD_RPC_STOP = 0x0f         /**< [0]  ends a series of runs, as any new request does, and asks for its result */
 };
 
 /** Events: sent by the device at any time, never repeated, never answered. */
@@ -56,7 +57,8 @@ enum {
     ABOARD_RPC_LOG = 0x43,      /**< text, UTF-8, no terminator */
     ABOARD_RPC_TAP = 0x44,      /**< 0 u32 sequence, 4 u16 node, 6 u16 output, 8 u32 row, 12 u32 offset, 16 u32 row
                                      bytes, 20 data */
-    ABOARD_RPC_CREDIT = 0x45    /**< 0 u32 bytes taken since the request `id`, the last one worked on */
+    ABOARD_RPC_CREDIT = 0x45,   /**< 0 u32 bytes taken since the request `id`, the last one worked on */
+    ABOARD_RPC_DAMAGED = 0x46   /**< empty: a frame was damaged or too long */
 };
 
 /** Which tensors a WRITE or READ means. */
@@ -93,14 +95,11 @@ enum {
  *            BEGIN, then WRITE from its first byte to its last), 13 u8 length of name,
  *            14 u8[32] SHA-256 of the model file, 46 name
  *   READ     data
- *   RUN      0 u32 runs, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes, 32 u32 tap events
- *   PROFILE  u64 ticks for each node asked for
- *   OP_READ  data
- *   OP_RUN   as RUN
- *   STATS    0 u32 frames, 4 u32 damaged frames, 8 u32 too long frames, 12 u32 frames that are no request,
- *            16 u32 requests worked on, 20 u32 requests repeated
- *   FAULT    0 u32 kind, 4 u32[16] registers, 68 u32 status, 72 u32 address
- *   others   empty
+ *   RUN      0 u32 runs that were made, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes, 32
+ * u32 tap events PROFILE  u64 ticks for each node asked for OP_READ  data OP_RUN   as RUN STOP     as the RUN or OP_RUN
+ * before it, its status too STATS    0 u32 frames, 4 u32 damaged frames, 8 u32 too long frames, 12 u32 frames that are
+ * no request, 16 u32 requests worked on, 20 u32 requests repeated FAULT    0 u32 kind, 4 u32[16] registers, 68 u32
+ * status, 72 u32 address others   empty
  */
 
 #endif

@@ -7,6 +7,9 @@
 #include "aboard/port.h"
 
 enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2, INPUT_IN_ROWS = 4 };
+/* Replies before their texts. */
+#define HELLO_BYTES 34
+#define MODEL_BYTES 14
 /* Inputs that are watched for having been written: one bit each. */
 #define WATCHED_INPUTS 32
 /* With the 46 bytes before it, it fits the shortest frame. */
@@ -89,19 +92,16 @@ static aboard_status_t hello(aboard_server_t *server) {
     features |= config->workspace != NULL ? ABOARD_FEATURE_RUN_OP : 0u;
     features |= config->input_copy != NULL ? ABOARD_FEATURE_INPUT_COPY : 0u;
     features |= config->burst != 0 ? ABOARD_FEATURE_CREDIT : 0u;
-    aboard_reply_put(server, ABOARD_RPC_MAJOR, 1);
-    aboard_reply_put(server, ABOARD_RPC_MINOR, 1);
-    aboard_reply_put(server, config->model_count, 2);
-    aboard_reply_put(server, features, 4);
-    aboard_reply_put(server, aboard_port_tick_hz(), 4);
-    aboard_reply_put(server, config->frame_bytes, 2);
-    aboard_reply_put(server, config->burst, 2);
-    aboard_reply_put(server, config->arena_bytes, 4);
-    aboard_reply_put(server, config->input_copy != NULL ? config->input_copy_bytes : 0, 4);
-    aboard_reply_put(server, config->workspace != NULL ? config->workspace_bytes : 0, 4);
-    aboard_reply_put(server, aboard_port_fault()->kind, 4);
-    aboard_reply_put(server, board, 1);
-    aboard_reply_put(server, build, 1);
+    const uint32_t words[] = {ABOARD_RPC_MAJOR | ABOARD_RPC_MINOR << 8 | (uint32_t)config->model_count << 16,
+                              features,
+                              aboard_port_tick_hz(),
+                              config->frame_bytes | (uint32_t)config->burst << 16,
+                              (uint32_t)config->arena_bytes,
+                              config->input_copy != NULL ? (uint32_t)config->input_copy_bytes : 0,
+                              config->workspace != NULL ? (uint32_t)config->workspace_bytes : 0,
+                              aboard_port_fault()->kind,
+                              (uint32_t)(board | build << 8)};
+    aboard_reply_words(server, words, HELLO_BYTES);
     aboard_reply_data(server, 0, config->board, board);
     aboard_reply_data(server, 1, config->build, build);
     return ABOARD_OK;
@@ -116,13 +116,10 @@ static aboard_status_t describe_model(aboard_server_t *server, const uint8_t *pa
     const uint32_t flags = (model->inputs_kept ? INPUTS_KEPT : 0u) |
                            (aboard_uses_copy(server, model) ? INPUTS_RESTORED : 0u) |
                            (model->feed != NULL ? INPUT_IN_ROWS : 0u);
-    aboard_reply_put(server, model->arena_bytes, 4);
-    aboard_reply_put(server, model->op_bytes, 4);
-    aboard_reply_put(server, model->nodes, 2);
-    aboard_reply_put(server, model->input_count, 1);
-    aboard_reply_put(server, model->output_count, 1);
-    aboard_reply_put(server, flags, 1);
-    aboard_reply_put(server, name, 1);
+    const uint32_t words[] = {(uint32_t)model->arena_bytes, (uint32_t)model->op_bytes,
+                              model->nodes | (uint32_t)model->input_count << 16 | (uint32_t)model->output_count << 24,
+                              flags | (uint32_t)name << 8};
+    aboard_reply_words(server, words, MODEL_BYTES);
     aboard_reply_data(server, 0, model->hash, sizeof model->hash);
     aboard_reply_data(server, 1, model->name, name);
     return ABOARD_OK;
@@ -226,12 +223,9 @@ static aboard_status_t reach_workspace(aboard_server_t *server, uint8_t type, co
 
 static aboard_status_t read_stats(aboard_server_t *server) {
     const aboard_server_stats_t *stats = &server->stats;
-    aboard_reply_put(server, stats->frames, 4);
-    aboard_reply_put(server, stats->damaged, 4);
-    aboard_reply_put(server, stats->too_long, 4);
-    aboard_reply_put(server, stats->strange, 4);
-    aboard_reply_put(server, stats->requests, 4);
-    aboard_reply_put(server, stats->duplicates, 4);
+    const uint32_t words[] = {stats->frames,  stats->damaged,  stats->too_long,
+                              stats->strange, stats->requests, stats->duplicates};
+    aboard_reply_words(server, words, sizeof words);
     return ABOARD_OK;
 }
 
@@ -261,6 +255,8 @@ aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint
     case ABOARD_RPC_FAULT_CLEAR:
         memset(aboard_port_fault(), 0, sizeof(aboard_fault_t));
         return ABOARD_OK;
+    case ABOARD_RPC_STOP: /* not after a series */
+        return ABOARD_ERROR_STATE;
     case ABOARD_RPC_BEGIN:
         return server->config->rows != NULL ? server->config->rows->begin(server, payload) : ABOARD_ERROR_UNSUPPORTED;
     default: /* RESET: the reply comes first */

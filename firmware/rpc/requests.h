@@ -16,8 +16,8 @@ uint32_t aboard_get_u32(const uint8_t *data);
 /** Writes a little-endian number. */
 void aboard_put_u32(uint8_t *data, uint32_t value);
 
-/** Appends `bytes` bytes (at most 8) of a number to the reply, lowest first. */
-void aboard_reply_put(aboard_server_t *server, uint64_t value, uint8_t bytes);
+/** Starts the reply with the first `bytes` bytes of some numbers, each lowest byte first. */
+void aboard_reply_words(aboard_server_t *server, const uint32_t *words, size_t bytes);
 
 /** Appends to the reply data that is sent from where it lies; `part` is 0, then 1. */
 void aboard_reply_data(aboard_server_t *server, uint8_t part, const void *data, size_t count);
@@ -31,6 +31,9 @@ size_t aboard_payload_max(const aboard_server_t *server);
 /** Sends an event made of two pieces. */
 void aboard_event(aboard_server_t *server, uint8_t type, const uint8_t *head, size_t head_count, const uint8_t *data,
                   size_t data_count);
+
+/** Sends an event without a payload. */
+void aboard_signal(aboard_server_t *server, uint8_t type);
 
 /** Works on a request that has the right length; fills the reply. */
 aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint8_t *payload, size_t count);
@@ -52,6 +55,14 @@ typedef struct {
     bool one_node;
     uint16_t node;
 } aboard_job_t;
+
+/**
+ * Takes bytes that have arrived, at most a few. While a request is being worked on the next one is not: it sets
+ * `waiting`.
+ *
+ * @return True when there were bytes.
+ */
+bool aboard_take_bytes(aboard_server_t *server);
 
 /** Runs once, and gives the time and, unless `stack` is NULL, the stack used. */
 aboard_status_t aboard_run_once(const aboard_server_t *server, const aboard_job_t *job, uint64_t *ticks,

@@ -60,7 +60,7 @@ static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payloa
         return ABOARD_ERROR_RANGE;
     }
     if (count >= room) {
-        aboard_event(server, ABOARD_RPC_ACCEPTED, NULL, 0, NULL, 0);
+        aboard_signal(server, ABOARD_RPC_ACCEPTED);
     }
     aboard_hooks_t hooks;
     aboard_job_t job = {model, aboard_fill_hooks(server, server->feed_flags, &hooks), NULL, false, 0};

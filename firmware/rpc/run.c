@@ -5,13 +5,16 @@
 #include "aboard/port.h"
 #include "requests.h"
 
-/* What a series of runs came to; the reply to RUN. */
+/* What a series of runs came to. What comes before `runs` goes into the reply as it lies: cores are little-endian. */
 typedef struct {
     uint64_t fewest;
     uint64_t most;
     uint64_t total;
     uint32_t stack;
+    uint32_t taps;
+    uint32_t runs;
 } series_t;
+#define REPLIED_BYTES offsetof(series_t, runs)
 
 static aboard_status_t yield_node(void *user, uint16_t node) {
     const aboard_server_t *server = user;
@@ -120,23 +123,29 @@ ABOARD_NOINLINE aboard_status_t aboard_run_once(const aboard_server_t *server, c
     return status;
 }
 
+/* Runs `count` times, or until the next request has arrived. */
 static aboard_status_t run_series(aboard_server_t *server, const aboard_job_t *job, uint32_t count, series_t *series) {
     uint64_t told = aboard_port_ticks();
-    for (uint32_t i = 0; i < count; ++i) {
+    while (series->runs < count && !server->waiting) {
+        const bool is_first = series->runs == 0;
         uint64_t ticks;
         if (!job->one_node && aboard_uses_copy(server, job->model)) {
             restore_inputs(server, job->model);
         }
-        const aboard_status_t status = aboard_run_once(server, job, &ticks, i == 0 ? &series->stack : NULL);
+        const aboard_status_t status = aboard_run_once(server, job, &ticks, is_first ? &series->stack : NULL);
         if (status != ABOARD_OK) {
             return status;
         }
-        series->fewest = i == 0 ? ticks : ABOARD_MIN(series->fewest, ticks);
+        series->runs++;
+        series->fewest = is_first ? ticks : ABOARD_MIN(series->fewest, ticks);
         series->most = ABOARD_MAX(series->most, ticks);
         series->total += ticks;
+        if (series->runs < count) {
+            (void)aboard_take_bytes(server);
+        }
         if (aboard_port_ticks() - told >= aboard_port_tick_hz()) {
             uint8_t done[4];
-            aboard_put_u32(done, i + 1);
+            aboard_put_u32(done, series->runs);
             aboard_event(server, ABOARD_RPC_PROGRESS, done, sizeof done, NULL, 0);
             told = aboard_port_ticks();
         }
@@ -145,23 +154,21 @@ static aboard_status_t run_series(aboard_server_t *server, const aboard_job_t *j
 }
 
 static aboard_status_t run_and_reply(aboard_server_t *server, const aboard_job_t *job, uint32_t count) {
-    series_t series = {0, 0, 0, 0};
-    aboard_event(server, ABOARD_RPC_ACCEPTED, NULL, 0, NULL, 0);
+    series_t series = {0, 0, 0, 0, 0, 0};
+    aboard_signal(server, ABOARD_RPC_ACCEPTED);
     const aboard_status_t status = run_series(server, job, count, &series);
+    if (!job->one_node && job->model->feed != NULL) {
+        /* What its rows took is a part of the run. */
+        series.fewest += server->feed_ticks;
+        series.most += server->feed_ticks;
+        series.total += server->feed_ticks;
+        series.stack = ABOARD_MAX(series.stack, server->feed_stack);
+    }
     if (status == ABOARD_OK) {
-        if (!job->one_node && job->model->feed != NULL) {
-            /* What its rows took is a part of the run. */
-            series.fewest += server->feed_ticks;
-            series.most += server->feed_ticks;
-            series.total += server->feed_ticks;
-            series.stack = ABOARD_MAX(series.stack, server->feed_stack);
-        }
-        aboard_reply_put(server, count, 4);
-        aboard_reply_put(server, series.fewest, 8);
-        aboard_reply_put(server, series.most, 8);
-        aboard_reply_put(server, series.total, 8);
-        aboard_reply_put(server, series.stack, 4);
-        aboard_reply_put(server, server->tap_sequence, 4);
+        series.taps = server->tap_sequence;
+        aboard_put_u32(server->reply, series.runs);
+        memcpy(server->reply + 4, &series, REPLIED_BYTES);
+        server->reply_count = 4 + REPLIED_BYTES;
     }
     return status;
 }
@@ -206,7 +213,9 @@ static bool is_ready(const aboard_server_t *server, const aboard_model_t *model,
 }
 
 aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *payload) {
-    const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    /* Gone when the next request arrives, into the same buffer. */
+    const uint8_t number = payload[0];
+    const aboard_model_t *model = aboard_find_model(server, number);
     const uint8_t flags = payload[1];
     const uint32_t count = aboard_get_u32(payload + 2);
     if (model == NULL) {
@@ -220,7 +229,7 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     if (status == ABOARD_OK && count > 1 && !survive) {
         status = ABOARD_ERROR_UNSUPPORTED;
     }
-    if (status == ABOARD_OK && !is_ready(server, model, payload[0], flags)) {
+    if (status == ABOARD_OK && !is_ready(server, model, number, flags)) {
         status = ABOARD_ERROR_STATE;
     }
     if (status != ABOARD_OK) {
@@ -240,7 +249,7 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     server->inputs = survive ? server->inputs : 0;
     status = run_and_reply(server, &job, count);
     server->feeding = 0;
-    server->output_model = status == ABOARD_OK ? (uint8_t)(payload[0] + 1) : 0;
+    server->output_model = status == ABOARD_OK ? (uint8_t)(number + 1) : 0;
     return status;
 }
 

@@ -7,7 +7,6 @@
 #include "aboard/port.h"
 #include "requests.h"
 
-#define CHUNK_BYTES 32
 /* A request whose number is this far or farther ahead of the last one is behind it: numbers wrap. */
 #define HALF_OF_IDS 0x8000u
 #define MAX_TEXT 40
@@ -103,11 +102,11 @@ void aboard_put_u32(uint8_t *data, uint32_t value) {
     data[3] = (uint8_t)(value >> 24);
 }
 
-void aboard_reply_put(aboard_server_t *server, uint64_t value, uint8_t bytes) {
-    for (uint8_t i = 0; i < bytes; ++i) {
-        server->reply[server->reply_count++] = (uint8_t)value;
-        value >>= 8;
+void aboard_reply_words(aboard_server_t *server, const uint32_t *words, size_t bytes) {
+    for (size_t i = 0; i < bytes; ++i) {
+        server->reply[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
     }
+    server->reply_count = (uint8_t)bytes;
 }
 
 void aboard_reply_data(aboard_server_t *server, uint8_t part, const void *data, size_t count) {
@@ -141,6 +140,10 @@ void aboard_event(aboard_server_t *server, uint8_t type, const uint8_t *head, si
     send(type, server->event++, server->busy ? server->id : 0, server->session, spans, 3);
 }
 
+void aboard_signal(aboard_server_t *server, uint8_t type) {
+    aboard_event(server, type, NULL, 0, NULL, 0);
+}
+
 void aboard_server_log(aboard_server_t *server, const char *text) {
     size_t count = aboard_text_length(text, aboard_payload_max(server));
     while (count != 0) {
@@ -164,30 +167,44 @@ static void refuse(uint8_t type, aboard_status_t status, uint16_t id, uint32_t s
 
 /* Payload bytes of each request; the top bit: at least so many. */
 #define OR_MORE 0x80u
-static const uint8_t lengths[ABOARD_RPC_BEGIN + 1] = {
+static const uint8_t lengths[ABOARD_RPC_STOP + 1] = {
     [ABOARD_RPC_HELLO] = 8 | OR_MORE, [ABOARD_RPC_MODEL] = 1,  [ABOARD_RPC_WRITE] = 8 | OR_MORE,
     [ABOARD_RPC_READ] = 12,           [ABOARD_RPC_RUN] = 10,   [ABOARD_RPC_PROFILE] = 4,
     [ABOARD_RPC_OP_READ] = 8,         [ABOARD_RPC_OP_RUN] = 8, [ABOARD_RPC_OP_WRITE] = 4 | OR_MORE,
     [ABOARD_RPC_STATS] = 0,           [ABOARD_RPC_FAULT] = 0,  [ABOARD_RPC_FAULT_CLEAR] = 0,
-    [ABOARD_RPC_RESET] = 0,           [ABOARD_RPC_BEGIN] = 6};
+    [ABOARD_RPC_RESET] = 0,           [ABOARD_RPC_BEGIN] = 6,  [ABOARD_RPC_STOP] = 0};
 
 static bool well_formed(uint8_t type, uint8_t code, size_t count) {
-    if (type > ABOARD_RPC_BEGIN || code != 0) {
+    if (type > ABOARD_RPC_STOP || code != 0) {
         return false;
     }
     const size_t length = lengths[type] & ~OR_MORE;
     return (lengths[type] & OR_MORE) != 0 ? count >= length : count == length;
 }
 
-static void work(aboard_server_t *server, uint8_t type, uint8_t code, const uint8_t *payload, size_t count) {
-    server->stats.requests++;
+static bool was_run(uint8_t reply_type) {
+    return reply_type == (ABOARD_RPC_RUN | ABOARD_RPC_REPLY) || reply_type == (ABOARD_RPC_OP_RUN | ABOARD_RPC_REPLY);
+}
+
+static aboard_status_t make_reply(aboard_server_t *server, uint8_t type, uint8_t code, const uint8_t *payload,
+                                  size_t count) {
+    const bool sound = well_formed(type, code, count);
+    const bool follows_run = was_run(server->reply_type);
     server->reply_type = type | ABOARD_RPC_REPLY;
+    if (sound && type == ABOARD_RPC_STOP && follows_run) {
+        /* What the series came to is still there: its own reply may have been lost. */
+        return server->reply_status;
+    }
     server->reply_count = 0;
     aboard_reply_data(server, 0, NULL, 0);
     aboard_reply_data(server, 1, NULL, 0);
+    return sound ? aboard_request(server, type, payload, count) : ABOARD_ERROR_MESSAGE;
+}
+
+static void work(aboard_server_t *server, uint8_t type, uint8_t code, const uint8_t *payload, size_t count) {
+    server->stats.requests++;
     server->busy = true;
-    const aboard_status_t status =
-        well_formed(type, code, count) ? aboard_request(server, type, payload, count) : ABOARD_ERROR_MESSAGE;
+    const aboard_status_t status = make_reply(server, type, code, payload, count);
     server->busy = false;
     server->reply_status = (uint8_t)status;
     send_reply(server);
@@ -223,6 +240,17 @@ static bool greet(aboard_server_t *server, uint8_t code, uint16_t id, uint32_t s
     return true;
 }
 
+/* Answers the last request once more; while it is being worked on, with the event that says so. */
+static void repeat(aboard_server_t *server) {
+    server->stats.duplicates++;
+    if (server->busy) {
+        aboard_signal(server, ABOARD_RPC_ACCEPTED);
+    } else {
+        send_reply(server);
+    }
+}
+
+/* Handles a message. A new request that comes while another is being worked on stays where it is and waits. */
 static void handle(aboard_server_t *server, const uint8_t *message, size_t count) {
     if (count < ABOARD_RPC_HEADER_BYTES || message[0] == 0 || message[0] >= ABOARD_RPC_READY) {
         server->stats.strange++;
@@ -235,20 +263,24 @@ static void handle(aboard_server_t *server, const uint8_t *message, size_t count
     const uint8_t *payload = message + ABOARD_RPC_HEADER_BYTES;
     count -= ABOARD_RPC_HEADER_BYTES;
     const bool known = session == server->session && session != 0;
-    if (!known && type == ABOARD_RPC_HELLO) {
-        if (!greet(server, code, id, session, payload, count)) {
-            return;
-        }
-    } else if (!known) {
+    if (!known && type != ABOARD_RPC_HELLO) {
         refuse(type, ABOARD_ERROR_SESSION, id, session);
         return;
-    } else if (id == server->id && server->reply_type == (type | ABOARD_RPC_REPLY)) {
-        server->stats.duplicates++;
-        send_reply(server);
+    }
+    if (known && id == server->id && server->reply_type == (type | ABOARD_RPC_REPLY)) {
+        repeat(server);
         return;
-    } else if (type == ABOARD_RPC_HELLO || (uint16_t)(id - server->id) >= HALF_OF_IDS || id == server->id) {
+    }
+    if (known && (type == ABOARD_RPC_HELLO || (uint16_t)(id - server->id) >= HALF_OF_IDS || id == server->id)) {
         /* A copy of an older request that the line delivered late: neither run nor answered. */
         server->stats.duplicates++;
+        return;
+    }
+    if (server->busy) {
+        server->waiting = true;
+        return;
+    }
+    if (!known && !greet(server, code, id, session, payload, count)) {
         return;
     }
     server->id = id;
@@ -258,13 +290,16 @@ static void handle(aboard_server_t *server, const uint8_t *message, size_t count
 }
 
 static void count_frame(aboard_server_t *server, aboard_frame_result_t result) {
-    if (result == ABOARD_FRAME_DAMAGED) {
-        server->stats.damaged++;
-    } else if (result == ABOARD_FRAME_TOO_LONG) {
-        server->stats.too_long++;
-    } else if (result == ABOARD_FRAME_READY) {
+    if (result == ABOARD_FRAME_READY) {
         server->stats.frames++;
         handle(server, server->reader.data, server->reader.count);
+    } else if (result != ABOARD_FRAME_MORE) {
+        uint32_t *const counter = result == ABOARD_FRAME_DAMAGED ? &server->stats.damaged : &server->stats.too_long;
+        ++*counter;
+        if (server->session != 0) {
+            /* The host need not wait until it is sure that no reply comes. */
+            aboard_signal(server, ABOARD_RPC_DAMAGED);
+        }
     }
 }
 
@@ -282,17 +317,29 @@ static void count_taken(aboard_server_t *server) {
     }
 }
 
+bool aboard_take_bytes(aboard_server_t *server) {
+    if (server->byte_next == server->byte_count) {
+        server->byte_next = 0;
+        server->byte_count = (uint8_t)aboard_port_read(server->bytes, sizeof server->bytes);
+    }
+    const bool came = server->byte_count != 0;
+    while (server->byte_next != server->byte_count && !server->waiting) {
+        const uint8_t byte = server->bytes[server->byte_next++];
+        count_taken(server);
+        count_frame(server, aboard_frame_reader_take(&server->reader, byte));
+        while (server->waiting && !server->busy) {
+            server->waiting = false;
+            handle(server, server->reader.data, server->reader.count);
+        }
+    }
+    return came;
+}
+
 bool aboard_server_poll(aboard_server_t *server) {
     if (!server->started) {
         static const uint8_t version[2] = {ABOARD_RPC_MAJOR, ABOARD_RPC_MINOR};
         server->started = true;
         aboard_event(server, ABOARD_RPC_READY, version, sizeof version, NULL, 0);
     }
-    uint8_t bytes[CHUNK_BYTES];
-    const size_t count = aboard_port_read(bytes, sizeof bytes);
-    for (size_t i = 0; i < count; ++i) {
-        count_taken(server);
-        count_frame(server, aboard_frame_reader_take(&server->reader, bytes[i]));
-    }
-    return count != 0;
+    return aboard_take_bytes(server);
 }

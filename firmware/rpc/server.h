@@ -105,6 +105,10 @@ typedef struct {
     uint64_t feed_ticks; /* of all its rows */
     bool started;        /* READY was sent */
     bool busy;           /* a request is being worked on */
+    bool waiting;        /* the frame buffer holds the next one, which waits until that is done */
+    uint8_t byte_next;   /* of `bytes`, the first that has not been looked at */
+    uint8_t byte_count;
+    uint8_t bytes[32]; /* from the line */
     /* The last reply, which a repeated request is answered with. Data is sent from where it lies, so it must not
      * change until the next request does. */
     uint8_t reply_type;
@@ -131,7 +135,8 @@ typedef struct {
 aboard_status_t aboard_server_init(aboard_server_t *server, const aboard_server_config_t *config);
 
 /**
- * Takes the bytes that have arrived and answers the requests among them. A run takes as long as the model does.
+ * Takes bytes that have arrived and answers the requests among them. A run takes as long as the model does; a series of
+ * runs ends after the one during which the next request has arrived.
  *
  * @return True when there was a byte. With false the caller may idle.
  */

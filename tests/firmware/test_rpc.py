@@ -15,10 +15,11 @@ from aboard.errors import DeviceStatusError
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
 from aboard.rpc.messages import Kind
-from support.rpc_device import INCLUDES, RPC_SOURCES, SANITIZERS, SOURCES, WARNINGS, FakeDevice, compile_c
+from support.rpc_device import INCLUDES, RPC_SOURCES, SANITIZERS, SOURCES, WARNINGS, FakeDevice, compile_c, sent
 
 VECTORS = json.loads((Path(__file__).parent.parent / "data" / "rpc_vectors.json").read_text())
-_COUNTED = (("crc", "crc32"), *((key, key) for key in ("frames", "damaged", "dialogue", "credits")))
+_COUNTED = (("crc", "crc32"), *((key, key) for key in ("frames", "damaged", "dialogue", "credits", "series")))
+_DIALOGUES = (("dialogue", "dialogue"), ("credit", "credits"), ("series", "series"))
 TOYS = [SOURCES / "fake_device.c", SOURCES / "toy_models.c"]
 
 
@@ -37,7 +38,7 @@ def _table(kind: str, rows: list[str]) -> str:
 
 def _dialogue(cases: list[dict[str, Any]]) -> list[str]:
     return [
-        f'{{"{case["name"]}", {_bytes(framing.encode(bytes.fromhex(case["send"])).hex())}, '
+        f'{{"{case["name"]}", {_bytes(sent(case).hex())}, '
         f"{_bytes(''.join(framing.encode(bytes.fromhex(message)).hex() for message in case['receive']))}}}"
         for case in cases
     ]
@@ -50,7 +51,7 @@ def _c_header() -> str:
         f'{{"{case["name"]}", {_bytes(case["bytes"])}, {case["damaged"]}, {case["too_long"]}}}'
         for case in VECTORS["damaged"]
     ]
-    dialogues = [(kind, _dialogue(VECTORS[key])) for kind, key in (("dialogue", "dialogue"), ("credit", "credits"))]
+    dialogues = [(kind, _dialogue(VECTORS[key])) for kind, key in _DIALOGUES]
     tables = (("crc", crc), ("frame", frames), ("damaged", damaged), *dialogues)
     return "".join(_table(kind, rows) for kind, rows in tables)
 

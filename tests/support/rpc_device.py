@@ -17,6 +17,7 @@ from typing import Any
 import cffi
 
 from aboard import resources
+from aboard.rpc import framing
 from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport
 
@@ -52,6 +53,14 @@ uint32_t fake_yields(void);
 size_t fake_server_bytes(void);
 uint32_t aboard_crc32(uint32_t crc, const uint8_t *data, size_t count);
 """
+
+
+def sent(case: dict[str, Any]) -> bytes:
+    """Returns what a dialogue of the vectors puts on the line: a message or several, then bytes as they are."""
+    send = case.get("send", [])
+    sent_messages = [send] if isinstance(send, str) else send
+    frames = b"".join(framing.encode(bytes.fromhex(message)) for message in sent_messages)
+    return frames + bytes.fromhex(case.get("bytes", ""))
 
 
 def compile_c(output: Path, sources: list[Path], *flags: str, compiler: str = "gcc") -> Path:

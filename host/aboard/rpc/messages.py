@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 from aboard.errors import ProtocolError
 
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 MAGIC = b"abrd"
 HEADER = struct.Struct("<BBHI")
 REPLY = 0x80
@@ -38,12 +38,14 @@ class Type(IntEnum):
     FAULT_CLEAR = 0x0C
     RESET = 0x0D
     BEGIN = 0x0E
+    STOP = 0x0F
     READY = 0x40
     ACCEPTED = 0x41
     PROGRESS = 0x42
     LOG = 0x43
     TAP = 0x44
     CREDIT = 0x45
+    DAMAGED = 0x46
 
 
 class Feature(IntFlag):
@@ -283,6 +285,13 @@ class ResetRequest(StatsRequest):
     """Restarts the device."""
 
     type: ClassVar[Type] = Type.RESET
+
+
+@dataclass(frozen=True)
+class StopRequest(StatsRequest):
+    """Ends a series of runs, as any new request does, and asks what it came to; the reply is as that to RUN."""
+
+    type: ClassVar[Type] = Type.STOP
 
 
 Request: TypeAlias = (

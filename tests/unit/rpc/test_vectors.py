@@ -13,7 +13,7 @@ import pytest
 from aboard import resources
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.messages import Header
-from support.rpc_device import FakeDevice
+from support.rpc_device import FakeDevice, sent
 
 VECTORS = json.loads((Path(__file__).parents[2] / "data" / "rpc_vectors.json").read_text())
 
@@ -73,11 +73,11 @@ def _parse(cls: Any, name: str, value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize(("key", "burst"), [("dialogue", 0), ("credits", 64)])
+@pytest.mark.parametrize(("key", "burst"), [("dialogue", 0), ("credits", 64), ("series", 0)])
 def test_dialogue_with_the_server(key: str, burst: int) -> None:
     device = FakeDevice(frame_bytes=300, burst=burst)
     for case in VECTORS[key]:
-        received = framing.Decoder(65535).feed(device.step(framing.encode(bytes.fromhex(case["send"]))))
+        received = framing.Decoder(65535).feed(device.step(sent(case)))
         assert [message.hex() for message in received] == case["receive"], case["name"]
 
 
