@@ -14,7 +14,7 @@ from aboard import devices, flashers, programs
 from aboard.devices import Place
 from aboard.errors import DeviceError, FlashError, ToolError, WrongModelError
 from aboard.flashers import Flasher, Job
-from aboard.rpc.exchange import Timing
+from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 

@@ -19,10 +19,10 @@ from aboard.manifest import Manifest
 from aboard.measurements import Duration, NodeTime, Profile, RunResult, Series
 from aboard.rpc import throughput
 from aboard.rpc.client import Client
-from aboard.rpc.exchange import Timing
 from aboard.rpc.messages import BeginRequest, Kind, OpRunRequest, RunFlag, RunRequest
 from aboard.rpc.replies import Fault, Hello, ModelInfo, RunReply, Stats, Tap
 from aboard.rpc.throughput import LineRate
+from aboard.rpc.timing import Timing
 from aboard.taps import TapCollector
 from aboard.tensor_io import Feed, Results, Values
 from aboard.transports.base import Transport
@@ -193,8 +193,19 @@ class Session(AbstractContextManager["Session"]):
         """Runs a model on one input after another; arguments and errors as for `run`."""
         return [self.run(one, model) for one in inputs]
 
-    def run_n(self, inputs: Feed, count: int, model: str | int | None = None) -> Series:
+    def run_n(
+        self, inputs: Feed, count: int, model: str | int | None = None, *, within_s: float | None = None
+    ) -> Series:
         """Runs a model `count` times on the same inputs and times it; the outputs stay on the device.
+
+        Ctrl-C ends the series on the device too, with the run that is going on.
+
+        Args:
+            inputs: As for `run`.
+            count: How often.
+            model: Which model.
+            within_s: Longest time in seconds, as this machine counts them. Then the series ends with the run that is
+                going on, and its `count` says how many there were.
 
         Raises:
             InputError: A name, shape or type is wrong, or the count is not 1 or more.
@@ -204,10 +215,16 @@ class Session(AbstractContextManager["Session"]):
             raise InputError(f"{manifest.name}: cannot run so often, got {count}, expected 1 or more")
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         at_once = count if self._survives(number) else 1
+        until = None if within_s is None else time.monotonic() + within_s
+        replies: list[RunReply] = []
         with self._guard():
-            replies = [self._run(RunRequest(number, count=at_once), data) for _ in range(0, count, at_once)]
+            for _ in range(0, count, at_once):
+                left = None if until is None else max(0.0, until - time.monotonic())
+                if left == 0 and replies:
+                    break
+                replies.append(self._run(RunRequest(number, count=at_once), data, within_s=left))
         return Series(
-            count=count,
+            count=sum(reply.runs for reply in replies),
             fewest=self._duration(min(reply.ticks_min for reply in replies)),
             most=self._duration(max(reply.ticks_max for reply in replies)),
             total=self._duration(sum(reply.ticks_total for reply in replies)),
@@ -427,7 +444,13 @@ class Session(AbstractContextManager["Session"]):
             raise InputError(f"{manifest.name}: there is no node {node!r}. {did_you_mean(str(node), names)}")
         return index
 
-    def _run(self, request: RunRequest, data: Sequence[bytes], on_tap: Callable[[Tap], None] | None = None) -> RunReply:
+    def _run(
+        self,
+        request: RunRequest,
+        data: Sequence[bytes],
+        on_tap: Callable[[Tap], bool] | None = None,
+        within_s: float | None = None,
+    ) -> RunReply:
         """Writes the inputs and runs a model; where it takes its input in rows, much of that is done as they come."""
         number = request.model
         if self._infos[number].input_in_rows:
@@ -438,7 +461,7 @@ class Session(AbstractContextManager["Session"]):
         else:
             for index, chunk in enumerate(data):
                 self._client.write_input(number, index, chunk)
-        return self._client.run(request, on_tap=on_tap)
+        return self._client.run(request, on_tap=on_tap, within_s=within_s)
 
     def _survives(self, number: int) -> bool:
         return self._infos[number].inputs_kept or self._infos[number].inputs_restored

@@ -34,15 +34,18 @@ class TapCollector:
         }
         self._missing = {key: np.ones(len(data), np.bool_) for key, data in self._data.items()}
 
-    def take(self, tap: Tap) -> None:
+    def take(self, tap: Tap) -> bool:
         """Puts a piece in its place.
+
+        Returns:
+            False when it was there already, or is of no node that is collected.
 
         Raises:
             ProtocolError: The piece does not fit the manifest.
         """
         key = (tap.node, tap.output)
         if key not in self._data:
-            return
+            return False
         start = tap.row * tap.row_bytes + tap.offset
         end = start + len(tap.data)
         rows, cols, _ = operands.rows_of(self._nodes[tap.node].outputs[tap.output])
@@ -52,8 +55,10 @@ class TapCollector:
                 f"tap of {self._nodes[tap.node].name}: does not fit the manifest, got {tap.row_bytes} bytes in row "
                 f"{tap.row}, expected {rows} rows of {cols} pixels in {size} bytes. Build the project again"
             )
+        is_new = bool(self._missing[key][start:end].any())
         self._data[key][start:end] = tap.data
         self._missing[key][start:end] = False
+        return is_new
 
     def missing(self) -> list[int]:
         """Returns the indices of the nodes that are not complete, in order."""

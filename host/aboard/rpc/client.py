@@ -6,19 +6,22 @@ repeat whatever it wants, whenever it wants. `Client.call` is the one way to the
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, ProtocolError
 from aboard.rpc import framing, messages, replies
-from aboard.rpc.exchange import Exchange, Timing
+from aboard.rpc.exchange import Exchange, OnTap, OutOfTime
 from aboard.rpc.flow import Window
 from aboard.rpc.line import Line
 from aboard.rpc.messages import Header, Kind, Request, Type
+from aboard.rpc.pace import Errand, Pace
 from aboard.rpc.status import Status, words
+from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 _OVERHEAD = messages.HEADER.size + framing.CRC_BYTES
 _TICK_BYTES = 8
+#: Minor version from which on a device has the request STOP.
+_STOPS = 2
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class Client:
         self.check = check
         self._line = Line(transport, on_log)
         self._timing = timing or Timing()
+        self._pace = Pace(self._line, self._timing)
+        self._recovers = False
         self._session: _Hello | None = None
         self._id = 0
 
@@ -81,15 +88,13 @@ class Client:
         """
         return self._greet().reply
 
-    def call(
-        self, request: Request, *, patience_s: float | None = None, on_tap: Callable[[replies.Tap], None] | None = None
-    ) -> bytes:
+    def call(self, request: Request, *, patience_s: float | None = None, on_tap: OnTap | None = None) -> bytes:
         """Sends a request and waits for its reply.
 
         Args:
             request: What to ask.
-            patience_s: Longest time between two signs of life once the device has accepted the request.
-            on_tap: Receives TAP events of this request.
+            patience_s: Longest time between two signs of progress once the device has accepted the request.
+            on_tap: Receives TAP events of this request; returns False for one with nothing new.
 
         Returns:
             The payload of the reply.
@@ -102,15 +107,16 @@ class Client:
             DeviceError: It restarted for another reason. The next call starts a new session.
             TransportError: The line is gone.
         """
+        return self._call(request, patience_s, on_tap, None)
+
+    def _call(self, request: Request, patience_s: float | None, on_tap: OnTap | None, within_s: float | None) -> bytes:
+        """As `call`, but raises `OutOfTime` when the reply does not come within a time."""
         session = self._session or self._greet()
-        self._id = (self._id + 1) & 0xFFFF
         restarts = self._line.restarts
-        header = Header(request.type, 0, self._id, session.nonce)
-        exchange = Exchange(self._line, self._timing, header, request.pack(), session.window, on_tap)
-        status, payload = exchange.run(patience_s)
+        status, payload = self._exchange(session, request, on_tap).run(patience_s, within_s)
         if status == Status.SESSION:
             raise self._restarted(request, said_so=self._line.restarts != restarts)
-        if status == Status.DEVICE:
+        if status == Status.DEVICE and request.type != Type.FAULT:
             self._raise_core_fault(request)
         if status != Status.OK:
             raise DeviceStatusError(
@@ -119,6 +125,13 @@ class Client:
                 status,
             )
         return payload
+
+    def _exchange(self, session: _Hello, request: Request, on_tap: OnTap | None = None) -> Exchange:
+        """Gives a request the next number."""
+        self._id = (self._id + 1) & 0xFFFF
+        header = Header(request.type, 0, self._id, session.nonce)
+        payload, errand = request.pack(), Errand.of(request)
+        return Exchange(self._line, self._timing, header, payload, session.window, self._pace, errand, on_tap)
 
     def forget(self) -> None:
         """Ends the session, as far as this side knows: the next call starts a new one."""
@@ -146,7 +159,7 @@ class Client:
         data: bytes,
         *,
         row_bytes: int | None = None,
-        on_tap: Callable[[replies.Tap], None] | None = None,
+        on_tap: OnTap | None = None,
     ) -> None:
         """Begins a run of a model that takes its input in rows, and brings them.
 
@@ -176,10 +189,49 @@ class Client:
         request: messages.RunRequest | messages.OpRunRequest,
         *,
         patience_s: float | None = None,
-        on_tap: Callable[[replies.Tap], None] | None = None,
+        on_tap: OnTap | None = None,
+        within_s: float | None = None,
     ) -> replies.RunReply:
-        """Runs a model or a node; arguments and errors as for `call`."""
-        return replies.RunReply.unpack(self.call(request, patience_s=patience_s, on_tap=on_tap))
+        """Runs a model or a node; arguments and errors as for `call`.
+
+        Whatever ends the wait early (a time-out, Ctrl-C) has the device told, so that it makes no more runs.
+
+        Args:
+            request: What to run, and how often.
+            patience_s: As for `call`.
+            on_tap: As for `call`.
+            within_s: Ends a series after so many seconds: when the run that is going on then is done.
+
+        Raises:
+            ProtocolError: The numbers in the reply cannot be right.
+            DeviceError: Besides what `call` names: another request has ended the series.
+        """
+        can_stop = self.hello.minor >= _STOPS
+        is_stopped = False
+        try:
+            payload = self._call(request, patience_s, on_tap, within_s if can_stop else None)
+        except OutOfTime:
+            is_stopped = True
+            payload = self.call(messages.StopRequest(), patience_s=patience_s)
+        except BaseException:
+            self._stop_without_waiting(request)
+            raise
+        reply = replies.RunReply.unpack(payload)
+        reply.check(request.count, f"{self._line.name}: {request.type.name}")
+        if reply.runs != request.count and not is_stopped:
+            raise DeviceError(
+                f"{self._line.name}: {request.type.name}: the series has ended early, got {reply.runs} runs, expected "
+                f"{request.count}. Another request has come; see that no other host has the device"
+            )
+        return reply
+
+    def _stop_without_waiting(self, request: messages.RunRequest | messages.OpRunRequest) -> None:
+        """Has the device end a series that nobody waits for, as far as one frame can."""
+        session = self._session
+        if request.count == 1 or session is None or session.reply.minor < _STOPS:
+            return
+        with contextlib.suppress(DeviceError):
+            self._exchange(session, messages.StopRequest()).send_once()
 
     def node_ticks(self, count: int) -> list[int]:
         """Returns the ticks of the first `count` nodes in the runs since the profile was last asked for."""
@@ -217,10 +269,8 @@ class Client:
     def reset(self) -> None:
         """Restarts the device and starts a new session."""
         session = self._session or self._greet()
-        self._id = (self._id + 1) & 0xFFFF
-        header = Header(Type.RESET, 0, self._id, session.nonce)
         # Whether the reply comes or the restart was faster: a device that knows the session no more has restarted.
-        status, _ = Exchange(self._line, self._timing, header, b"", session.window).run()
+        status, _ = self._exchange(session, messages.ResetRequest()).run()
         if status not in (Status.OK, Status.SESSION):
             raise DeviceStatusError(
                 f"{self._line.name}: the device refuses RESET, got status {status} ({words(status)})", status
@@ -233,7 +283,9 @@ class Client:
         self._line.forget_events()
         header = Header(Type.HELLO, 0, 0, nonce)
         window = Window()
-        exchange = Exchange(self._line, self._timing.for_hello(), header, messages.HelloRequest(0xFFFF).pack(), window)
+        timing, payload = self._timing.for_hello(), messages.HelloRequest(0xFFFF).pack()
+        # It may be booting: how fast it has answered before says nothing.
+        exchange = Exchange(self._line, timing, header, payload, window, Pace(self._line, timing))
         status, payload = exchange.run()
         if status == Status.UNSUPPORTED or (payload and payload[0] != messages.MAJOR):
             theirs = ".".join(map(str, payload[:2])) or "unknown"
@@ -249,13 +301,16 @@ class Client:
                 f"{self._line.name}: the device takes no message that is long enough, got {reply.max_frame} bytes, "
                 f"expected {messages.MIN_FRAME}"
             )
+        if reply.tick_hz == 0:
+            raise ProtocolError(f"{self._line.name}: the device's clock stands still, got 0 ticks in a second")
         self._id = 0
         window.open(reply)
         session = self._session = _Hello(nonce, reply, window)
         try:
             # The check may ask the device for more, so the session stands already; refused, it must not go on.
             if self.check is not None:
-                self.check(reply)
+                with self._recovering():
+                    self.check(reply)
         except BaseException:
             self._session = None
             raise
@@ -263,8 +318,15 @@ class Client:
 
     def _restarted(self, request: Request, *, said_so: bool) -> DeviceError:
         """Starts a new session with a device that has lost the old one, and returns what to raise."""
-        hello = self._greet().reply
         where = f"{self._line.name}: {request.type.name}"
+        if self._recovers:
+            # Not once more: a device may lose every session.
+            return DeviceError(f"{where}: the device has lost a session that has just begun. Reset it")
+        with self._recovering():
+            return self._what_happened(where, said_so=said_so)
+
+    def _what_happened(self, where: str, *, said_so: bool) -> DeviceError:
+        hello = self._greet().reply
         if hello.fault == 0:
             what = "restarted" if said_so else "lost the session, got a restart or another host"
             return DeviceError(
@@ -274,6 +336,15 @@ class Client:
         if fault.core:
             return self._crashed(fault, f"{where}: the device restarted after core {fault.core} of it crashed")
         return self._crashed(fault, f"{where}: the device crashed and restarted")
+
+    @contextlib.contextmanager
+    def _recovering(self) -> Iterator[None]:
+        """While a session begins: what fails then is not repaired by another one."""
+        before, self._recovers = self._recovers, True
+        try:
+            yield
+        finally:
+            self._recovers = before
 
     def _crashed(self, fault: replies.Fault, what: str, then: str = "") -> DeviceFault:
         report = self.explain(fault) if self.explain is not None else fault
@@ -297,8 +368,12 @@ class Client:
             )
         return payload
 
-    def _pieces(self, count: int, overhead: int = 0, align: int = 1) -> Iterable[tuple[int, int]]:
-        """Cuts a range into (offset, length) of at most what a message holds."""
+    def _pieces(self, count: int, overhead: int = 0, align: int = 1) -> Iterator[tuple[int, int]]:
+        """Cuts a range into (offset, length), as long as a message holds and as the errors of the line suggest."""
         room = self.hello.max_frame - _OVERHEAD - overhead
-        room -= room % align
-        return ((offset, min(room, count - offset)) for offset in range(0, count, room))
+        offset = 0
+        while offset < count:
+            length = min(room, self._pace.best_piece() or room)
+            length = min(length - length % align, count - offset)
+            yield offset, length
+            offset += length

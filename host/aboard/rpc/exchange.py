@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from aboard.errors import DeviceError, DeviceTimeout, ProtocolError
@@ -12,53 +11,23 @@ from aboard.rpc import framing, messages, replies
 from aboard.rpc.flow import Window
 from aboard.rpc.line import Line
 from aboard.rpc.messages import Header, Type
+from aboard.rpc.pace import Errand, Pace
+from aboard.rpc.timing import BACK_OFF, LONGEST_WAIT_S
+from aboard.rpc.timing import Timing as Timing
 
-_BACK_OFF = 1.5
-_LONGEST_WAIT_S = 8.0
-#: A device that has accepted a request is asked again after so many first attempts: bytes that arrive while a model
-#: runs interrupt it, and would be counted in its time.
-_WORKING = 15
 #: Pause after a burst, for devices that ask for one: they take a few bytes at a time and lose the rest.
 BURST_PAUSE_S = 0.002
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Deadlines, in seconds.
-
-    Attributes:
-        attempt_s: How long the first attempt waits for a reply, beyond the time the message takes on the line; each
-            further one waits half as long again, and 15 times as long once the device has accepted the request.
-        attempts: How often a request is sent before the device is called silent.
-        settle_s: When the line has been quiet so long after a damaged frame, or in one, the request is repeated; half
-            as long again on each further attempt.
-        hello_s: How long a device has for its first answer: it may be booting.
-        patience_s: How long a device that has accepted a request may work on it without a sign of life.
-    """
-
-    attempt_s: float = 1.0
-    attempts: int = 6
-    settle_s: float = 0.1
-    hello_s: float = 30.0
-    patience_s: float = 120.0
-
-    def for_hello(self) -> Timing:
-        """Returns the deadlines of a HELLO: short attempts, as many as fit."""
-        attempt_s = min(self.attempt_s, 0.5)
-        return replace(self, attempt_s=attempt_s, attempts=_attempts_within(self.hello_s, attempt_s))
-
+#: How often a request is repeated without a wait because something was damaged; then only after one.
+_MOST_HURRIES = 100
 
 #: Status and payload.
 Reply: TypeAlias = tuple[int, bytes]
+#: Takes a TAP event; False says that there was nothing new in it.
+OnTap: TypeAlias = Callable[[replies.Tap], "bool | None"]
 
 
-def _attempts_within(seconds: float, attempt_s: float) -> int:
-    attempts, wait, total = 1, attempt_s, attempt_s
-    while total < seconds:
-        wait = min(wait * _BACK_OFF, _LONGEST_WAIT_S)
-        total += wait
-        attempts += 1
-    return attempts
+class OutOfTime(Exception):  # noqa: N818 - no error: what was asked for
+    """A series of runs takes longer than it was given."""
 
 
 class Exchange:
@@ -71,51 +40,85 @@ class Exchange:
         header: Header,
         payload: bytes,
         window: Window,
-        on_tap: Callable[[replies.Tap], None] | None = None,
+        pace: Pace,
+        errand: Errand | None = None,
+        on_tap: OnTap | None = None,
     ) -> None:
         self._line = line
         self._timing = timing
         self._header = header
         self._frame = framing.encode(header.pack() + payload)
         self._window = window
+        self._pace = pace
+        self._errand = errand or Errand()
         self._on_tap = on_tap
-        self._accepted = False
+        self._transfer_s = pace.transfer_s(self._errand, len(self._frame))
+        self._wait_s = pace.wait_s(self._errand, len(self._frame))
+        self._settle_s = min(timing.settle_s, self._wait_s)
+        self._started_at = 0.0
+        self._accepted_at: float | None = None
         self._alive_at = 0.0
+        self._runs_done = 0
+        # What the device has been sent and has not answered: a damaged frame may be the answer to each.
+        self._unanswered = 0
+        self._sends = 0
+        self._errors = 0
+        self._hurries = 0
         self._resend = False
-        self._settle_s = timing.settle_s
 
-    def run(self, patience_s: float | None = None) -> Reply:
+    def run(self, patience_s: float | None = None, within_s: float | None = None) -> Reply:
         """Sends the request until it is answered.
+
+        Args:
+            patience_s: Longest time between two signs of progress once the device has accepted it.
+            within_s: Longest time from then on to its reply.
 
         Returns:
             The status and the payload of the reply.
 
         Raises:
+            OutOfTime: It does not come within the time.
             DeviceTimeout: It is not answered in time.
             ProtocolError: What comes back is damaged every time.
             TransportError: The line is gone.
         """
         patience = self._timing.patience_s if patience_s is None else patience_s
-        started = time.monotonic()
+        self._started_at = time.monotonic()
+        give_up_at = self._started_at + self._timing.silence_s(self._transfer_s)
         self._window.begin()
         damaged = self._line.damaged
-        wait = self._timing.attempt_s + self._line.seconds_for(2 * len(self._frame))
-        attempt = 0
-        while attempt < self._timing.attempts or self._still_working(patience):
-            attempt += 1
-            reply = self._send() or self._await_reply(wait)
+        wait = self._wait_s
+        while not self._sends or time.monotonic() < give_up_at or self._still_working(patience):
+            hurries = self._hurries
+            reply = self._send() or self._await_reply(wait, within_s)
             if reply is not None:
+                self._pace.passed(self._sends * (len(self._frame) + len(reply[1])), self._errors)
                 return reply
-            wait = min(wait * _BACK_OFF, _LONGEST_WAIT_S)
-            self._settle_s *= _BACK_OFF
-        raise self._failure(attempt, time.monotonic() - started, self._line.damaged - damaged)
+            if within_s is not None and self._working_for() >= within_s:
+                raise OutOfTime
+            if self._hurries == hurries:
+                self._unanswered = 0
+                wait = min(wait * BACK_OFF, max(LONGEST_WAIT_S, self._wait_s))
+                self._settle_s *= BACK_OFF
+        self._pace.passed(self._sends * len(self._frame), self._errors)
+        raise self._failure(time.monotonic() - self._started_at, self._line.damaged - damaged)
+
+    def send_once(self) -> None:
+        """Sends the request and waits for nothing."""
+        if not self._window.has_credits or self._window.room >= len(self._frame):
+            self._write(self._frame)
 
     def _still_working(self, patience_s: float) -> bool:
-        return self._accepted and time.monotonic() < self._alive_at + patience_s
+        return self._accepted_at is not None and time.monotonic() < self._alive_at + patience_s
+
+    def _working_for(self) -> float:
+        return 0.0 if self._accepted_at is None else time.monotonic() - self._accepted_at
 
     def _send(self) -> Reply | None:
         """Sends the request as fast as the device takes it; returns the reply to an earlier attempt if one comes."""
         self._resend = False
+        self._sends += 1
+        self._unanswered += 1
         if self._window.has_credits:
             return self._send_on_credit()
         step = self._window.burst or len(self._frame)
@@ -126,8 +129,8 @@ class Exchange:
         return None
 
     def _send_on_credit(self) -> Reply | None:
-        if self._accepted and self._window.room < len(self._frame):
-            # It reads nothing while a model runs. What has been on its way for so long is there, or lost.
+        if self._accepted_at is not None and self._window.room < len(self._frame):
+            # It reads little or nothing while a model runs. What has been on its way for so long is there, or lost.
             self._window.clear()
             return None
         rest = self._frame
@@ -146,7 +149,7 @@ class Exchange:
 
     def _await_room(self) -> Reply | None:
         """Waits until the device has taken something. When it says nothing, bytes were lost, and it waits for more."""
-        deadline = time.monotonic() + self._timing.settle_s + self._line.seconds_for(2 * self._window.burst)
+        deadline = time.monotonic() + self._settle_s + self._line.seconds_for(2 * self._window.burst)
         while self._window.room <= 0 and not self._resend:
             left = deadline - time.monotonic()
             # When the time is over, what has arrived meanwhile still counts.
@@ -157,32 +160,37 @@ class Exchange:
                 self._window.clear()
         return None
 
-    def _await_reply(self, wait_s: float) -> Reply | None:
-        """Waits for the reply; None when it is time to ask again."""
-        damaged = self._line.damaged
+    def _await_reply(self, wait_s: float, within_s: float | None) -> Reply | None:
+        """Waits for the reply; None when it is time to ask again, or nothing more is expected within the time."""
         deadline = time.monotonic() + wait_s
         while not self._resend:
             left = deadline - time.monotonic()
+            if within_s is not None and self._accepted_at is not None:
+                left = min(left, within_s - self._working_for())
             if left <= 0:
+                self._errors += self._accepted_at is None
                 return None
             # A frame that does not go on has lost its end.
-            is_broken = self._line.damaged != damaged or self._line.in_frame
-            received = self._line.receive(min(left, self._settle_s) if is_broken else left)
-            if is_broken and self._line.is_quiet:
+            in_frame, damaged, alive_at = self._line.in_frame, self._line.damaged, self._alive_at
+            received = self._line.receive(min(left, self._settle_s) if in_frame else left)
+            if in_frame and self._line.is_quiet and left > self._settle_s:
+                self._errors += 1
                 return None
             reply = self._find_reply(received)
             if reply is not None:
                 return reply
-            if received and self._accepted:
-                deadline = time.monotonic() + max(wait_s, _WORKING * self._timing.attempt_s)
+            self._answers_were_damaged(self._line.damaged - damaged)
+            if self._alive_at != alive_at:
+                deadline = time.monotonic() + self._pace.working_s(self._errand, self._wait_s)
         return None
 
     def _find_reply(self, received: list[tuple[Header, bytes]]) -> Reply | None:
         """Returns the reply if it is among what was received; before it come events."""
         for header, payload in received:
             if self._is_reply(header):
-                self._window.worked_on(self._header.id, len(self._frame))
+                self._note_reply(header)
                 return header.code, payload
+            self._pace.late(header)
             self._take_event(header, payload)
         return None
 
@@ -194,38 +202,78 @@ class Exchange:
             self._header.session,
         )
 
+    def _note_reply(self, header: Header) -> None:
+        now = time.monotonic()
+        self._window.worked_on(self._header.id, len(self._frame))
+        if self._accepted_at is not None:
+            self._pace.worked(self._errand, self._errand.runs, now - self._accepted_at)
+        elif self._errand.runs == 0:
+            self._pace.answered(header, now - self._started_at)
+            self._measure(now)
+
+    def _measure(self, now: float) -> None:
+        if self._sends == 1:
+            self._pace.measured(now - self._started_at, self._transfer_s)
+
+    def _answers_were_damaged(self, count: int) -> None:
+        """Has the request repeated at once when damage accounts for every copy of it that was sent."""
+        self._unanswered -= count
+        if count and self._unanswered <= 0:
+            self._errors += 1
+            self._hurry()
+
+    def _hurry(self) -> None:
+        if self._hurries < _MOST_HURRIES:
+            self._hurries += 1
+            self._unanswered = 0
+            self._resend = True
+
     def _take_event(self, header: Header, payload: bytes) -> None:
         if not self._line.note_event(header, payload):
             return
         if header.type == Type.READY:
             # The device says that it has started. If that was after this request, its answer to the next one shows it.
-            self._resend = self._header.type != Type.HELLO
             self._window.clear()
+            if self._header.type != Type.HELLO:
+                self._hurry()
+        elif header.session != self._header.session:
+            return
         elif header.type == Type.CREDIT:
             self._take_credit(header, replies.Credit.unpack(payload))
-        elif (header.id, header.session) == (self._header.id, self._header.session):
-            self._window.worked_on(self._header.id, len(self._frame))
-            self._accepted = True
-            self._alive_at = time.monotonic()
-            if header.type == Type.TAP and self._on_tap is not None:
-                self._on_tap(replies.Tap.unpack(payload))
+        elif header.type == Type.DAMAGED:
+            self._answers_were_damaged(1)
+        elif header.id == self._header.id:
+            self._take_progress(header, payload)
+
+    def _take_progress(self, header: Header, payload: bytes) -> None:
+        """Takes an event of this request. Only what shows progress prolongs the wait, so that it ends some time."""
+        now = time.monotonic()
+        self._window.worked_on(self._header.id, len(self._frame))
+        if self._accepted_at is None:
+            self._accepted_at = self._alive_at = now
+            self._measure(now)
+        if header.type == Type.TAP and self._on_tap is not None:
+            if self._on_tap(replies.Tap.unpack(payload)) is not False:
+                self._alive_at = now
+        elif header.type == Type.PROGRESS:
+            done = replies.Progress.unpack(payload).runs
+            if self._runs_done < done <= self._errand.runs:
+                self._runs_done, self._alive_at = done, now
 
     def _take_credit(self, header: Header, credit: replies.Credit) -> None:
-        if header.session != self._header.session:
-            return
         if header.id == self._header.id:
             self._window.worked_on(self._header.id, len(self._frame))
         self._window.taken(header.id, credit.taken)
 
-    def _failure(self, attempts: int, seconds: float, damaged: int) -> DeviceError:
+    def _failure(self, seconds: float, damaged: int) -> DeviceError:
         name = Type(self._header.type).name
-        tried = f"{attempts} attempts in {seconds:.1f} s"
+        tried = f"{self._sends} attempts in {seconds:.1f} s"
         if damaged:
             return ProtocolError(
                 f"{self._line.name}: the replies to {name} are damaged, got {damaged} broken frames in {tried}, "
                 "expected a whole one. Check baud rate and wiring, and that the image is one of aboard's"
             )
-        if self._accepted:
+        if self._accepted_at is not None:
             return DeviceTimeout(
                 f"{self._line.name}: no reply to {name}, got silence since the device accepted it ({tried}), "
                 "expected a result. Give it more time, or reset it"

@@ -35,6 +35,11 @@ class Line:
         self._next_event: int | None = None
 
     @property
+    def is_lossless(self) -> bool:
+        """True where every byte arrives; see `Transport.is_lossless`."""
+        return self._transport.is_lossless
+
+    @property
     def damaged(self) -> int:
         """Frames so far that were not whole messages."""
         return self._decoder.damaged + self._decoder.too_long + self._short

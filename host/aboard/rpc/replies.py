@@ -160,6 +160,19 @@ class RunReply(Fixed):
         """Reads the payload."""
         return cls(*take(cls.form, payload, "run"))
 
+    def check(self, count: int, what: str) -> None:
+        """Checks what no series of `count` runs can contradict.
+
+        Raises:
+            ProtocolError: It does; `what` names the call.
+        """
+        low, high = self.runs * self.ticks_min, self.runs * self.ticks_max
+        if not (1 <= self.runs <= count and low <= self.ticks_total <= high):
+            raise ProtocolError(
+                f"{what}: the reply contradicts itself, got {self.runs} runs of {self.ticks_min} to {self.ticks_max} "
+                f"ticks, {self.ticks_total} in all, expected 1 to {count} runs and their sum"
+            )
+
 
 @dataclass(frozen=True)
 class Stats(Fixed):
@@ -271,6 +284,23 @@ class Tap:
         """Reads the payload."""
         sequence, node, output, row, offset, row_bytes = take(cls._FORM, payload, "tap")
         return cls(sequence, node, output, row, offset, row_bytes, payload[cls._FORM.size :])
+
+
+@dataclass(frozen=True)
+class Progress(Fixed):
+    """Event PROGRESS: a series goes on.
+
+    Attributes:
+        runs: How many are done.
+    """
+
+    form: ClassVar[struct.Struct] = struct.Struct("<I")
+    runs: int
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Progress:
+        """Reads the payload."""
+        return cls(*take(cls.form, payload, "progress"))
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,14 @@ class Transport(ABC):
         name: What to call it in messages, such as `/dev/ttyACM0 at 115200 baud`.
         bytes_per_second: Speed of the line; None where it is faster than what is at its end.
         reopens: It can be opened again after the device was gone.
+        is_lossless: Every byte arrives, as between processes of one machine. Asking again early gains nothing there,
+            and would disturb what an emulated core counts.
     """
 
     name: str
     bytes_per_second: float | None = None
     reopens: bool = False
+    is_lossless: bool = False
 
     @abstractmethod
     def read(self, timeout_s: float) -> bytes:

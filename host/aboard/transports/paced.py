@@ -21,6 +21,7 @@ class PacedTransport(Transport):
             bytes_per_second: How fast bytes are sent.
         """
         self.name = inner.name
+        self.is_lossless = inner.is_lossless
         self.bytes_per_second = bytes_per_second
         self._inner = inner
         self._step = max(1, int(bytes_per_second * _SHORTEST_PAUSE_S))

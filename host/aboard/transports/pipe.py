@@ -16,6 +16,8 @@ _CHUNK = 65536
 class PipeTransport(Transport):
     """Reads from one descriptor and writes to another, or to the same. It owns both and closes them."""
 
+    is_lossless = True
+
     def __init__(self, read_fd: int, write_fd: int, name: str) -> None:
         """Takes the descriptors over; they become non-blocking."""
         self.name = name
