@@ -237,6 +237,7 @@ static bool greet(aboard_server_t *server, uint8_t code, uint16_t id, uint32_t s
     server->host_max = host_max;
     server->inputs = 0;
     server->output_model = 0;
+    server->feeding = 0;
     return true;
 }
 

@@ -14,6 +14,24 @@
 #define QUEUE (1u << 20)
 #define TICK_HZ 25000000u
 #define TICKS_PER_LOOK 10u
+/* Memory beside what the server may touch: nothing may ever lie there. */
+#define GUARD 256u
+#define LARGEST 192u
+#define CANARY 0xa5
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GUARDED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GUARDED 1
+#endif
+#endif
+#ifdef GUARDED
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(data, count) ((void)(data), (void)(count))
+#define ASAN_UNPOISON_MEMORY_REGION(data, count) ((void)(data), (void)(count))
+#endif
 
 static uint8_t to_device[QUEUE];
 static size_t to_device_head, to_device_tail;
@@ -26,10 +44,17 @@ static uint32_t yields;
 static uint32_t crash_kind;
 static jmp_buf restart;
 
-static uint8_t arena[160] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
-static uint8_t input_copy[48];
-static uint8_t workspace[96] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
-static uint64_t node_ticks[3];
+/* Of the server's memory: what each piece is for, and its bytes. */
+enum { ARENA, INPUT_COPY, WORKSPACE, NODE_TICKS, FAST, LARGE, PIECES };
+static const size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32};
+static struct {
+    uint8_t before[GUARD] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
+    uint8_t data[LARGEST + GUARD];
+} pieces[PIECES];
+/* Ticks of the looks at the clock, in turn. */
+static uint32_t steps[64] = {TICKS_PER_LOOK};
+static size_t step_count = 1, step;
+static size_t grain;
 /* Of exactly the size in use and from the heap, so that a byte too many is seen by the sanitizer. */
 static uint8_t *frame;
 static char build[48] = "build-1";
@@ -41,6 +66,7 @@ void aboard_port_init(void) {}
 
 size_t aboard_port_read(uint8_t *data, size_t capacity) {
     const size_t waiting = to_device_tail - to_device_head;
+    capacity = grain != 0 && grain < capacity ? grain : capacity;
     const size_t count = waiting < capacity ? waiting : capacity;
     memcpy(data, to_device + to_device_head, count);
     to_device_head += count;
@@ -56,7 +82,9 @@ void aboard_port_write(const uint8_t *data, size_t count) {
 
 void aboard_port_idle(void) {}
 uint64_t aboard_port_ticks(void) {
-    return ticks += TICKS_PER_LOOK;
+    ticks += steps[step];
+    step = (step + 1) % step_count;
+    return ticks;
 }
 void aboard_port_ticks_align(void) {}
 uint32_t aboard_port_tick_hz(void) {
@@ -88,52 +116,79 @@ static void yield(void) {
     yields++;
 }
 
+/* Guards a piece of memory whose first `bytes` bytes the server gets. */
+static void guard(int piece, size_t bytes) {
+    uint8_t *const whole = pieces[piece].before;
+    ASAN_UNPOISON_MEMORY_REGION(whole, sizeof pieces[piece]);
+    memset(whole, CANARY, sizeof pieces[piece]);
+    memset(pieces[piece].data, 0, bytes);
+    ASAN_POISON_MEMORY_REGION(whole, GUARD);
+    ASAN_POISON_MEMORY_REGION(pieces[piece].data + bytes, sizeof pieces[piece].data - bytes);
+}
+
+bool fake_is_intact(void) {
+#ifndef GUARDED
+    for (int piece = 0; piece < PIECES; ++piece) {
+        for (size_t i = 0; i < GUARD; ++i) {
+            if (pieces[piece].before[i] != CANARY || pieces[piece].data[sizes[piece] + i] != CANARY) {
+                return false;
+            }
+        }
+    }
+#endif
+    return true;
+}
+
 int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
     to_device_head = to_device_tail = from_device_count = 0;
     toy_runs = toy_op_runs = resets = yields = 0;
     toy_in_the_middle = NULL;
     memset(&fault, 0, sizeof fault);
-    memset(arena, 0xee, sizeof arena);
+    for (int piece = 0; piece < PIECES; ++piece) {
+        guard(piece, sizes[piece]);
+    }
+    memset(pieces[ARENA].data, 0xee, sizes[ARENA]);
+    grain = 0;
+    fake_set_ticks(NULL, 0);
     free(frame);
     frame = malloc(frame_bytes);
-    config = (aboard_server_config_t){.models = models,
-                                      .model_count = 2,
-                                      .arena = arena,
-                                      .arena_bytes = sizeof arena,
-                                      .input_copy = (has & FAKE_INPUT_COPY) != 0 ? input_copy : NULL,
-                                      .input_copy_bytes = sizeof input_copy,
-                                      .workspace = (has & FAKE_WORKSPACE) != 0 ? workspace : NULL,
-                                      .workspace_bytes = sizeof workspace,
-                                      .node_ticks = (has & FAKE_PROFILE) != 0 ? node_ticks : NULL,
-                                      .node_ticks_count = 3,
-                                      .frame = frame,
-                                      .frame_bytes = frame_bytes,
-                                      .burst = burst,
-                                      .yield = (has & FAKE_YIELD) != 0 ? yield : NULL,
-                                      .board = "fake/device",
-                                      .build = build};
+    config = (aboard_server_config_t){
+        .models = models,
+        .model_count = 2,
+        .arena = pieces[ARENA].data,
+        .arena_bytes = sizes[ARENA],
+        .input_copy = (has & FAKE_INPUT_COPY) != 0 ? pieces[INPUT_COPY].data : NULL,
+        .input_copy_bytes = sizes[INPUT_COPY],
+        .workspace = (has & FAKE_WORKSPACE) != 0 ? pieces[WORKSPACE].data : NULL,
+        .workspace_bytes = sizes[WORKSPACE],
+        .node_ticks = (has & FAKE_PROFILE) != 0 ? (uint64_t *)(void *)pieces[NODE_TICKS].data : NULL,
+        .node_ticks_count = 3,
+        .frame = frame,
+        .frame_bytes = frame_bytes,
+        .burst = burst,
+        .yield = (has & FAKE_YIELD) != 0 ? yield : NULL,
+        .board = "fake/device",
+        .build = build};
     config.features = ((has & FAKE_PROFILE) != 0 ? (uint32_t)ABOARD_FEATURE_PROFILE : 0u) |
                       ((has & FAKE_TAPS) != 0 ? (uint32_t)ABOARD_FEATURE_TAPS : 0u);
     if ((has & FAKE_WORKSPACE_IN_ARENA) != 0) {
-        config.workspace = arena;
+        config.workspace = pieces[ARENA].data;
     }
     return (int)aboard_server_init(&server, &config);
 }
 
 int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift) {
-    static uint8_t fast[16] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
-    static uint8_t large[32] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
     static aboard_memory_t of_divided[2];
     static const aboard_memory_t *memory[2];
     static const aboard_model_t *const both[] = {&toy_adder, &toy_divided};
     (void)fake_start(FAKE_INPUT_COPY | FAKE_WORKSPACE, 256, 0);
-    of_divided[0] = (aboard_memory_t){fast_bytes != 0 ? fast : NULL, fast_bytes};
-    of_divided[1] = (aboard_memory_t){large + shift, large_bytes};
+    of_divided[0] = (aboard_memory_t){fast_bytes != 0 ? pieces[FAST].data : NULL, fast_bytes};
+    of_divided[1] = (aboard_memory_t){pieces[LARGE].data + shift, large_bytes};
     memory[1] = fast_bytes != 0 || large_bytes != 0 ? of_divided : NULL;
     config.models = both;
     config.memory = memory;
-    config.workspace = large;
-    config.workspace_bytes = sizeof large;
+    config.workspace = pieces[LARGE].data;
+    config.workspace_bytes = sizes[LARGE];
     return (int)aboard_server_init(&server, &config);
 }
 
@@ -143,6 +198,45 @@ int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked) {
     config.models = both;
     config.rows = linked ? &aboard_server_rows : NULL;
     return (int)aboard_server_init(&server, &config);
+}
+
+int fake_start_wild(const uint8_t head[FAKE_HEAD]) {
+    const uint32_t has = head[1] & 63u;
+    const uint16_t frame_bytes = (uint16_t)(ABOARD_RPC_MIN_FRAME + head[2]);
+    int status;
+    if (head[0] % 4 == 0) {
+        status = fake_start_divided(12, 16, 0);
+        guard(FAST, 12);
+        config.frame_bytes = (uint16_t)(ABOARD_RPC_MIN_FRAME + head[2] % 129);
+    } else if (head[0] % 4 == 1) {
+        status = fake_start(has, frame_bytes, 0);
+    } else {
+        status = fake_start_rows(has, frame_bytes, 1);
+    }
+    config.burst = (head[3] & 1) != 0 ? (uint16_t)(16 + head[3] / 2) : 0;
+    grain = head[0] / 4 % 16;
+    return status != 0 ? status : (int)aboard_server_init(&server, &config);
+}
+
+const aboard_server_config_t *fake_config(void) {
+    return &config;
+}
+
+void fake_set_ticks(const uint32_t *values, size_t count) {
+    step = 0;
+    step_count = count == 0 ? 1 : count;
+    steps[0] = TICKS_PER_LOOK;
+    for (size_t i = 0; i < count; ++i) {
+        steps[i] = values[i];
+    }
+}
+
+uint32_t fake_tick_hz(void) {
+    return TICK_HZ;
+}
+
+void fake_set_grain(size_t bytes) {
+    grain = bytes;
 }
 
 size_t fake_feed(const uint8_t *data, size_t count) {

@@ -6,8 +6,11 @@
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rpc/server.h"
 
 /** What the device has. */
 enum {
@@ -33,6 +36,20 @@ int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift);
  * code for that. Returns the status of aboard_server_init.
  */
 int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked);
+/** Bytes that choose a device for fake_start_wild. */
+#define FAKE_HEAD 4
+/** Starts the device anew as one of many: models, what it has, length of frames, room, how many bytes come at once. */
+int fake_start_wild(const uint8_t head[FAKE_HEAD]);
+/** What the server was given. */
+const aboard_server_config_t *fake_config(void);
+/** Ticks that pass at each look at the clock, in turn, at most 64 values; none: ten each time. */
+void fake_set_ticks(const uint32_t *values, size_t count);
+uint32_t fake_tick_hz(void);
+/** Most bytes that the port gives at once; 0: any number. */
+void fake_set_grain(size_t bytes);
+/** True while nothing has been written beside the memory that the server has. With AddressSanitizer it is always true:
+ * that ends the program. */
+bool fake_is_intact(void);
 /** Puts bytes on the line to the device; returns how many fitted. */
 size_t fake_feed(const uint8_t *data, size_t count);
 /** Lets the device work until it has taken every byte. */
