@@ -63,10 +63,11 @@ def sent(case: dict[str, Any]) -> bytes:
     return frames + bytes.fromhex(case.get("bytes", ""))
 
 
-def compile_c(output: Path, sources: list[Path], *flags: str, compiler: str = "gcc") -> Path:
-    """Compiles sources with the RPC server under all warnings."""
-    command = [compiler, *WARNINGS, *INCLUDES, *flags, *map(str, sources), *map(str, RPC_SOURCES), "-o", str(output)]
-    done = subprocess.run(command, capture_output=True, text=True)
+def compile_c(output: Path, sources: list[Path], *flags: str, compiler: str | tuple[str, ...] = "gcc") -> Path:
+    """Compiles sources with the RPC server under all warnings; the compiler is a program, or a command."""
+    program = (compiler,) if isinstance(compiler, str) else compiler
+    command = [*program, *WARNINGS, *INCLUDES, *flags, *map(str, sources), *map(str, RPC_SOURCES), "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=output.parent)
     assert done.returncode == 0, done.stderr
     return output
 

@@ -392,6 +392,7 @@ bool reference_take(const uint8_t *message, size_t count, reference_reply_t *rep
         return false;
     }
     id = reply->id;
+    reply->is_remembered = true;
     reply->status = is_sound(type, message[1], count - 8) ? work(type, message + 8, count - 8, reply)
                                                           : (uint8_t)ABOARD_ERROR_MESSAGE;
     reply->count = reply->status == ABOARD_OK ? reply->count : 0;

@@ -27,8 +27,9 @@ typedef struct {
     size_t count;  /**< Bytes of the payload. */
     bool is_known; /**< What they are. */
     uint8_t data[REFERENCE_MEMORY];
-    bool is_optional; /**< It need not come: the request may be answered with an event instead. */
-    bool is_repeated; /**< It has to be the bytes of the one before it. */
+    bool is_optional;   /**< It need not come: the request may be answered with an event instead. */
+    bool is_remembered; /**< It is what a repetition of the request is answered with. */
+    bool is_repeated;   /**< It has to be the bytes of the one before it. */
 } reference_reply_t;
 
 /** Starts anew, with the configuration that the server has. */

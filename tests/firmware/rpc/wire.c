@@ -157,7 +157,7 @@ static const char *check_reply(const uint8_t *message, size_t count) {
         }
         *(message[1] == 0 ? &wire_counts.accepted : &wire_counts.refused) += 1;
         const char *const wrong = check_payload(reply, message + 8, count - 8, i);
-        if (reply->session == reference_session() && reply->status != ABOARD_ERROR_SESSION) {
+        if (reply->is_remembered) {
             previous_count = count - 8;
             memcpy(previous, message + 8, previous_count);
         }
