@@ -419,8 +419,10 @@ class Session(AbstractContextManager["Session"]):
 
     def _check(self, hello: Hello) -> None:
         """Refuses a device that is not the project's."""
-        self._infos = [self._client.model(number) for number in range(hello.models)]
-        identity.check(hello, self._infos, self._project, self._transport.name)
+        infos = [self._client.model(number) for number in range(hello.models)]
+        identity.check(hello, infos, self._project, self._transport.name)
+        # Only now: what another device says of its models must not stay behind.
+        self._infos = infos
 
     def _explain(self, record: Fault) -> FaultReport:
         """Decodes a fault record with the project's image."""

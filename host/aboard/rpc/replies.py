@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from aboard.errors import ProtocolError
 from aboard.rpc.messages import Feature, Fixed, take
+from aboard.rpc.text import printable
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Hello:
         numbers = take(cls._FORM, payload, "hello")
         board_bytes, build_bytes = numbers[-2:]
         texts = payload[cls._FORM.size :]
-        board = texts[:board_bytes].decode("utf-8", "replace")
-        build = texts[board_bytes : board_bytes + build_bytes].decode("utf-8", "replace")
+        board = printable(texts[:board_bytes])
+        build = printable(texts[board_bytes : board_bytes + build_bytes])
         major, minor, models, features, tick_hz, max_frame, burst, arena, copy, workspace, fault = numbers[:-2]
         return cls(
             major=major,
@@ -130,8 +131,7 @@ class ModelInfo:
         if len(digest) < cls._HASH_BYTES:
             raise ProtocolError(f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}")
         kept, restored, in_rows = bool(flags & 1), bool(flags & 2), bool(flags & 4)
-        text = name.decode("utf-8", "replace")
-        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, text, in_rows)
+        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, printable(name), in_rows)
 
 
 @dataclass(frozen=True)

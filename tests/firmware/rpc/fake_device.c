@@ -177,19 +177,26 @@ int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
     return (int)aboard_server_init(&server, &config);
 }
 
-int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift) {
+static int start_divided(size_t fast_bytes, size_t large_bytes, size_t shift, bool is_first) {
     static aboard_memory_t of_divided[2];
     static const aboard_memory_t *memory[2];
-    static const aboard_model_t *const both[] = {&toy_adder, &toy_divided};
+    static const aboard_model_t *both[2];
     (void)fake_start(FAKE_INPUT_COPY | FAKE_WORKSPACE, 256, 0);
     of_divided[0] = (aboard_memory_t){fast_bytes != 0 ? pieces[FAST].data : NULL, fast_bytes};
     of_divided[1] = (aboard_memory_t){pieces[LARGE].data + shift, large_bytes};
-    memory[1] = fast_bytes != 0 || large_bytes != 0 ? of_divided : NULL;
+    both[is_first ? 0 : 1] = &toy_divided;
+    both[is_first ? 1 : 0] = &toy_adder;
+    memory[is_first ? 0 : 1] = fast_bytes != 0 || large_bytes != 0 ? of_divided : NULL;
+    memory[is_first ? 1 : 0] = NULL;
     config.models = both;
     config.memory = memory;
     config.workspace = pieces[LARGE].data;
     config.workspace_bytes = sizes[LARGE];
     return (int)aboard_server_init(&server, &config);
+}
+
+int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift) {
+    return start_divided(fast_bytes, large_bytes, shift, false);
 }
 
 int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked) {
@@ -200,22 +207,36 @@ int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked) {
     return (int)aboard_server_init(&server, &config);
 }
 
+/* Arena and workspace side by side, without a byte between: they share nothing. */
+static void place_side_by_side(bool workspace_is_first) {
+    config.arena_bytes = 128;
+    config.workspace_bytes = 32;
+    config.arena = pieces[ARENA].data + (workspace_is_first ? 32 : 0);
+    config.workspace = pieces[ARENA].data + (workspace_is_first ? 0 : 128);
+}
+
 int fake_start_wild(const uint8_t head[FAKE_HEAD]) {
     const uint32_t has = head[1] & 63u;
     const uint16_t frame_bytes = (uint16_t)(ABOARD_RPC_MIN_FRAME + head[2]);
-    int status;
     if (head[0] % 4 == 0) {
-        status = fake_start_divided(12, 16, 0);
+        (void)start_divided(12, 16, 0, (head[0] & 64) != 0);
         guard(FAST, 12);
-        config.frame_bytes = (uint16_t)(ABOARD_RPC_MIN_FRAME + head[2] % 129);
     } else if (head[0] % 4 == 1) {
-        status = fake_start(has, frame_bytes, 0);
+        (void)fake_start(has, frame_bytes, 0);
     } else {
-        status = fake_start_rows(has, frame_bytes, 1);
+        (void)fake_start_rows(has, frame_bytes, 1);
+    }
+    if (head[0] % 4 != 0 && (has & FAKE_WORKSPACE) != 0 && (head[1] & 64) != 0) {
+        place_side_by_side((head[1] & 128) != 0);
+    }
+    /* The inputs of the adder have 48 bytes. */
+    if ((head[0] & 128) != 0) {
+        config.input_copy_bytes = 24u + head[2] % 24u;
+        guard(INPUT_COPY, config.input_copy_bytes);
     }
     config.burst = (head[3] & 1) != 0 ? (uint16_t)(16 + head[3] / 2) : 0;
     grain = head[0] / 4 % 16;
-    return status != 0 ? status : (int)aboard_server_init(&server, &config);
+    return (int)aboard_server_init(&server, &config);
 }
 
 const aboard_server_config_t *fake_config(void) {
