@@ -208,11 +208,13 @@ class Session(AbstractContextManager["Session"]):
                 going on, and its `count` says how many there were.
 
         Raises:
-            InputError: A name, shape or type is wrong, or the count is not 1 or more.
+            InputError: A name, shape or type is wrong, the count is not 1 or more, or the time is negative.
         """
         number, manifest = self._find(model)
         if count < 1:
             raise InputError(f"{manifest.name}: cannot run so often, got {count}, expected 1 or more")
+        if within_s is not None and within_s < 0:
+            raise InputError(f"{manifest.name}: within_s is negative, got {within_s:g}, expected seconds")
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         at_once = count if self._survives(number) else 1
         until = None if within_s is None else time.monotonic() + within_s

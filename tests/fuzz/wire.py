@@ -31,7 +31,7 @@ from support.rpc_device import RPC_SOURCES, SANITIZERS, SOURCES, compile_c, sent
 
 VECTORS = ROOT / "tests" / "data" / "rpc_vectors.json"
 _PLAYERS = [SOURCES / name for name in ("wire.c", "reference.c", "fake_device.c", "toy_models.c")]
-_OWN = [SOURCES / "fuzz_server.c", *_PLAYERS]
+OWN = [SOURCES / "fuzz_server.c", *_PLAYERS]
 _LIBFUZZER = [SOURCES / "fuzz_libfuzzer.c", *_PLAYERS]
 _NARROW = {"x86_64": "x86-linux-musl", "aarch64": "arm-linux-musleabihf"}
 _ROUNDS = 500
@@ -60,13 +60,18 @@ class Outcome:
 
 def build_own(folder: Path, *flags: str) -> Path:
     """Compiles the own fuzzer for this machine; without flags, with the sanitizers."""
-    return compile_c(folder / "fuzz", _OWN, *(flags or SANITIZERS))
+    return compile_c(folder / "fuzz", OWN, *(flags or SANITIZERS))
 
 
 def build_narrow(folder: Path) -> Path:
     """Compiles the own fuzzer for a 32-bit machine that this one executes: without sanitizers, with guarded memory."""
-    zig = (sys.executable, "-m", "ziglang", "cc")
-    return compile_c(folder / "narrow", _OWN, "-target", _NARROW[platform.machine()], "-O1", compiler=zig)
+    zig, flags = narrow_compiler()
+    return compile_c(folder / "narrow", OWN, *flags, compiler=zig)
+
+
+def narrow_compiler() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the command of a compiler for a 32-bit machine that this one executes, and its flags."""
+    return (sys.executable, "-m", "ziglang", "cc"), ("-target", _NARROW[platform.machine()], "-O1")
 
 
 def build_libfuzzer(folder: Path) -> Path:
@@ -165,7 +170,7 @@ def coverage(folder: Path, seed: int, frames: int) -> dict[str, tuple[int, int]]
         raise RuntimeError(outcome.failure)
     reached = {}
     for source in RPC_SOURCES:
-        data = next(folder.glob(f"*{source.stem}.gcda"))
+        data = next(folder.glob(f"fuzz-{source.stem}.gcda"))
         done = subprocess.run(["gcov", "-n", str(data)], capture_output=True, text=True, cwd=folder, check=True)
         # Of the source itself; headers come besides.
         block = next(part for part in done.stdout.split("File ") if part.startswith(f"'{source}'"))

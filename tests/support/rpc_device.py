@@ -22,7 +22,8 @@ from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport
 
 SOURCES = Path(__file__).resolve().parent.parent / "firmware" / "rpc"
-RPC_SOURCES = sorted((resources.firmware() / "rpc").glob("*.c"))
+RPC = resources.firmware() / "rpc"
+RPC_SOURCES = sorted(RPC.glob("*.c"))
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
 INCLUDES = (f"-I{resources.firmware()}", f"-I{resources.firmware() / 'include'}", f"-I{SOURCES}")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
@@ -43,6 +44,8 @@ size_t fake_feed(const uint8_t *data, size_t count);
 void fake_work(void);
 size_t fake_take(uint8_t *data, size_t capacity);
 void fake_log(const char *text);
+void fake_set_ticks(const uint32_t *values, size_t count);
+void fake_set_grain(size_t bytes);
 void fake_crash_in_next_run(uint32_t kind);
 void fake_limit_models(uint8_t count);
 void fake_set_build(const char *build);
@@ -63,10 +66,25 @@ def sent(case: dict[str, Any]) -> bytes:
     return frames + bytes.fromhex(case.get("bytes", ""))
 
 
-def compile_c(output: Path, sources: list[Path], *flags: str, compiler: str | tuple[str, ...] = "gcc") -> Path:
-    """Compiles sources with the RPC server under all warnings; the compiler is a program, or a command."""
+def compile_c(
+    output: Path,
+    sources: list[Path],
+    *flags: str,
+    compiler: str | tuple[str, ...] = "gcc",
+    rpc: Path = RPC,
+) -> Path:
+    """Compiles sources with the RPC server under all warnings.
+
+    Args:
+        output: The program.
+        sources: What uses the server.
+        flags: Besides those of all.
+        compiler: A program, or a command.
+        rpc: The server, where it is another than the firmware's.
+    """
     program = (compiler,) if isinstance(compiler, str) else compiler
-    command = [*program, *WARNINGS, *INCLUDES, *flags, *map(str, sources), *map(str, RPC_SOURCES), "-o", str(output)]
+    server = map(str, sorted(rpc.glob("*.c")))
+    command = [*program, *WARNINGS, *INCLUDES, *flags, *map(str, sources), *server, "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=output.parent)
     assert done.returncode == 0, done.stderr
     return output

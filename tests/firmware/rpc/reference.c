@@ -134,8 +134,8 @@ static uint8_t write_input(const uint8_t *payload, uint64_t count) {
     }
     if (is_copied(model)) {
         const uint64_t at = inputs_before(model, payload[2]) + offset;
-        memcpy(copy + at, payload + 8, count);
-        memset(copy_known + at, 1, count);
+        memcpy(copy + at, payload + 8, (size_t)count);
+        memset(copy_known + at, 1, (size_t)count);
     } else {
         output_model = NOBODY;
     }
@@ -172,7 +172,7 @@ static uint8_t read_tensor(const uint8_t *payload, reference_reply_t *reply) {
     if (offset + count > (is_input ? model->inputs : model->outputs)[payload[2]].bytes || count > room()) {
         return ABOARD_ERROR_RANGE;
     }
-    reply->count = count;
+    reply->count = (size_t)count;
     if (is_input && is_copied(model)) {
         fill_in(reply, copy, copy_known, inputs_before(model, payload[2]) + offset);
     }
@@ -266,7 +266,7 @@ static uint8_t use_workspace(uint8_t type, const uint8_t *payload, uint64_t coun
         if (offset + length > bytes || length > room()) {
             return ABOARD_ERROR_RANGE;
         }
-        reply->count = length;
+        reply->count = (size_t)length;
         if (!shares_arena()) {
             fill_in(reply, workspace, workspace_known, offset);
         }
@@ -282,8 +282,8 @@ static uint8_t use_workspace(uint8_t type, const uint8_t *payload, uint64_t coun
     if (offset + count > bytes) {
         return ABOARD_ERROR_RANGE;
     }
-    memcpy(workspace + offset, payload + 4, count);
-    memset(workspace_known + offset, 1, count);
+    memcpy(workspace + offset, payload + 4, (size_t)count);
+    memset(workspace_known + offset, 1, (size_t)count);
     return ABOARD_OK;
 }
 
@@ -292,7 +292,7 @@ static uint8_t read_profile(const uint8_t *payload, reference_reply_t *reply) {
     if (config->node_ticks == NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
-    reply->count = 8 * count;
+    reply->count = (size_t)(8 * count);
     return first + count > config->node_ticks_count || 8 * count > room() ? ABOARD_ERROR_RANGE : ABOARD_OK;
 }
 
