@@ -1,4 +1,4 @@
-"""Measures how much of a serial line's rate arrives as data, with the firmware as a process of this machine.
+"""Measures how much of a serial line's rate arrives as data, and what noise costs; the firmware is a host process.
 
 python tests/bench/line.py                     at the usual rates
 python tests/bench/line.py --baud 3000000      at this one
@@ -12,18 +12,23 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-import aboard  # noqa: E402  found through the line above
+import numpy as np  # noqa: E402  behind the line above, as what follows
+
+import aboard  # noqa: E402
+from aboard import resources  # noqa: E402
 from aboard.projects import Project  # noqa: E402  likewise
 from aboard.reports.table import table  # noqa: E402  likewise
 from aboard.rpc.throughput import LineRate  # noqa: E402  likewise
 from aboard.runners.native import NativeRunner  # noqa: E402  likewise
 from aboard.session import Session  # noqa: E402  likewise
+from aboard.transports.lossy import LossyTransport, Noise  # noqa: E402  likewise
 from aboard.transports.serial import SerialTransport  # noqa: E402  likewise
 from support.cable import Cable  # noqa: E402  likewise
 from support.element_models import build, real  # noqa: E402  likewise
@@ -33,6 +38,7 @@ FRAMES = (128, 512, 2048)
 _BOARD = "host/native"
 _VALUES = 1024
 _SECONDS = 2.0
+_CALLS = 1000
 
 
 def make(folder: Path, frame_bytes: int) -> Project:
@@ -56,6 +62,22 @@ def measure(project: Project, baud: int, folder: Path) -> LineRate:
     return rate
 
 
+def calls(folder: Path, noise: Noise) -> float:
+    """Returns how many seconds calls of `digits` take on a line with this noise; all of them have to be right."""
+    model = resources.models() / "digits.tflite"
+    project = aboard.create(aboard.compile(model, board=_BOARD), board=_BOARD, path=folder)
+    project.build()
+    inputs = np.random.default_rng(5).integers(-128, 128, (16, 1, 8, 8, 1)).astype(np.int8)
+    reference = aboard.compile(model, target="c -runtime=host")
+    expected = [np.asarray(reference.run(x)) for x in inputs]
+    runner = NativeRunner(project.board)
+    with Session.attach(project, LossyTransport(runner.start(project), noise, seed=8), runner) as session:
+        begun = time.perf_counter()
+        for call in range(_CALLS):
+            np.testing.assert_array_equal(np.asarray(session.run(inputs[call % 16])), expected[call % 16])
+        return time.perf_counter() - begun
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -68,7 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rate = measure(project, baud, Path(name))
                 shares = (f"{100 * (share or 0):.0f} %" for share in (rate.write_share, rate.read_share))
                 rows.append((frame, baud, *shares, f"{1000 * rate.round_trip_s:.2f} ms"))
-    print(table(("frame bytes", "baud", "written", "read", "shortest request"), rows))
+        print(table(("frame bytes", "baud", "written", "read", "shortest request"), rows))
+        clean, noisy = (calls(Path(name) / title, noise) for title, noise in (("c", Noise()), ("n", Noise(flip=0.01))))
+    print(
+        f"\n{_CALLS} calls of digits: {clean:.2f} s; with 1 % of the bytes damaged {noisy:.2f} s, {noisy / clean:.1f} times"
+    )
     return 0
 
 

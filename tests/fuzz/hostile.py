@@ -182,7 +182,10 @@ class HostileLine(Transport):
             lambda: b"\x55" * 200,
             lambda: b"\x00\x03ab\x00",
         )
-        self._endless = self.rng.choice(kinds)
+        return self._endless_of(self.rng.choice(kinds))
+
+    def _endless_of(self, made: Callable[[], bytes]) -> bytes:
+        self._endless = made
         return b""
 
     def _rude(self, message: bytes) -> bytes:
