@@ -93,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(table(("frame bytes", "baud", "written", "read", "shortest request"), rows))
         clean, noisy = (calls(Path(name) / title, noise) for title, noise in (("c", Noise()), ("n", Noise(flip=0.01))))
     print(
-        f"\n{_CALLS} calls of digits: {clean:.2f} s; with 1 % of the bytes damaged {noisy:.2f} s, {noisy / clean:.1f} times"
+        f"\n{_CALLS} calls of digits: {clean:.2f} s; with 1 % of the bytes damaged {noisy:.2f} s, "
+        f"{noisy / clean:.1f} times as long"
     )
     return 0
 
