@@ -46,7 +46,8 @@ static jmp_buf restart;
 
 /* Of the server's memory: what each piece is for, and its bytes. */
 enum { ARENA, INPUT_COPY, WORKSPACE, NODE_TICKS, FAST, LARGE, PIECES };
-static const size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32};
+static size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32};
+#define USUAL_WORKSPACE 96u
 static struct {
     uint8_t before[GUARD] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
     uint8_t data[LARGEST + GUARD];
@@ -144,6 +145,7 @@ int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
     toy_runs = toy_op_runs = resets = yields = 0;
     toy_in_the_middle = NULL;
     memset(&fault, 0, sizeof fault);
+    sizes[WORKSPACE] = USUAL_WORKSPACE;
     for (int piece = 0; piece < PIECES; ++piece) {
         guard(piece, sizes[piece]);
     }
@@ -228,6 +230,11 @@ int fake_start_wild(const uint8_t head[FAKE_HEAD]) {
     }
     if (head[0] % 4 != 0 && (has & FAKE_WORKSPACE) != 0 && (head[1] & 64) != 0) {
         place_side_by_side((head[1] & 128) != 0);
+    }
+    if (config.workspace == pieces[WORKSPACE].data && head[2] % 2 == 0) {
+        /* More than a frame holds. */
+        config.workspace_bytes = sizes[WORKSPACE] = LARGEST;
+        guard(WORKSPACE, LARGEST);
     }
     /* The inputs of the adder have 48 bytes. */
     if ((head[0] & 128) != 0) {

@@ -15,7 +15,7 @@
 #include "rpc/server.h"
 
 /** Most bytes of a copy of inputs, or of a workspace. */
-#define REFERENCE_MEMORY 128
+#define REFERENCE_MEMORY 192
 
 /** A reply that is due. */
 typedef struct {
