@@ -10,9 +10,9 @@ import struct
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
+from aboard import printable
 from aboard.errors import ProtocolError
 from aboard.rpc.messages import Feature, Fixed, take
-from aboard.rpc.text import printable
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Hello:
         numbers = take(cls._FORM, payload, "hello")
         board_bytes, build_bytes = numbers[-2:]
         texts = payload[cls._FORM.size :]
-        board = printable(texts[:board_bytes])
-        build = printable(texts[board_bytes : board_bytes + build_bytes])
+        board = _text(texts[:board_bytes])
+        build = _text(texts[board_bytes : board_bytes + build_bytes])
         major, minor, models, features, tick_hz, max_frame, burst, arena, copy, workspace, fault = numbers[:-2]
         return cls(
             major=major,
@@ -131,7 +131,7 @@ class ModelInfo:
         if len(digest) < cls._HASH_BYTES:
             raise ProtocolError(f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}")
         kept, restored, in_rows = bool(flags & 1), bool(flags & 2), bool(flags & 4)
-        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, printable(name), in_rows)
+        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, _text(name), in_rows)
 
 
 @dataclass(frozen=True)
@@ -323,3 +323,8 @@ class Credit(Fixed):
 def unpack_ticks(payload: bytes, count: int) -> tuple[int, ...]:
     """Reads the reply to PROFILE: the ticks of `count` nodes."""
     return take(struct.Struct(f"<{count}Q"), payload, "profile")
+
+
+def _text(data: bytes) -> str:
+    """Returns a name that a device sends, on one line, so that no terminal obeys it."""
+    return printable.one_line(data.decode("utf-8", "replace"))

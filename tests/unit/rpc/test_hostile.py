@@ -8,9 +8,8 @@ from aboard.errors import DeviceError, DeviceStatusError, DeviceTimeout, Protoco
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
 from aboard.rpc.messages import Header, RunRequest, Type
-from aboard.rpc.replies import Progress
+from aboard.rpc.replies import ModelInfo, Progress
 from aboard.rpc.status import Status
-from aboard.rpc.text import printable
 from aboard.transports.loopback import LoopbackTransport
 from fuzz import hostile
 from support.rpc_device import FakeDevice
@@ -79,7 +78,6 @@ def test_events_without_end_are_no_progress(kind: Type) -> None:
         assert clock.now - begun < 10
 
 
-def test_text_of_a_device_is_printable() -> None:
-    assert printable(b"kws \xc3\xa9") == "kws é"
-    assert printable("a\x1b[2J\u202eb\x9bc\n".encode()) == "a\ufffd[2J\ufffdb\ufffdc\ufffd"
-    assert printable(b"two\nlines\t\x07", kept="\n\t") == "two\nlines\t\ufffd"
+def test_names_of_a_device_are_printable() -> None:
+    info = ModelInfo(0, 0, 0, 0, 0, False, False, bytes(32), "a\x1b[2J\u202eb\n", False)
+    assert ModelInfo.unpack(info.pack()).name == "a\\x1b[2J\\u202eb\\n"
