@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import numpy as np  # noqa: E402  behind the line above, as what follows
 
+from aboard import printable
 from aboard.errors import AboardError  # noqa: E402
 from aboard.rpc import framing, messages  # noqa: E402
 from aboard.rpc.messages import Header, Type  # noqa: E402
@@ -264,9 +265,8 @@ def check_texts(texts: list[str], seed: int) -> None:
         Broken: There is a control character in it.
     """
     for text in texts:
-        rude = [character for character in text if not character.isprintable() and character not in "\n\t"]
-        if rude:
-            raise Broken(f"seed {seed}: control characters {rude} in {text[:200]!r}")
+        if printable.lines(text) != text:
+            raise Broken(f"seed {seed}: hidden characters in {text[:200]!r}")
     texts.clear()
 
 
