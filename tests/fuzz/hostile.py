@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import numpy as np  # noqa: E402  behind the line above, as what follows
 
-from aboard import printable
+from aboard import printable  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402
 from aboard.rpc import framing, messages  # noqa: E402
 from aboard.rpc.messages import Header, Type  # noqa: E402
