@@ -63,6 +63,7 @@ class _Tensor:
     variable: bool = False
     sparse: bool = False
     type_number: int | None = None
+    details: int = 0
 
 
 @dataclass
@@ -84,11 +85,16 @@ class ModelBuilder:
         version: Schema version that the file states.
         identifier: File identifier.
         subgraphs: How often the one subgraph is written; 1 in a valid file.
+        code_fields: Which fields of an operator code say what the operator is: `both` as converters write them today,
+            `old` as they did before 2020, `new` for the 32-bit one alone.
+        buffers: Whether there is a list of buffers; without it, no tensor may have data.
     """
 
     version: int = 3
     identifier: bytes = b"TFL3"
     subgraphs: int = 1
+    code_fields: str = "both"
+    buffers: bool = True
     _tensors: list[_Tensor] = field(default_factory=list)
     _operators: list[_Operator] = field(default_factory=list)
 
@@ -108,6 +114,7 @@ class ModelBuilder:
         variable: bool = False,
         sparse: bool = False,
         type_number: int | None = None,
+        details: int = 0,
     ) -> ModelBuilder:
         """Adds a tensor.
 
@@ -125,6 +132,7 @@ class ModelBuilder:
             variable: Whether the tensor keeps its value between inferences.
             sparse: Whether an (empty) sparsity table is written.
             type_number: Number of the element type in the file, instead of that of `dtype`.
+            details: Number in the union `QuantizationDetails`, whose table is left out.
         """
         if scale is not None:
             scales, zero_points = [scale], [zero_point]
@@ -145,6 +153,7 @@ class ModelBuilder:
                 variable,
                 sparse,
                 type_number,
+                details,
             )
         )
         return self
@@ -202,16 +211,18 @@ class ModelBuilder:
         buffers, numbers = self._write_buffers(b, behind)
         tensors = [self._write_tensor(b, t, n) for t, n in zip(self._tensors, numbers, strict=True)]
         codes = sorted({(op.kind, op.version, op.custom or "") for op in self._operators})
+        written = [_write_code(b, *code, self.code_fields) for code in codes]
         operators = [self._write_operator(b, op, codes) for op in self._operators]
         subgraph = self._write_subgraph(b, tensors, operators, self._indices(inputs), self._indices(outputs))
         subgraphs = _offsets(b, tflite.ModelStartSubgraphsVector, [subgraph] * self.subgraphs)
-        code_table = _offsets(b, tflite.ModelStartOperatorCodesVector, [_write_code(b, *code) for code in codes])
+        code_table = _offsets(b, tflite.ModelStartOperatorCodesVector, written)
         buffer_table = _offsets(b, tflite.ModelStartBuffersVector, buffers)
         tflite.ModelStart(b)
         tflite.ModelAddVersion(b, self.version)
         tflite.ModelAddOperatorCodes(b, code_table)
         tflite.ModelAddSubgraphs(b, subgraphs)
-        tflite.ModelAddBuffers(b, buffer_table)
+        if self.buffers:
+            tflite.ModelAddBuffers(b, buffer_table)
         b.Finish(tflite.ModelEnd(b), self.identifier)
         return bytes(b.Output())
 
@@ -237,7 +248,7 @@ class ModelBuilder:
         return buffers, numbers
 
     def _write_tensor(self, b: flatbuffers.Builder, tensor: _Tensor, buffer: int) -> int:
-        quantization = _write_quantization(b, tensor) if len(tensor.scales) else None
+        quantization = _write_quantization(b, tensor) if len(tensor.scales) or tensor.details else None
         name = b.CreateString(tensor.name)
         shape = b.CreateNumpyVector(np.array(tensor.shape, np.int32))
         signature = None if tensor.signature is None else b.CreateNumpyVector(np.array(tensor.signature, np.int32))
@@ -321,6 +332,7 @@ def _write_quantization(b: flatbuffers.Builder, tensor: _Tensor) -> int:
     tflite.QuantizationParametersAddScale(b, scales)
     tflite.QuantizationParametersAddZeroPoint(b, zero_points)
     tflite.QuantizationParametersAddQuantizedDimension(b, tensor.axis)
+    tflite.QuantizationParametersAddDetailsType(b, tensor.details)
     return tflite.QuantizationParametersEnd(b)
 
 
@@ -341,12 +353,14 @@ def _write_options(b: flatbuffers.Builder, table: str, options: Mapping[str, Any
     return getattr(tflite, f"{table}End")(b)
 
 
-def _write_code(b: flatbuffers.Builder, kind: str, version: int, custom: str) -> int:
+def _write_code(b: flatbuffers.Builder, kind: str, version: int, custom: str, fields: str) -> int:
     number = getattr(tflite.BuiltinOperator, kind)
     name = b.CreateString(custom) if custom else None
     tflite.OperatorCodeStart(b)
-    tflite.OperatorCodeAddDeprecatedBuiltinCode(b, min(number, 127))
-    tflite.OperatorCodeAddBuiltinCode(b, number)
+    if fields != "new":
+        tflite.OperatorCodeAddDeprecatedBuiltinCode(b, min(number, 127))
+    if fields != "old":
+        tflite.OperatorCodeAddBuiltinCode(b, number)
     tflite.OperatorCodeAddVersion(b, version)
     if name is not None:
         tflite.OperatorCodeAddCustomCode(b, name)

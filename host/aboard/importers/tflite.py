@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from aboard import ops
 from aboard.errors import AboardError, ModelError
+from aboard.importers import tflite_options
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_file import IDENTIFIER, File, FileTensor, parse, type_name
 from aboard.ir import Array, DType, Graph, Node, Quantization, Tensor, TensorType
@@ -35,17 +35,6 @@ class TFLiteImporter(Importer):
     def read(self, data: bytes, where: str) -> Graph:
         """Returns the graph of a file; see `Importer.read`."""
         return _Import(parse(data, where), where).graph()
-
-
-class _Options(dict[str, Any]):
-    """Options of an operator; asking for one that the file's table does not have is an error of the file."""
-
-    def __init__(self, fields: Iterable[tuple[str, Any]], where: str) -> None:
-        super().__init__(fields)
-        self._where = where
-
-    def __missing__(self, name: str) -> Any:
-        raise ModelError(f"{self._where}: option {name} is missing. The file is corrupt")
 
 
 class _Import:
@@ -167,11 +156,18 @@ class _Import:
             self._problems.append(f"{user}: operator is not supported")
             self._unknown_operators = True
             return None
+        expected = tflite_options.expected_table(operator.kind)
+        if operator.table not in (expected, tflite_options.NONE):
+            self._problems.append(
+                f"{user}: options table, got {operator.table}, expected {expected}. The file is corrupt; export or "
+                "download the model again"
+            )
+            return None
         present = [tensor for tensor in outputs if tensor is not None]
         missing = any(tensor is None and n >= 0 for tensor, n in zip(inputs, operator.inputs, strict=True))
         if missing or len(present) < len(outputs):
             return None
-        source = SourceNode(operator.kind, number, where, inputs, present, _Options(operator.options.items(), where))
+        source = SourceNode(operator.kind, number, where, inputs, present, operator.options)
         try:
             node = build(source)
             check_node(node)

@@ -8,11 +8,9 @@ whether they make sense is the importer's business.
 
 from __future__ import annotations
 
-import inspect
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeVar
 
 import flatbuffers
@@ -22,6 +20,7 @@ import tflite
 
 from aboard import printable
 from aboard.errors import ModelError
+from aboard.importers import tflite_options
 
 #: The identifier at byte 4 of the file, and the only version of the schema there has been since 2017.
 IDENTIFIER = b"TFL3"
@@ -33,6 +32,15 @@ _CORRUPT = (struct.error, ValueError, TypeError, OverflowError, IndexError)
 
 # Buffer.offset is only meant where it is larger: 0 is the schema's default and 1 a placeholder of the converter.
 _FIRST_OFFSET = 2
+
+# The buffer of tensors without values: the schema wants it first and empty. Some files have no buffers at all.
+_NO_BUFFER = 0
+
+# `QuantizationDetails.BlockwiseQuantization`, which is newer than the schema package.
+_BLOCKWISE = 2
+
+# Position of `OperatorCode.builtin_code`, its fourth field, in the table's list of fields.
+_BUILTIN_CODE_SLOT = 10
 
 _Read = TypeVar("_Read")
 
@@ -50,6 +58,8 @@ class FileTensor:
         scales: Scales of its quantisation, empty where there is none.
         zero_points: Zero points; may be empty.
         axis: Axis of the scales.
+        unknown_quantization: Name of a form of quantisation other than scales and zero points; empty where there is
+            none.
         variable: True for state that is kept between inferences.
         sparse: True when the values are stored in a sparse format.
     """
@@ -62,6 +72,7 @@ class FileTensor:
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
     axis: int
+    unknown_quantization: str
     variable: bool
     sparse: bool
 
@@ -74,12 +85,15 @@ class FileOperator:
         kind: Name in the schema; `CUSTOM <name>` for a custom operator.
         inputs: Tensor numbers; -1 where an optional operand is absent.
         outputs: Tensor numbers.
-        options: Fields of its options table, with the schema's defaults; empty where there is no table.
+        table: Name of the options table that the file states; `NONE` where it states none.
+        options: Fields of the operator's own options table, with the schema's defaults where the file says nothing;
+            empty where the schema has no table for the operator.
     """
 
     kind: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    table: str
     options: Mapping[str, Any]
 
 
@@ -128,14 +142,9 @@ def parse(data: bytes, where: str) -> File:
     return reader.guard(reader.file)
 
 
-@cache
-def _numbers(enumeration: type) -> dict[int, str]:
-    return {number: name for name, number in vars(enumeration).items() if isinstance(number, int)}
-
-
 def type_name(number: int) -> str:
     """Returns the schema's name of an element type."""
-    return _numbers(tflite.TensorType).get(number, f"number {number}")
+    return tflite_options.numbers(tflite.TensorType).get(number, f"number {number}")
 
 
 class _Reader:
@@ -208,15 +217,16 @@ class _Reader:
         return printable.one_line((text or b"").decode("utf-8", "replace"))
 
     def _code(self, code: Any) -> str:
-        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-        kind = _numbers(tflite.BuiltinOperator).get(number, f"operator number {number}")
+        """Returns the name of an operator code: the larger of the old field (int8) and the new one (int32)."""
+        number = max(code.DeprecatedBuiltinCode(), _new_builtin_code(code))
+        kind = tflite_options.numbers(tflite.BuiltinOperator).get(number, f"operator number {number}")
         return f"CUSTOM {self._text(code.CustomCode())}" if kind == "CUSTOM" else kind
 
     def _tensor(self, tensor: Any) -> FileTensor:
         quantization = tensor.Quantization()
         scales: tuple[float, ...] = ()
         zero_points: tuple[int, ...] = ()
-        axis = 0
+        axis, unknown = 0, ""
         if quantization is not None:
             values = quantization.ScaleAsNumpy()
             if not isinstance(values, int):
@@ -224,6 +234,7 @@ class _Reader:
                 scales = tuple(float(value) for value in values)
             zero_points = self._integers(quantization.ZeroPointAsNumpy())
             axis = int(quantization.QuantizedDimension())
+            unknown = _unknown_quantization(quantization.DetailsType())
         return FileTensor(
             self._text(tensor.Name()),
             self._integers(tensor.ShapeAsNumpy()),
@@ -233,6 +244,7 @@ class _Reader:
             scales,
             zero_points,
             axis,
+            unknown,
             bool(tensor.IsVariable()),
             tensor.Sparsity() is not None,
         )
@@ -246,20 +258,19 @@ class _Reader:
             kind,
             self._integers(operator.InputsAsNumpy()),
             self._integers(operator.OutputsAsNumpy()),
+            _table(operator),
             self._options(operator, kind),
         )
 
     def _options(self, operator: Any, kind: str) -> Mapping[str, Any]:
-        number = operator.BuiltinOptionsType()
-        table = operator.BuiltinOptions()
-        if number == 0 or table is None:
-            return _defaults("".join(word.capitalize() for word in kind.split("_")) + "Options")
-        cls = _table_class(_numbers(tflite.BuiltinOptions).get(number, ""))
-        if cls is None:
-            return {}
+        """Returns the fields of the operator's table; the defaults where the file leaves it out or has another one."""
+        name = tflite_options.expected_table(kind)
+        table, cls = operator.BuiltinOptions(), tflite_options.table_class(name)
+        if table is None or cls is None or _table(operator) != name:
+            return tflite_options.defaults(name)
         options = cls()
         options.Init(table.Bytes, table.Pos)
-        return {name: self._field(options, name, is_vector) for name, is_vector in _fields(cls)}
+        return {name: self._field(options, name, is_vector) for name, is_vector in tflite_options.fields(cls)}
 
     def _field(self, options: Any, name: str, is_vector: bool) -> Any:
         if is_vector:
@@ -269,6 +280,8 @@ class _Reader:
 
     def _read_buffer(self, number: int) -> bytes:
         if number not in self._buffers:
+            if number == _NO_BUFFER:
+                return b""
             if number >= self._model.BuffersLength():
                 raise self.corrupt(f"buffer {number} of {self._model.BuffersLength()} is asked for")
             self._buffers[number] = self._buffer_content(self._model.Buffers(number))
@@ -289,32 +302,29 @@ class _Reader:
         return content.tobytes()
 
 
-def _table_class(name: str) -> Any | None:
-    found = getattr(tflite, name, None)
-    return found if isinstance(found, type) else None
+def _unknown_quantization(number: int) -> str:
+    """Returns what a form of quantisation is called, by its number in the union `QuantizationDetails`.
+
+    `CustomQuantization` stands beside the scales, and interpreters ignore it.
+    """
+    if number in (tflite.QuantizationDetails.NONE, tflite.QuantizationDetails.CustomQuantization):
+        return ""
+    return "BlockwiseQuantization" if number == _BLOCKWISE else f"quantisation details number {number}"
 
 
-@cache
-def _fields(cls: type) -> tuple[tuple[str, bool], ...]:
-    """Returns the fields of a table that hold numbers, texts or vectors of numbers: (name, is a vector)."""
-    fields = []
-    for name, member in inspect.getmembers(cls, inspect.isfunction):
-        parameters = len(inspect.signature(member).parameters)
-        if hasattr(cls, f"{name}AsNumpy"):
-            fields.append((name, True))
-        elif parameters == 1 and not name.endswith(("AsNumpy", "Length", "IsNone")) and name[0].isupper():
-            fields.append((name, False))
-    return tuple(fields)
+def _new_builtin_code(code: Any) -> int:
+    """Returns the field `builtin_code` of an operator code.
+
+    Read here because the schema package returns the deprecated field in its place for all operators below 127.
+    """
+    table = code._tab  # noqa: SLF001 - the package has no other way to the field itself
+    offset = table.Offset(_BUILTIN_CODE_SLOT)
+    return int(table.Get(flatbuffers.number_types.Int32Flags, table.Pos + offset)) if offset else 0
 
 
-@cache
-def _defaults(table: str) -> Mapping[str, Any]:
-    """Returns the schema's defaults of an options table, for operators whose file leaves it out."""
-    cls = _table_class(table)
-    if cls is None:
-        return {}
-    builder = flatbuffers.Builder(16)
-    builder.StartObject(0)
-    builder.Finish(builder.EndObject())
-    empty = cls.GetRootAs(bytes(builder.Output()), 0)
-    return {name: () if is_vector else getattr(empty, name)() for name, is_vector in _fields(cls)}
+def _table(operator: Any) -> str:
+    """Returns the name of the options table that the file states for an operator: of the first union, or the second."""
+    number = operator.BuiltinOptionsType()
+    if number or not operator.BuiltinOptions2Type():
+        return tflite_options.table_name(tflite.BuiltinOptions, number)
+    return tflite_options.table_name(tflite.BuiltinOptions2, operator.BuiltinOptions2Type())
