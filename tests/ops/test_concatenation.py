@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
-from support import one_op
+from support import one_op, oracle
 from support.tflite_builder import ModelBuilder
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -38,6 +38,21 @@ def test_concatenation(data: st.DataObject, shape: tuple[int, ...], sizes: list[
     model = build.op("CONCATENATION", names, ["y"], {"Axis": axis}).build(names, ["y"])
     rng = np.random.default_rng(0)
     one_op.check_equal(model, *(rng.integers(-128, 128, part).astype(dtype) for part in parts))
+
+
+@pytest.mark.parametrize("parts", [11, 17, 24, 100])
+@pytest.mark.parametrize("axis", [1, 3])
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_more_operands_than_the_reference_takes(parts: int, axis: int, dtype: type) -> None:
+    """Which are ten; LiteRT takes any number."""
+    shapes = [(1, 2, 3, 2) if index % 3 else (1, 2 + (axis == 1), 3, 2 + (axis == 3)) for index in range(parts)]
+    result = [1, 2, 3, 2]
+    result[axis] = sum(shape[axis] for shape in shapes)
+    names = [f"x{index}" for index in range(parts)]
+    model = builder(shapes, tuple(result), dtype).op("CONCATENATION", names, ["y"], {"Axis": axis}).build(names, ["y"])
+    rng = np.random.default_rng(parts)
+    inputs = [rng.integers(-128, 128, shape).astype(dtype) for shape in shapes]
+    one_op.check_equal(model, *inputs, reference=oracle.litert_ref)
 
 
 def test_one_operand_twice_and_a_constant() -> None:

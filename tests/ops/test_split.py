@@ -56,6 +56,16 @@ def test_split_v(data: st.DataObject, shape: tuple[int, ...], sizes: list[int], 
     one_op.check_equal(model.build(["x"], names(len(sizes))), values(tuple(whole), dtype))
 
 
+@pytest.mark.parametrize("parts", [16, 17, 40])
+@pytest.mark.parametrize("axis", [0, 2])
+def test_more_results_than_a_kernel_has(parts: int, axis: int) -> None:
+    shape = [2, 3, 2]
+    shape[axis] = 2 * parts
+    model = builder(tuple(shape), axis, [2] * parts, np.int8)
+    model.op("SPLIT", ["a", "x"], names(parts), {"NumSplits": parts})
+    one_op.check_equal(model.build(["x"], names(parts)), values(tuple(shape), np.int8))
+
+
 def refusal(build: ModelBuilder, count: int, inputs: tuple[str, ...] = ("x",)) -> str:
     with pytest.raises(ModelError) as caught:
         load(build.op("SPLIT", ["a", "x"], names(count)).build(inputs, names(count)), name="model")

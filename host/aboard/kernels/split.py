@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from aboard.ir import Node
 from aboard.kernels import gather
+from aboard.kernels.arity import MAX_PARTS
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.registry import implements
 from aboard.ops.split import attributes
 from aboard.target import Target
-
-#: Parts that firmware/kernels/arity.h has lists for.
-MAX_PARTS = 16
 
 
 @implements

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from aboard.ir import Graph
 from aboard.passes.contract import Pass
+from aboard.passes.divide_wide_nodes import DivideWideNodes
 from aboard.passes.drop_clamps import DropClamps
 from aboard.passes.fold_constants import FoldConstants
 from aboard.passes.fuse_activations import FuseActivations
@@ -40,6 +41,7 @@ def host(channel_block: int = 1) -> Sequence[Pass]:
         RemoveDeadCode(),
         DropClamps(),
         RemoveChannels(channel_block),
+        DivideWideNodes(),
     )
 
 

@@ -54,6 +54,7 @@ def test_steps_are_reported():
         "remove_dead_code",
         "drop_clamps",
         "remove_channels",
+        "divide_wide_nodes",
     ]
     assert steps[-1][1] < steps[0][1]
 

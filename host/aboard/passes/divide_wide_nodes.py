@@ -1,0 +1,87 @@
+"""Division of wide nodes: concatenations and splits of more parts than kernels have become trees of smaller ones.
+
+A part of the tree lies within its whole where it can, as any operand of a concatenation does, so that a tree mostly
+costs what one node would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar, TypeVar
+
+from aboard.ir import Graph, Node, Tensor, TensorType
+from aboard.kernels.arity import MAX_PARTS
+from aboard.ops.concatenation import attributes as concatenation_attributes
+from aboard.ops.split import SplitAttributes
+from aboard.ops.split import attributes as split_attributes
+from aboard.passes.contract import Pass
+from aboard.passes.rewriting import describe
+
+_Part = TypeVar("_Part")
+
+
+class DivideWideNodes(Pass):
+    """Divides concatenations and splits until each has at most `MAX_PARTS` parts."""
+
+    name: ClassVar[str] = "divide_wide_nodes"
+
+    def run(self, graph: Graph) -> None:
+        """See `Pass.run`."""
+        names = {tensor.name for tensor in graph.tensors()}
+        while (wide := next((node for node in graph.nodes if _is_wide(node)), None)) is not None:
+            at = graph.nodes.index(wide)
+            if wide.op == "concatenation":
+                graph.nodes[at:at] = _join_groups(wide, names)
+            else:
+                graph.nodes[at + 1 : at + 1] = _split_groups(wide, names)
+
+    def pending(self, graph: Graph) -> str | None:
+        """See `Pass.pending`."""
+        return describe(node for node in graph.nodes if _is_wide(node))
+
+
+def _is_wide(node: Node) -> bool:
+    parts = {"concatenation": node.inputs, "split": node.outputs}.get(node.op, ())
+    return len(parts) > MAX_PARTS
+
+
+def _join_groups(node: Node, names: set[str]) -> list[Node]:
+    """Makes a concatenation join groups of its operands; returns the nodes that join each group."""
+    axis, joins = concatenation_attributes(node).axis, list[Node]()
+    for group in _groups(node.operands):
+        whole = _whole(node, group, axis, names)
+        joins.append(Node(node.op, whole.name, list(group), [whole], node.attrs, node.sources))
+    node.inputs = [join.output for join in joins]
+    return joins
+
+
+def _split_groups(node: Node, names: set[str]) -> list[Node]:
+    """Makes a split give groups of its results; returns the nodes that split each group."""
+    axis, splits = split_attributes(node).axis, list[Node]()
+    for group in _groups(node.outputs):
+        whole = _whole(node, group, axis, names)
+        attrs = SplitAttributes(axis, tuple(tensor.shape[axis] for tensor in group))
+        splits.append(Node(node.op, whole.name, [whole], list(group), attrs, node.sources))
+    node.outputs = [split.input(0) for split in splits]
+    node.attrs = SplitAttributes(axis, tuple(tensor.shape[axis] for tensor in node.outputs))
+    return splits
+
+
+def _groups(parts: Sequence[_Part]) -> list[Sequence[_Part]]:
+    """Returns the parts in as few groups as possible, whose sizes differ by one at most."""
+    count = -(-len(parts) // MAX_PARTS)
+    cuts = [len(parts) * index // count for index in range(count + 1)]
+    return [parts[first:last] for first, last in pairwise(cuts)]
+
+
+def _whole(node: Node, group: Sequence[Tensor], axis: int, names: set[str]) -> Tensor:
+    """Returns a new tensor that holds the tensors of a group one after the other along an axis."""
+    first = group[0]
+    shape = list(first.shape)
+    shape[axis] = sum(tensor.shape[axis] for tensor in group)
+    number = 0
+    while (name := f"{node.name}/part_{number}") in names:
+        number += 1
+    names.add(name)
+    return Tensor(name, TensorType(tuple(shape), first.dtype, first.type.quant))
