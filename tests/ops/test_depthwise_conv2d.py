@@ -81,7 +81,7 @@ def test_refuses_shapes_that_do_not_fit() -> None:
         message
     )
     message = refusal(dataclasses.replace(LAYER, options={**OPTIONS, "DepthMultiplier": 2}))
-    assert "depth multiplier, got 2, expected 1 as the shapes have it. The file is corrupt" in message
+    assert "depth multiplier, got 2, expected 1 as the shapes have it. Export the model again" in message
 
 
 def test_refuses_element_types() -> None:

@@ -48,4 +48,4 @@ def test_refuses_an_order_of_floats() -> None:
     build.tensor("y", (3, 2), np.int8).op("TRANSPOSE", ["x", "o"], ["y"])
     with pytest.raises(ModelError) as caught:
         load(build.build(["x"], ["y"]), name="model")
-    assert "operand 1, got float32, expected integers. The file is corrupt" in str(caught.value)
+    assert "operand 1, got float32, expected integers. Export the model again" in str(caught.value)

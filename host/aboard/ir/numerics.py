@@ -33,7 +33,9 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
         ModelError: The multiplier is not finite: scales that no quantiser chooses.
     """
     if not math.isfinite(real):
-        raise ModelError(f"quantisation: ratio of scales, got {real}, expected a finite number. The file is corrupt")
+        raise ModelError(
+            f"quantisation: ratio of scales, got {real}, expected a finite number. Quantise the model again"
+        )
     if real == 0.0:
         return 0, 0
     mantissa, shift = math.frexp(real)

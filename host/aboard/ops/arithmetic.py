@@ -70,7 +70,7 @@ class Arithmetic(Op):
         if broadcast_shape(a.shape, b.shape) is None:
             return (
                 f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1, counted from the last. "
-                "The file is corrupt"
+                "Export the model again"
             )
         if not node.output.dtype.is_float:
             return self.scaling_problem(node)

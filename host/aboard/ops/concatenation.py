@@ -55,7 +55,7 @@ class Concatenation(Op):
             if operand.dtype is not first.dtype or not _joinable(operand.shape, first.shape, axis):
                 raise source.unsupported(
                     f"operand {operand.name}, got {operand.type}, expected {first.type} but for axis {axis}. "
-                    "The file is corrupt"
+                    "Export the model with a fixed input shape"
                 )
             if operand.dtype is DType.INT8 and operand.type.quant != source.outputs[0].type.quant:
                 raise source.unsupported(

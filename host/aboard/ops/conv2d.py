@@ -63,7 +63,7 @@ def attributes_from_tflite(source: SourceNode) -> ConvAttributes:
     shape_in, shape_weights = source.input(0).shape, source.input(1).shape
     wrong = image_problem(shape_in, shape_weights)
     if wrong is not None:
-        raise source.unsupported(f"{wrong}. The file is corrupt")
+        raise source.unsupported(f"{wrong}. Export the model with a fixed input shape")
     strides = int(source.options["StrideH"]), int(source.options["StrideW"])
     dilations = int(source.options["DilationHFactor"]), int(source.options["DilationWFactor"])
     size, taps_of_window = (shape_in[1], shape_in[2]), (shape_weights[1], shape_weights[2])

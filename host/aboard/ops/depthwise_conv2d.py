@@ -58,7 +58,7 @@ class DepthwiseConv2d(Op):
         if stated not in (0, depth_multiplier(node)):
             raise source.unsupported(
                 f"depth multiplier, got {stated}, expected {depth_multiplier(node)} as the shapes have it. "
-                "The file is corrupt"
+                "Export the model again"
             )
         return node
 

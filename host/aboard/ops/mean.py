@@ -68,7 +68,7 @@ class Mean(Op):
         given = source.integers(1)
         if any(not -rank <= axis < rank for axis in given):
             raise source.unsupported(
-                f"axes, got {given}, expected numbers in [{-rank}, {rank - 1}]. The file is corrupt"
+                f"axes, got {given}, expected numbers in [{-rank}, {rank - 1}]. Export the model again"
             )
         axes = tuple(sorted({axis % rank for axis in given}))
         node = source.node(self.name, [operand], MeanAttributes(axes, bool(source.options["KeepDims"])))

@@ -51,7 +51,7 @@ class Pad(Op):
         if source.constant(1).shape != (len(operand.shape), 2) or min(values, default=0) < 0:
             raise source.unsupported(
                 f"paddings, got {values} for shape {operand.shape}, "
-                "expected a pair of numbers from 0 for each axis. The file is corrupt"
+                "expected a pair of numbers from 0 for each axis. Export the model again"
             )
         padding = tuple(zip(values[::2], values[1::2], strict=True))
         return source.node(self.name, [operand], PadAttributes(padding, _value(source)))
@@ -94,7 +94,7 @@ def _value(source: SourceNode) -> int | float:
     values = source.constant(2)
     if values.size != 1 or given.dtype is not operand.dtype:
         raise source.unsupported(
-            f"padding value, got {given.type}, expected one {operand.dtype.value}. The file is corrupt"
+            f"padding value, got {given.type}, expected one {operand.dtype.value}. Export the model again"
         )
     if operand.dtype is DType.INT8 and given.type.quant != result.type.quant:
         raise source.unsupported(

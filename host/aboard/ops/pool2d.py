@@ -69,7 +69,9 @@ class _Pool(Op):
         """
         shape = source.input(0).shape
         if len(shape) != 4:
-            raise source.unsupported(f"rank of the operand, got {len(shape)}, expected 4. The file is corrupt")
+            raise source.unsupported(
+                f"rank of the operand, got {len(shape)}, expected 4. Export the model with a fixed input shape"
+            )
         window = int(source.options["FilterHeight"]), int(source.options["FilterWidth"])
         strides = int(source.options["StrideH"]), int(source.options["StrideW"])
         padding = padding_from_tflite(source, (shape[1], shape[2]), window, strides)

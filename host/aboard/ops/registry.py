@@ -54,7 +54,7 @@ class SourceNode:
         """
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if tensor is None:
-            raise self.unsupported(f"operand {index} is missing. The file is corrupt or of another version")
+            raise self.unsupported(f"operand {index} is missing. Export the model again")
         return tensor
 
     def constant(self, index: int) -> Array:
@@ -76,7 +76,9 @@ class SourceNode:
         """
         values = self.constant(index)
         if values.dtype.kind not in "iu":
-            raise self.unsupported(f"operand {index}, got {values.dtype.name}, expected integers. The file is corrupt")
+            raise self.unsupported(
+                f"operand {index}, got {values.dtype.name}, expected integers. Export the model again"
+            )
         return [int(value) for value in values.reshape(-1).tolist()]
 
     def node(self, op: str, inputs: Sequence[Tensor | None], attrs: Attributes | None = None) -> Node:

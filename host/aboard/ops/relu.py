@@ -124,7 +124,7 @@ class LeakyRelu(Unary):
         """Returns what is wrong, or None."""
         alpha = attributes(node).alpha
         if not np.isfinite(alpha):
-            return f"alpha, got {alpha}, expected a finite number. The file is corrupt"
+            return f"alpha, got {alpha}, expected a finite number. Export the model again"
         wrong = super().problem(node)
         if wrong is not None or node.output.dtype.is_float:
             return wrong

@@ -49,7 +49,7 @@ class Reshape(Op):
         if operand.type.elements != result.type.elements:
             raise source.unsupported(
                 f"result shape, got {result.shape} for an operand of {operand.shape}, expected as many elements. "
-                "The file is corrupt, or its shapes are not static"
+                "Export the model with a fixed input shape"
             )
         return source.node(self.name, [operand], ReshapeAttributes(result.shape))
 
@@ -94,7 +94,8 @@ def squeezed(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
     dropped = {axis + rank if axis < 0 else axis for axis in axes}
     if not all(0 <= axis < rank and shape[axis] == 1 for axis in dropped):
         raise source.unsupported(
-            f"axes to squeeze, got {axes} of shape {shape}, expected axes with one element. The file is corrupt"
+            f"axes to squeeze, got {axes} of shape {shape}, expected axes with one element. "
+            "Export the model with a fixed input shape"
         )
     return tuple(extent for axis, extent in enumerate(shape) if axis not in dropped)
 
@@ -111,11 +112,13 @@ def expanded(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
     if not 0 <= axis <= len(shape):
         raise source.unsupported(
             f"axis, got {values} for shape {shape}, expected one number in "
-            f"[{-len(shape) - 1}, {len(shape)}]. The file is corrupt"
+            f"[{-len(shape) - 1}, {len(shape)}]. Export the model again"
         )
     return (*shape[:axis], 1, *shape[axis:])
 
 
 def _check(source: SourceNode, wanted: tuple[int, ...], stated: tuple[int, ...]) -> None:
     if wanted != stated:
-        raise source.unsupported(f"result shape, got {stated}, expected {wanted}. The file is corrupt")
+        raise source.unsupported(
+            f"result shape, got {stated}, expected {wanted}. Export the model with a fixed input shape"
+        )

@@ -48,7 +48,7 @@ class ResizeNearestNeighbor(Op):
         if len(operand.shape) != 4 or len(size) != 2 or min(size) < 1:
             raise source.unsupported(
                 f"operand and size, got {operand.shape} and {size}, expected an operand with four axes and two "
-                "numbers from 1. The file is corrupt"
+                "numbers from 1. Export the model again"
             )
         attrs = ResizeNearestNeighborAttributes(
             (size[0], size[1]), bool(source.options["AlignCorners"]), bool(source.options["HalfPixelCenters"])

@@ -99,9 +99,9 @@ class Softmax(Op):
         """Returns what is wrong with rank, types, quantisation or beta, or None."""
         operand, beta = node.input(0), attributes(node).beta
         if not operand.shape:
-            return "rank of the operand, got 0, expected at least 1. The file is corrupt"
+            return "rank of the operand, got 0, expected at least 1. Export the model with a fixed input shape"
         if not (beta > 0 and math.isfinite(beta)):
-            return f"beta, got {beta}, expected a positive number. The file is corrupt"
+            return f"beta, got {beta}, expected a positive number. Export the model again"
         wrong = types_problem([operand, node.output], COMPUTED_WIDE)
         if wrong is not None or operand.dtype.is_float:
             return wrong

@@ -49,7 +49,7 @@ class Split(Op):
         if min(sizes, default=0) < 1 or len(sizes) != parts or sum(sizes) != extent:
             raise source.unsupported(
                 f"sizes, got {list(sizes)} for {parts} results and an extent of {extent}, "
-                "expected as many as results, from 1, which add up to the extent. The file is corrupt"
+                "expected as many as results, from 1, which add up to the extent. Export the model again"
             )
         return source.node(self.name, [operand], SplitAttributes(axis, sizes))
 
@@ -100,7 +100,7 @@ def _axis(source: SourceNode, index: int, rank: int) -> int:
     axis = axis + rank if axis < 0 else axis
     if not 0 <= axis < rank:
         raise source.unsupported(
-            f"axis, got {values}, expected one number in [{-rank}, {rank - 1}]. The file is corrupt"
+            f"axis, got {values}, expected one number in [{-rank}, {rank - 1}]. Export the model again"
         )
     return axis
 

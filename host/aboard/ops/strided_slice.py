@@ -137,7 +137,7 @@ def _specs(source: SourceNode, rank: int) -> list[_Spec | None]:
     if not len(begin) == len(end) == len(strides) or whole < 0 or ellipsis & (ellipsis - 1) or ellipsis >> entries:
         raise source.unsupported(
             f"begin, end and strides, got {begin}, {end} and {strides} for {rank} axes, "
-            "expected three lists of one length that fit the axes. The file is corrupt"
+            "expected three lists of one length that fit the axes. Export the model again"
         )
     specs: list[_Spec | None] = []
     for i in range(entries):
@@ -155,7 +155,7 @@ def _specs(source: SourceNode, rank: int) -> list[_Spec | None]:
 def _axis_slice(source: SourceNode, spec: _Spec, extent: int) -> AxisSlice:
     if spec.stride == 0 or (spec.shrink and spec.stride < 0):
         raise source.unsupported(
-            f"stride, got {spec.stride}, expected not 0, and above 0 where the axis is dropped. The file is corrupt"
+            f"stride, got {spec.stride}, expected not 0, and above 0 where the axis is dropped. Export the model again"
         )
     if spec.shrink:
         start = spec.begin or 0

@@ -68,7 +68,7 @@ class Subgraph(Op):
 
     def from_tflite(self, source: SourceNode) -> Node:
         """Model files have no such operator."""
-        raise source.unsupported("subgraphs are made by the compiler. The file is corrupt")
+        raise source.unsupported("subgraphs are made by the compiler. Export the model again")
 
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the types of the inner graph's outputs."""

@@ -118,12 +118,12 @@ def padding_from_tflite(
     if min(*strides, *dilations, *window) < 1:
         raise source.unsupported(
             f"strides, dilations and window, got {strides}, {dilations} and {window}, expected at least 1 each. "
-            "The file is corrupt"
+            "Export the model again"
         )
     mode = int(source.options["Padding"])
     if mode not in (_SAME, _VALID):
         raise source.unsupported(
-            f"padding, got {mode}, expected {_SAME} (SAME) or {_VALID} (VALID). The file is corrupt"
+            f"padding, got {mode}, expected {_SAME} (SAME) or {_VALID} (VALID). Export the model again"
         )
     padding = same(size, window, strides, dilations) if mode == _SAME else valid()
     if min(output_size(size, window, strides, padding, dilations)) < 1:
