@@ -42,8 +42,8 @@ class DivideWideNodes(Pass):
 
 
 def _is_wide(node: Node) -> bool:
-    parts = {"concatenation": node.inputs, "split": node.outputs}.get(node.op, ())
-    return len(parts) > MAX_PARTS
+    parts = len(node.inputs) if node.op == "concatenation" else len(node.outputs) if node.op == "split" else 0
+    return parts > MAX_PARTS
 
 
 def _join_groups(node: Node, names: set[str]) -> list[Node]:
