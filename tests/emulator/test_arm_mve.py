@@ -58,7 +58,7 @@ def layers(draw: st.DrawFn) -> Layer:
     layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.01, 100.0, 1e-4]))
     layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
     layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))
-    layer.seed = draw(st.integers(0, 2**20))
+    layer.seed, layer.zero_every = draw(st.integers(0, 2**20)), draw(st.sampled_from([0, 0, 0, 0, 3]))
     layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
     return layer
 

@@ -39,6 +39,7 @@ class Layer:
         zero_point_in: Of the input.
         zero_point_out: Of the result.
         seed: Of weights and bias.
+        zero_every: Every how many channels the scale is 0; 0 for none.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class Layer:
     zero_point_in: int = 3
     zero_point_out: int = -7
     seed: int = 0
+    zero_every: int = 0
 
     @property
     def channels(self) -> int:
@@ -62,6 +64,13 @@ class Layer:
 
     @property
     def scales(self) -> np.ndarray:
+        scales = self._positive_scales
+        if self.zero_every:
+            scales[:: self.zero_every] = 0
+        return scales
+
+    @property
+    def _positive_scales(self) -> np.ndarray:
         rng = np.random.default_rng(self.seed)
         return rng.uniform(0.002, 0.03, self.channels if self.per_channel else 1).astype(np.float32)
 
@@ -78,7 +87,7 @@ class Layer:
     @property
     def scale_out(self) -> float:
         taps = np.prod(self.shape_weights) / self.channels
-        return float(self.spread * self.scale_in * self.scales.mean() * 60 * np.sqrt(taps))
+        return float(self.spread * self.scale_in * self._positive_scales.mean() * 60 * np.sqrt(taps))
 
     @property
     def scale_in(self) -> float:
@@ -151,7 +160,7 @@ def layers(draw: st.DrawFn, kind: str, form: str = "int8") -> Layer:
     # The reference's rescaling of sums of 64 bits is not defined for ratios of scales of 2^7 and more.
     layer.spread = draw(st.sampled_from([1.0, 1.0, 0.01, 100.0, 1e4 if form == "int16" else 1e-4]))
     layer.zero_point_in, layer.zero_point_out = draw(st.integers(-128, 127)), draw(st.integers(-128, 127))
-    layer.seed = draw(st.integers(0, 2**20))
+    layer.seed, layer.zero_every = draw(st.integers(0, 2**20)), draw(st.sampled_from([0, 0, 0, 1, 3]))
     layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
     return layer
 

@@ -1,24 +1,26 @@
-"""Imports TFLite files. What an operator means its op knows (`aboard.ops`); here stand only tensors and their order."""
+"""Imports TFLite files. What an operator means its op knows (`aboard.ops`); here stand only tensors and their order.
+
+A file is called corrupt where it breaks the format: numbers that name nothing, constants of another size than their
+type, operators that are not in execution order. Whatever else cannot be compiled is not supported, and the message says
+what it is.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
 from aboard import ops
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_options
+from aboard.importers import tflite_options, tflite_tensors
+from aboard.importers.problems import Problems
 from aboard.importers.registry import Importer, register
-from aboard.importers.tflite_file import IDENTIFIER, File, FileTensor, parse, type_name
-from aboard.ir import Array, DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.importers.tflite_compiled import compiled_for
+from aboard.importers.tflite_file import IDENTIFIER, File, FileOperator, parse
+from aboard.ir import Array, Graph, Node, Tensor, TensorType
 from aboard.ops import SourceNode
+from aboard.ops.reshape import ReshapeAttributes
 from aboard.ops.verify import check_node, verify
-
-_TYPES = {dtype.value.upper(): dtype for dtype in DType}
-_MAX_RANK = 6
-_MAX_BYTES = 2**31 - 1
 
 
 @register
@@ -43,10 +45,11 @@ class _Import:
     def __init__(self, file: File, where: str) -> None:
         self._file = file
         self._where = where
-        self._problems: list[str] = []
-        self._unknown_operators = False
+        self._problems = Problems(where, ops.tflite_kinds())
         self._tensors: dict[int, Tensor] = {}
         self._names: Counter[str] = Counter()
+        self._biases = tflite_tensors.biases(file)
+        self._made_by: dict[int, int] = {}
 
     def graph(self) -> Graph:
         """Returns the verified graph.
@@ -54,58 +57,44 @@ class _Import:
         Raises:
             ModelError: With everything that is wrong.
         """
+        compiled = compiled_for(operator.kind for operator in self._file.operators)
+        if compiled is not None:
+            raise ModelError(f"{self._where}: {compiled}")
+        self._made_by = self._producers()
         self._check_order()
         inputs = [self._model_input(number) for number in self._file.inputs]
         nodes = [node for number in range(len(self._file.operators)) if (node := self._node(number)) is not None]
-        outputs = [self._tensor(number, "the model's outputs") for number in self._file.outputs]
-        self._report()
-        graph = Graph("model", [t for t in inputs if t], [t for t in outputs if t], nodes, self._where)
+        outputs, copies = self._outputs()
+        self._problems.report()
+        graph = Graph("model", [t for t in inputs if t], outputs, nodes + copies, self._where)
         try:
             verify(graph)
         except AboardError as error:
-            raise ModelError(f"{self._where}: {error}. The file is corrupt") from error
+            raise ModelError(f"{self._where}: {error}") from error
         return graph
-
-    def _report(self) -> None:
-        if not self._problems:
-            return
-        known = [f"Supported operators: {', '.join(ops.tflite_kinds())}"] if self._unknown_operators else []
-        if len(self._problems) == 1:
-            raise ModelError(". ".join([f"{self._where}: {self._problems[0]}", *known]))
-        head = f"{self._where}: {len(self._problems)} problems, all of which have to be solved:"
-        raise ModelError("\n".join([head, *(f"  {problem}" for problem in self._problems), *known]))
 
     def _corrupt(self, what: str) -> ModelError:
         return ModelError(f"{self._where}: {what}. The file is corrupt; export or download the model again")
 
     # Structure: what the numbers in the file refer to.
 
-    def _check_order(self) -> None:
-        """Checks that every tensor number exists, and that everything is computed once and before it is read."""
-        file = self._file
-        if not (file.inputs and file.outputs and file.operators):
-            raise self._corrupt(
-                f"inputs, outputs and operators, got {len(file.inputs)}, {len(file.outputs)} and "
-                f"{len(file.operators)}, expected at least 1 each"
-            )
-        for what, numbers in (("inputs", file.inputs), ("outputs", file.outputs)):
-            self._check_numbers(f"the model's {what}", numbers)
-            if len(set(numbers)) != len(numbers):
-                raise self._corrupt(f"the model's {what}, got {list(numbers)}, expected each tensor once")
-        made_by = self._producers()
-        known = set(file.inputs)
+    def _producers(self) -> dict[int, int]:
+        """Returns which operator computes each tensor.
+
+        Raises:
+            ModelError: A number names no tensor.
+        """
+        file, made_by = self._file, dict[int, int]()
+        self._check_numbers("the model's inputs", file.inputs)
+        self._check_numbers("the model's outputs", file.outputs)
         for number, operator in enumerate(file.operators):
-            for tensor in operator.inputs:
-                self._check_read(number, tensor, known, made_by)
-            known.update(operator.outputs)
-        for tensor in file.outputs:
-            if tensor in file.inputs:
-                raise ModelError(
-                    f"{self._where}: output {self._label(tensor)} of the model is its input as well, expected a tensor "
-                    "that an operator computes. Leave it out of the outputs when exporting"
-                )
-            if tensor not in made_by:
-                raise self._corrupt(f"output {self._label(tensor)} of the model is computed by no operator")
+            user = f"node {number} {operator.kind}"
+            self._check_numbers(f"operands of {user}", operator.inputs, optional=True)
+            self._check_numbers(f"results of {user}", operator.outputs, optional=True)
+            for tensor in operator.outputs:
+                if tensor >= 0:
+                    made_by.setdefault(tensor, number)
+        return made_by
 
     def _check_numbers(self, user: str, numbers: Iterable[int], optional: bool = False) -> None:
         count = len(self._file.tensors)
@@ -113,31 +102,29 @@ class _Import:
             if not (-1 if optional else 0) <= number < count:
                 raise self._corrupt(f"{user} name tensor {number}, expected 0 to {count - 1}")
 
-    def _producers(self) -> dict[int, int]:
-        """Returns which operator computes each tensor."""
-        made_by: dict[int, int] = {}
-        for number, operator in enumerate(self._file.operators):
-            user = f"node {number} {operator.kind}"
-            self._check_numbers(f"operands of {user}", operator.inputs, optional=True)
-            self._check_numbers(f"results of {user}", operator.outputs)
-            if not operator.outputs:
-                raise self._corrupt(f"{user} has no results")
-            for tensor in operator.outputs:
-                if tensor in made_by or tensor in self._file.inputs:
-                    raise self._corrupt(f"{user} computes {self._label(tensor)}, which has a value already")
-                made_by[tensor] = number
-        return made_by
-
-    def _check_read(self, number: int, tensor: int, known: set[int], made_by: dict[int, int]) -> None:
-        if tensor < 0 or tensor in known:
-            return
-        user = f"node {number} {self._file.operators[number].kind} reads {self._label(tensor)}"
-        if tensor in made_by:
-            raise self._corrupt(
-                f"{user} before node {made_by[tensor]} computes it: operators are not in execution order, or in a cycle"
+    def _check_order(self) -> None:
+        """Checks that there is something to compile, and that everything is computed before it is read."""
+        file, made_by = self._file, self._made_by
+        if not (file.inputs and file.outputs):
+            self._problems.add(
+                "the model",
+                f"inputs and outputs, got {len(file.inputs)} and {len(file.outputs)}, expected at least 1 each. "
+                "Export a model that computes its outputs from inputs",
             )
-        if not self._file.buffer(self._file.tensors[tensor].buffer) and not self._file.tensors[tensor].variable:
-            raise self._corrupt(f"{user}, which is neither an input, nor a constant, nor computed")
+        if len(set(file.inputs)) != len(file.inputs):
+            self._problems.add(
+                "the model's inputs", f"got tensors {list(file.inputs)}, expected each once. Export the model again"
+            )
+        known = set(file.inputs)
+        for number, operator in enumerate(file.operators):
+            user = f"node {number} {operator.kind}"
+            late = next((n for n in operator.inputs if n not in known and made_by.get(n, -1) >= number), None)
+            if late is not None:
+                raise self._corrupt(
+                    f"{user} reads {self._label(late)} before node {made_by[late]} computes it: operators are not in "
+                    "execution order, or in a cycle"
+                )
+            known.update(operator.outputs)
 
     def _label(self, tensor: int) -> str:
         return f"tensor {tensor} ({self._file.tensors[tensor].name[:60]})"
@@ -147,59 +134,131 @@ class _Import:
     def _node(self, number: int) -> Node | None:
         """Returns the node for an operator; None when something is wrong with it (which is then noted)."""
         operator = self._file.operators[number]
-        user = f"node {number} {operator.kind}"
-        where = f"{self._where}: {user}"
-        inputs = [self._tensor(tensor, user) if tensor >= 0 else None for tensor in operator.inputs]
-        outputs = [self._tensor(tensor, user, computed=True) for tensor in operator.outputs]
         build = ops.from_tflite(operator.kind)
         if build is None:
-            self._problems.append(f"{user}: operator is not supported")
-            self._unknown_operators = True
+            self._note_operator(number, operator)
             return None
-        expected = tflite_options.expected_table(operator.kind)
-        if operator.table not in (expected, tflite_options.NONE):
-            self._problems.append(
-                f"{user}: options table, got {operator.table}, expected {expected}. The file is corrupt; export or "
-                "download the model again"
-            )
+        user = f"node {number} {operator.kind}"
+        operands = self._operands(operator, user)
+        results = self._results(operator, user)
+        if operands is None or results is None or not self._table_fits(operator, user):
             return None
-        present = [tensor for tensor in outputs if tensor is not None]
-        missing = any(tensor is None and n >= 0 for tensor, n in zip(inputs, operator.inputs, strict=True))
-        if missing or len(present) < len(outputs):
-            return None
-        source = SourceNode(operator.kind, number, where, inputs, present, operator.options)
+        where = f"{self._where}: {user}"
+        source = SourceNode(operator.kind, number, where, operands, results, operator.options)
         try:
             node = build(source)
+            _check_extents(node)
             check_node(node)
         except AboardError as error:
-            text = str(error).removeprefix(f"{self._where}: ")
-            self._problems.append(text if text.startswith(user) else f"{user}: {text}")
+            text = str(error).removeprefix(f"{self._where}: ").removeprefix(f"{user}: ")
+            names = [tensor.name for tensor in (*operands, *results) if tensor is not None]
+            self._problems.add(user, text, names)
             return None
         return node
 
+    def _note_operator(self, number: int, operator: FileOperator) -> None:
+        """Notes an operator that is not supported; its results have a value for those who read them."""
+        self._problems.operator(number, operator.kind)
+        for tensor in operator.outputs:
+            if tensor >= 0 and tflite_tensors.problem(self._file.tensors[tensor], computed=True, bias=False) is None:
+                self._tensor(tensor, operator.kind, computed=True)
+
+    def _operands(self, operator: FileOperator, user: str) -> list[Tensor | None] | None:
+        """Returns the operands; None where one cannot be had, which is then noted."""
+        operands = [self._operand(number, user) if number >= 0 else None for number in operator.inputs]
+        missing = any(tensor is None and n >= 0 for tensor, n in zip(operands, operator.inputs, strict=True))
+        return None if missing else operands
+
+    def _results(self, operator: FileOperator, user: str) -> list[Tensor] | None:
+        """Returns the results; None where one cannot be had, which is then noted."""
+        if not operator.outputs or min(operator.outputs) < 0:
+            self._problems.add(user, f"results, got {list(operator.outputs)}, expected tensors. Export the model again")
+            return None
+        taken = next((n for n in operator.outputs if n in self._tensors), None)
+        if taken is not None:
+            self._problems.add(
+                user,
+                f"computes {self._label(taken)}, which has a value already, expected a tensor of its own. "
+                "Export the model again",
+                [self._label(taken)],
+            )
+            return None
+        found = [self._tensor(number, user, computed=True) for number in operator.outputs]
+        present = [tensor for tensor in found if tensor is not None]
+        return present if len(present) == len(found) else None
+
+    def _table_fits(self, operator: FileOperator, user: str) -> bool:
+        """True where the file's options are those of the operator; one of the two is wrong otherwise."""
+        expected = tflite_options.expected_table(operator.kind)
+        if operator.table in (expected, tflite_options.NONE):
+            return True
+        self._problems.add(
+            user,
+            f"options table, got {operator.table}, expected {expected}. The file is corrupt; export or download the "
+            "model again",
+        )
+        return False
+
     def _model_input(self, number: int) -> Tensor | None:
         tensor = self._file.tensors[number]
+        where = f"input {tensor.name}"
         if self._file.buffer(tensor.buffer):
-            raise self._corrupt(f"input {self._label(number)} of the model holds constant values")
+            self._problems.add(where, "holds constant values, expected none. Export the model again", [tensor.name])
         # Converters write 1 for a dimension that they do not know; only for the batch is that what is meant.
         if any(size < 0 for size in tensor.signature[1:]):
-            self._problems.append(
-                f"input {tensor.name}: shape, got {list(tensor.signature)} with dynamic dimensions, "
-                "expected fixed ones. Export the model with a fixed input shape"
+            self._problems.add(
+                where,
+                f"shape, got {list(tensor.signature)} with dynamic dimensions, expected fixed ones. "
+                "Export the model with a fixed input shape",
             )
         return self._tensor(number, "the model's inputs", computed=True)
+
+    def _outputs(self) -> tuple[list[Tensor], list[Node]]:
+        """Returns the model's outputs and nodes that copy to them.
+
+        Every output is computed by a node and is a tensor of its own, as callers get a buffer for each. So an output
+        that is named twice, and one that is an input or a constant, is the copy of a tensor.
+        """
+        outputs: list[Tensor] = []
+        copies: list[Node] = []
+        for number in self._file.outputs:
+            computed = number in self._made_by
+            tensor = self._tensors.get(number) if computed else self._operand(number, "the model's outputs")
+            if tensor is None:
+                continue  # Noted with the operator that computes it, or as an operand without a value.
+            if not computed or any(output is tensor for output in outputs):
+                copies.append(self._copy(tensor, number))
+                tensor = copies[-1].output
+            outputs.append(tensor)
+        return outputs, copies
+
+    def _copy(self, tensor: Tensor, number: int) -> Node:
+        copy = Tensor(self._unique_name(number), tensor.type, None, number)
+        return Node("reshape", copy.name, [tensor], [copy], ReshapeAttributes(tensor.shape))
+
+    def _operand(self, number: int, user: str) -> Tensor | None:
+        """Returns a tensor that is read; None, with the problem noted, where it has no value."""
+        stated = self._file.tensors[number]
+        if number in self._tensors or self._file.buffer(stated.buffer) or 0 in stated.shape or stated.variable:
+            return self._tensor(number, user)
+        if number in self._made_by or number in self._file.inputs:
+            return None  # Noted where it gets its value.
+        label = self._label(number)
+        reason = tflite_tensors.problem(stated, computed=False, bias=number in self._biases)
+        without = f"reads {label}, which is neither an input, nor a constant, nor computed. Export the model again"
+        self._problems.add(user, f"{label}: {reason}" if reason else without, [label])
+        return None
 
     def _tensor(self, number: int, user: str, *, computed: bool = False) -> Tensor | None:
         """Returns a tensor of the file; None, with the problem noted, when it is of a kind that is not supported."""
         if number not in self._tensors:
-            stated = self._file.tensors[number]
-            reason = _unsupported(stated)
+            stated, bias = self._file.tensors[number], number in self._biases
+            reason = tflite_tensors.problem(stated, computed=computed, bias=bias)
             if reason is not None:
-                self._problems.append(f"{user}: {self._label(number)}: {reason}")
+                self._problems.add(user, f"{self._label(number)}: {reason}", [self._label(number)])
                 return None
-            tensor_type = TensorType(stated.shape, _TYPES[type_name(stated.type)], self._quantization(number))
-            content = b"" if computed else self._file.buffer(stated.buffer)
-            data = self._constant(number, tensor_type, content) if content else None
+            tensor_type = tflite_tensors.tensor_type(stated, bias=bias)
+            data = None if computed else self._constant(number, tensor_type)
             self._tensors[number] = Tensor(self._unique_name(number), tensor_type, data, number)
         return self._tensors[number]
 
@@ -212,68 +271,21 @@ class _Import:
         self._names[name] += 1
         return name
 
-    def _constant(self, number: int, tensor_type: TensorType, content: bytes) -> Array:
+    def _constant(self, number: int, tensor_type: TensorType) -> Array:
+        content = self._file.buffer(self._file.tensors[number].buffer)
         if len(content) != tensor_type.bytes:
             raise self._corrupt(
                 f"constant {self._label(number)} of type {tensor_type}, got {len(content)} bytes, "
                 f"expected {tensor_type.bytes}"
             )
-        values = np.frombuffer(content, tensor_type.dtype.numpy.newbyteorder("<")).reshape(tensor_type.shape)
-        if tensor_type.dtype is DType.BOOL:
-            values = np.frombuffer(content, np.uint8).reshape(tensor_type.shape) != 0
-        return values.astype(tensor_type.dtype.numpy, copy=False)
-
-    def _quantization(self, number: int) -> Quantization | None:
-        """Returns the quantisation of a tensor; None for float tensors, of which some converters state one."""
-        stated = self._file.tensors[number]
-        dtype = _TYPES[type_name(stated.type)]
-        if not stated.scales or dtype in (DType.FLOAT16, DType.FLOAT32, DType.BOOL):
-            return None
-        count = len(stated.scales)
-        zero_points = stated.zero_points or (0,) * count
-        if len(zero_points) == 1:
-            zero_points *= count
-        if len(zero_points) != count:
-            raise self._corrupt(f"{self._label(number)} has {count} scales and {len(zero_points)} zero points")
-        # A weight channel of zeros may have the scale 0; nothing that is computed may.
-        if not all(np.isfinite(scale) and scale >= 0 for scale in stated.scales) or (
-            count == 1 and not stated.scales[0]
-        ):
-            raise self._corrupt(f"{self._label(number)}: scale, got {min(stated.scales)}, expected a positive number")
-        limits = np.iinfo(dtype.value)
-        outside = [point for point in zero_points if not limits.min <= point <= limits.max]
-        if outside:
-            raise self._corrupt(
-                f"{self._label(number)}: zero point, got {outside[0]}, expected a value of {dtype.value}"
-            )
-        if count == 1:
-            return Quantization(stated.scales, zero_points)
-        if not 0 <= stated.axis < len(stated.shape) or stated.shape[stated.axis] != count:
-            raise self._corrupt(
-                f"{self._label(number)} of shape {list(stated.shape)}: got {count} scales along axis {stated.axis}, "
-                "expected one for each index of an axis"
-            )
-        return Quantization(stated.scales, zero_points, stated.axis)
+        return tflite_tensors.values(content, tensor_type)
 
 
-def _unsupported(tensor: FileTensor) -> str | None:
-    """Returns what about a tensor is not supported, and what to do; None where nothing is."""
-    if type_name(tensor.type) not in _TYPES:
-        return (
-            f"element type, got {type_name(tensor.type)}, expected one of {', '.join(sorted(_TYPES))}. "
-            "Convert the model to int8 or float32"
-        )
-    if any(size < 1 for size in tensor.shape):
-        return (
-            f"shape, got {list(tensor.shape)}, expected dimensions of at least 1. "
+def _check_extents(node: Node) -> None:
+    """Raises for an operand without elements that is computed with, not merely read while importing."""
+    empty = next((tensor for tensor in node.operands if 0 in tensor.shape), None)
+    if empty is not None:
+        raise ModelError(
+            f"operand {empty.name}, got shape {list(empty.shape)}, expected dimensions of at least 1. "
             "Export the model with a fixed input shape"
         )
-    if len(tensor.shape) > _MAX_RANK:
-        return f"shape of {len(tensor.shape)} dimensions, expected at most {_MAX_RANK}. Reshape it in the model"
-    if TensorType(tensor.shape, _TYPES[type_name(tensor.type)]).bytes > _MAX_BYTES:
-        return f"shape, got {list(tensor.shape)}, expected less than 2 GB in all. Use a smaller model"
-    if tensor.variable:
-        return "variables are not supported. Export the model without state, and pass the state as input and output"
-    if tensor.sparse:
-        return "sparse constants are not supported. Convert the model without sparsity"
-    return None

@@ -1,6 +1,29 @@
 """Ops: what each operation means. One op, or one family of ops, per file; `registry` finds them all."""
 
-from aboard.ops.registry import Op, SourceNode, from_tflite, get, names, register, require, rows_of, tflite_kinds
+from aboard.ops.registry import (
+    Op,
+    SourceNode,
+    from_tflite,
+    get,
+    names,
+    register,
+    require,
+    rows_of,
+    tflite_bias,
+    tflite_kinds,
+)
 from aboard.ops.sharing import Share
 
-__all__ = ["Op", "Share", "SourceNode", "from_tflite", "get", "names", "register", "require", "rows_of", "tflite_kinds"]
+__all__ = [
+    "Op",
+    "Share",
+    "SourceNode",
+    "from_tflite",
+    "get",
+    "names",
+    "register",
+    "require",
+    "rows_of",
+    "tflite_bias",
+    "tflite_kinds",
+]

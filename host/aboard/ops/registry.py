@@ -227,6 +227,11 @@ def from_tflite(kind: str) -> Callable[[SourceNode], Node] | None:
     return next((op.from_tflite for op in _all().values() if kind in op.tflite), None)
 
 
+def tflite_bias(kind: str) -> int | None:
+    """Returns which operand of a TFLite operator is the bias to a product with weights; None where none is."""
+    return next((2 for op in _all().values() if kind in op.tflite and op.weights_axis is not None), None)
+
+
 def tflite_kinds() -> list[str]:
     """Returns the names of all TFLite operators that can be imported, sorted."""
     return sorted(kind for op in _all().values() for kind in op.tflite)

@@ -171,7 +171,8 @@ def _weights_problem(weights: Tensor, axis: int) -> str | None:
             f"weights {weights.name}, got {len(quant.scales)} scales on axis {quant.axis}, "
             f"expected 1, or {channels} on axis {axis}"
         )
-    return _scales_problem(weights.name, quant)
+    # Weights of a scale of 0 stand for 0: their sums are multiplied by 0.
+    return _scales_problem(weights.name, quant, zero_allowed=True)
 
 
 def _tensor_problem(tensor: Tensor) -> str | None:
@@ -184,8 +185,9 @@ def _tensor_problem(tensor: Tensor) -> str | None:
     return _scales_problem(tensor.name, quant)
 
 
-def _scales_problem(name: str, quant: Quantization) -> str | None:
-    wrong = next((scale for scale in quant.scales if not (math.isfinite(scale) and scale > 0)), None)
+def _scales_problem(name: str, quant: Quantization, *, zero_allowed: bool = False) -> str | None:
+    unfit = (scale for scale in quant.scales if not math.isfinite(scale) or scale < 0 or not (scale or zero_allowed))
+    wrong = next(unfit, None)
     return None if wrong is None else f"tensor {name}, got a scale of {wrong}, expected a positive number"
 
 

@@ -1,0 +1,108 @@
+"""What is wrong with a model, collected over the whole file and reported at once: one line for each cause."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from aboard.errors import ModelError
+
+#: How many other places a line names beside the first.
+_NAMED = 3
+
+#: Messages on element types have one cause where they found the same types, whatever each operator expects.
+_TYPES = re.compile(r"element types.*?got (?P<types>.*?), expected")
+
+#: What differs between two messages with one cause: what was found, and figures.
+_FOUND = re.compile(r"(?<=got ).*?(?=, expected)")
+_FIGURES = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class _Problem:
+    where: str
+    text: str
+
+
+@dataclass
+class Problems:
+    """Collects problems.
+
+    Attributes:
+        source: File name, with which the report begins.
+        known_operators: Names of the supported operators, for a report of some that are not.
+    """
+
+    source: str
+    known_operators: Sequence[str]
+    _causes: dict[str, list[_Problem]] = field(default_factory=dict)
+    _operators: dict[str, list[int]] = field(default_factory=dict)
+
+    def operator(self, number: int, kind: str) -> None:
+        """Notes an operator that is not supported."""
+        self._operators.setdefault(kind, []).append(number)
+
+    def add(self, where: str, text: str, names: Iterable[str] = ()) -> None:
+        """Notes a problem.
+
+        Args:
+            where: What has it: `node 3 CONV_2D`.
+            text: `<what>, got <x>, expected <y>. <what to do>`; the same place is noted once with the same text.
+            names: Names that stand in the text: messages that differ only in them, in what was found and in figures
+                have one cause.
+        """
+        found = self._causes.setdefault(_cause(text, names), [])
+        if _Problem(where, text) not in found:
+            found.append(_Problem(where, text))
+
+    def report(self) -> None:
+        """Raises what was noted.
+
+        Raises:
+            ModelError: Something was.
+        """
+        lines = [_line(problems) for problems in self._causes.values()]
+        if self._operators:
+            lines.insert(0, self._operators_line())
+        if not lines:
+            return
+        known = [f"Supported operators: {', '.join(self.known_operators)}"] if self._operators else []
+        if len(lines) == 1:
+            raise ModelError(". ".join([f"{self.source}: {lines[0]}", *known]))
+        head = f"{self.source}: {len(lines)} problems, all of which have to be solved:"
+        raise ModelError("\n".join([head, *(f"  {line}" for line in lines), *known]))
+
+    def _operators_line(self) -> str:
+        counts = Counter({kind: len(numbers) for kind, numbers in self._operators.items()})
+        if counts.total() == 1:
+            ((kind, numbers),) = self._operators.items()
+            return f"node {numbers[0]} {kind}: operator is not supported"
+        kinds = (_kind(kind, numbers) for kind, numbers in self._operators.items())
+        return f"{counts.total()} operators are not supported: {', '.join(kinds)}"
+
+
+def _cause(text: str, names: Iterable[str]) -> str:
+    types = _TYPES.match(text)
+    if types is not None:
+        return f"element types {sorted(set(types['types'].split(', ')))}"
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
+    return _FIGURES.sub("", _FOUND.sub("", text))
+
+
+def _line(problems: Sequence[_Problem]) -> str:
+    first, *others = problems
+    line = f"{first.where}: {first.text}"
+    if not others:
+        return line
+    named = ", ".join(problem.where for problem in others[:_NAMED])
+    rest = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f"{line}. The same at {named}{rest}"
+
+
+def _kind(kind: str, numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"{kind} (node {numbers[0]})"
+    return f"{kind} ({len(numbers)} times, first node {numbers[0]})"

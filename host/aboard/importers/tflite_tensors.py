@@ -1,0 +1,131 @@
+"""From a tensor of a TFLite file to a type of the IR: element type, shape and quantisation, and what is not supported.
+
+Problems are returned as text, `<what>, got <x>, expected <y>. <what to do>`, without naming the tensor: many tensors of
+a file have the same problem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from aboard import ops
+from aboard.importers.tflite_file import File, FileTensor, type_name
+from aboard.ir import Array, DType, Quantization, TensorType
+
+_TYPES = {dtype.value.upper(): dtype for dtype in DType}
+_MAX_RANK = 6
+_MAX_BYTES = 2**31 - 1
+
+#: Types whose quantisation means nothing; some converters state one.
+_UNQUANTIZED = (DType.FLOAT16, DType.FLOAT32, DType.BOOL)
+
+#: Types of values that are computed with by their scale, which therefore must not be 0.
+_SCALED = (DType.INT8, DType.UINT8, DType.INT16)
+
+
+def biases(file: File) -> frozenset[int]:
+    """Returns the numbers of the tensors that are read as a bias and as nothing else.
+
+    Their quantisation is ignored, as kernels ignore it: the scale of a bias is by definition that of the sums to which
+    it is added, scale of the input times scale of the weights. Many files state something meaningless in its place.
+    """
+    as_bias, otherwise = set[int](), set[int]()
+    for operator in file.operators:
+        bias = ops.tflite_bias(operator.kind)
+        for index, number in enumerate(operator.inputs):
+            (as_bias if index == bias else otherwise).add(number)
+    return frozenset(as_bias - otherwise)
+
+
+def problem(tensor: FileTensor, *, computed: bool, bias: bool) -> str | None:
+    """Returns what about a tensor is not supported, and what to do; None where nothing is.
+
+    Args:
+        tensor: As the file has it.
+        computed: Whether its values are known only at run time.
+        bias: Whether it is read as a bias and as nothing else.
+    """
+    if type_name(tensor.type) not in _TYPES:
+        return (
+            f"element type, got {type_name(tensor.type)}, expected one of {', '.join(sorted(_TYPES))}. "
+            "Convert the model to int8 or float32"
+        )
+    if any(size < (1 if computed else 0) for size in tensor.shape):
+        return (
+            f"shape, got {list(tensor.shape)}, expected dimensions of at least 1. "
+            "Export the model with a fixed input shape"
+        )
+    if len(tensor.shape) > _MAX_RANK:
+        return f"shape of {len(tensor.shape)} dimensions, expected at most {_MAX_RANK}. Reshape it in the model"
+    dtype = _TYPES[type_name(tensor.type)]
+    if TensorType(tensor.shape, dtype).bytes > _MAX_BYTES:
+        return f"shape, got {list(tensor.shape)}, expected less than 2 GB in all. Use a smaller model"
+    if tensor.variable:
+        return "variables are not supported. Export the model without state, and pass the state as input and output"
+    if tensor.sparse:
+        return "sparse constants are not supported. Convert the model without sparsity"
+    return None if bias or dtype in _UNQUANTIZED else _quantization_problem(tensor, dtype, computed)
+
+
+def tensor_type(tensor: FileTensor, *, bias: bool) -> TensorType:
+    """Returns the type of a tensor that has no `problem`."""
+    dtype = _TYPES[type_name(tensor.type)]
+    quantized = tensor.scales and not bias and dtype not in _UNQUANTIZED
+    return TensorType(tensor.shape, dtype, _quantization(tensor) if quantized else None)
+
+
+def values(content: bytes, tensor_type: TensorType) -> Array:
+    """Returns the values of a constant from its buffer, which has the size that the type asks for."""
+    stored = np.dtype(np.uint8) if tensor_type.dtype is DType.BOOL else tensor_type.dtype.numpy.newbyteorder("<")
+    array = np.frombuffer(content, stored).reshape(tensor_type.shape)
+    return (array != 0) if tensor_type.dtype is DType.BOOL else array.astype(tensor_type.dtype.numpy, copy=False)
+
+
+def _quantization_problem(tensor: FileTensor, dtype: DType, computed: bool) -> str | None:
+    if tensor.unknown_quantization:
+        return (
+            f"quantisation, got {tensor.unknown_quantization}, expected scales and zero points. "
+            "Convert the model with one scale for a tensor or a channel"
+        )
+    count = len(tensor.scales)
+    wrong = _scale_problem(tensor.scales, zero_allowed=not computed or dtype not in _SCALED)
+    if wrong is not None or not count:
+        return wrong
+    if len(tensor.zero_points) not in (0, 1, count) and len(set(tensor.zero_points)) > 1:
+        return (
+            f"quantisation, got {count} scales and {len(tensor.zero_points)} zero points, expected as many of both. "
+            "Quantise the model again"
+        )
+    limits = np.iinfo(dtype.value)
+    outside = next((point for point in tensor.zero_points if not limits.min <= point <= limits.max), None)
+    if outside is not None:
+        return f"zero point, got {outside}, expected a value of {dtype.value}. Quantise the model again"
+    rank = len(tensor.shape)
+    if count > 1 and not (0 <= tensor.axis < rank and tensor.shape[tensor.axis] == count):
+        return (
+            f"quantisation, got {count} scales along axis {tensor.axis} of shape {list(tensor.shape)}, "
+            "expected one for each index of an axis. Quantise the model again"
+        )
+    return None
+
+
+def _scale_problem(scales: Iterable[float], *, zero_allowed: bool) -> str | None:
+    """Returns which scale is wrong.
+
+    A constant may have the scale 0: all its values stand for 0, or nothing reads its scale. Ops that divide by it
+    refuse it.
+    """
+    wrong = next((s for s in scales if not math.isfinite(s) or s < 0 or (s == 0 and not zero_allowed)), None)
+    if wrong is None:
+        return None
+    return f"scale, got {wrong}, expected a positive number. Quantise the model again"
+
+
+def _quantization(tensor: FileTensor) -> Quantization:
+    count = len(tensor.scales)
+    points = tensor.zero_points or (0,)
+    zero_points = points if len(points) == count else points[:1] * count
+    return Quantization(tensor.scales, zero_points, tensor.axis if count > 1 else None)
