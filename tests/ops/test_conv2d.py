@@ -100,6 +100,11 @@ def test_refuses_shapes_that_do_not_fit() -> None:
     assert "channels, got 3 of the input with weights of 2 for 5 outputs, expected input and outputs" in message
     message = refusal(dataclasses.replace(LAYER, options={**OPTIONS, "Padding": "VALID"}, shape_in=(1, 2, 4, 3)))
     assert "window of 3x3 with dilation 1x1, got an image of 2x4, expected a larger image" in message
+    message = refusal(dataclasses.replace(LAYER, options={**OPTIONS, "StrideH": 32768}))
+    assert "strides and dilations of at most 32767" in message
+    wide = {**OPTIONS, "Padding": "SAME", "DilationHFactor": 32767, "DilationWFactor": 1}
+    taller = dataclasses.replace(LAYER, shape_weights=(5, 4, 3, 3), options=wide)
+    assert "padding of 49151 pixels for an image of 5x4, expected at most 32767" in refusal(taller)
 
 
 def test_refuses_options_that_no_model_has() -> None:

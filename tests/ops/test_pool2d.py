@@ -29,10 +29,10 @@ Geometry = tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]
 @st.composite
 def geometries(draw: st.DrawFn) -> Geometry:
     """Draws shape of operand and result, and options."""
-    batch, height, width, channels = (draw(st.integers(1, most)) for most in (2, 9, 9, 6))
+    batch, height, width, channels = (draw(st.integers(1, most)) for most in (2, 11, 11, 6))
     same = draw(st.booleans())
-    window = [draw(st.integers(1, size + 2 * same)) for size in (height, width)]
-    stride = [draw(st.integers(1, 3)) for _ in window]
+    window = [draw(st.integers(1, 9 if same else min(size, 9))) for size in (height, width)]
+    stride = [draw(st.integers(1, 4)) for _ in window]
     if same:
         out = [-(-size // step) for size, step in zip((height, width), stride, strict=True)]
     else:
@@ -54,6 +54,59 @@ def test_int8_equals_the_reference(kind: str, geometry: Geometry, scale: float, 
     shape, result, options = geometry
     operand = Value(shape, np.int8, scale, zero_point)
     one_op.check_equal(build(kind, [operand], replace(operand, shape=result), options), *feed([operand], seed))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(KINDS), geometries(), floats32(0.0001, 0.001), seeds)
+def test_int16_equals_the_reference(kind: str, geometry: Geometry, scale: float, seed: int) -> None:
+    shape, result, options = geometry
+    operand = Value(shape, np.int16, scale, 0)
+    one_op.check_equal(build(kind, [operand], replace(operand, shape=result), options), *feed([operand], seed))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from(KINDS), st.sampled_from([np.int8, np.int16, np.float32]), st.data())
+def test_a_window_beyond_an_image_without_padding_is_refused(kind: str, dtype: type, data: st.DataObject) -> None:
+    """The reference takes it, and gives the pixels that there are."""
+    size = [data.draw(st.integers(1, 9)) for _ in range(2)]
+    axis = data.draw(st.integers(0, 1))
+    window = [data.draw(st.integers(1, extent)) for extent in size]
+    window[axis] = size[axis] + data.draw(st.integers(1, 9))
+    options = {
+        "FilterHeight": window[0],
+        "FilterWidth": window[1],
+        "StrideH": data.draw(st.integers(1, 4)),
+        "StrideW": data.draw(st.integers(1, 4)),
+        "Padding": "VALID",
+    }
+    operand = Value((1, *size, 2), dtype, None if dtype is np.float32 else 0.5, 0)
+    message = refusal(kind, [operand], replace(operand, shape=(1, 1, 1, 2)), options)
+    text = (
+        f"window of {window[0]}x{window[1]} with dilation 1x1, got an image of {size[0]}x{size[1]}, expected a larger"
+    )
+    assert text in message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+@pytest.mark.parametrize(("height", "width"), [(65534, 9), (1, 65534), (9, 9)])
+def test_windows_that_no_image_fills(kind: str, dtype: type, height: int, width: int) -> None:
+    operand = Value((1, 2, 3, 2), dtype, 0.5, 0)
+    options = {"FilterHeight": height, "FilterWidth": width, "StrideH": 1, "StrideW": 2, "Padding": "SAME"}
+    model = build(kind, [operand], replace(operand, shape=(1, 2, 2, 2)), options)
+    one_op.check_equal(model, *feed([operand], 1))
+
+
+@pytest.mark.parametrize("window", [65536, 70000, 1 << 20, (1 << 31) - 1])
+@pytest.mark.parametrize("side", ["FilterHeight", "FilterWidth"])
+def test_padding_that_the_reference_wraps_around_is_refused(window: int, side: str) -> None:
+    """Its padding has 16 bits."""
+    operand = Value((1, 3, 3, 2), np.int8, 0.5, 0)
+    options = {"FilterHeight": 1, "FilterWidth": 1, "StrideH": 1, "StrideW": 1, "Padding": "SAME"}
+    message = refusal(KINDS[0], [operand], operand, {**options, side: window})
+    assert (
+        f"with dilation 1x1, got padding of {window // 2} pixels for an image of 3x3, expected at most 32767" in message
+    )
 
 
 @settings(max_examples=20, deadline=None)
@@ -107,6 +160,7 @@ def test_refusals() -> None:
     assert "got int8[1x4x5x2] q(0.5, 3) and int8[1x3x2x2] q(0.5, 4), expected the same. Insert a QUANTIZE" in message
     assert "expected the same" in refusal(kind, [operand], replace(result, scale=0.51), OPTIONS)
     assert "expected at least 1 each" in refusal(kind, [operand], result, {**OPTIONS, "StrideH": 0})
+    assert "strides and dilations of at most 32767" in refusal(kind, [operand], result, {**OPTIONS, "StrideW": 32768})
     assert "expected a larger image" in refusal(kind, [operand], result, {**OPTIONS, "FilterHeight": 5})
     assert "fused activation, got SIGN_BIT" in refusal(
         kind, [operand], result, {**OPTIONS, "FusedActivationFunction": 5}

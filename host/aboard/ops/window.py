@@ -9,6 +9,9 @@ from aboard.ops.registry import SourceNode
 
 _SAME, _VALID = 0, 1
 
+#: Strides, dilations and padding that the reference keeps in 16 bits, and reads wrongly where they are more.
+_MOST = 32767
+
 
 @dataclass(frozen=True)
 class Padding:
@@ -113,12 +116,13 @@ def padding_from_tflite(
     """Returns the padding that an operator of a TFLite file asks for with its option `Padding`.
 
     Raises:
-        ModelError: The number is not in the schema, a stride or dilation is below 1, or no window fits.
+        ModelError: The number is not in the schema; a stride or dilation is out of range, or the window so large that
+            its padding is; or no window fits.
     """
-    if min(*strides, *dilations, *window) < 1:
+    if min(*strides, *dilations, *window) < 1 or max(*strides, *dilations) > _MOST:
         raise source.unsupported(
-            f"strides, dilations and window, got {strides}, {dilations} and {window}, expected at least 1 each. "
-            "Export the model again"
+            f"strides, dilations and window, got {strides}, {dilations} and {window}, expected at least 1 each, and "
+            f"strides and dilations of at most {_MOST}. Export the model again"
         )
     mode = int(source.options["Padding"])
     if mode not in (_SAME, _VALID):
@@ -130,5 +134,11 @@ def padding_from_tflite(
         raise source.unsupported(
             f"window of {window[0]}x{window[1]} with dilation {dilations[0]}x{dilations[1]}, got an image of "
             f"{size[0]}x{size[1]}, expected a larger image. Use SAME padding or a smaller window"
+        )
+    if max(padding.sides) > _MOST:
+        raise source.unsupported(
+            f"window of {window[0]}x{window[1]} with dilation {dilations[0]}x{dilations[1]}, got padding of "
+            f"{max(padding.sides)} pixels for an image of {size[0]}x{size[1]}, expected at most {_MOST}. "
+            "Use a smaller window"
         )
     return padding
