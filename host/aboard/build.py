@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aboard import image, programs, templates
+from aboard import image, outputs, programs, projects, templates
 from aboard import toolchain as toolchains
 from aboard.board import Board
 from aboard.errors import CapacityError, ProjectError, ToolError
 from aboard.image import ImageSizes
+from aboard.scratch import Scratch
 from aboard.target import cpu as cpus
 from aboard.toolchain import Toolchain
 from aboard.zephyr import toolchain as zephyr_toolchain
@@ -23,7 +23,7 @@ from aboard.zephyr.reports import Module, Region
 if TYPE_CHECKING:
     from aboard.projects import Project
 
-LOG_NAME = "aboard.log"
+LOG_NAME = projects.BUILD_LOG
 _STAMP = "aboard_toolchain.txt"
 _TIMEOUT_S = 900
 _ERROR = re.compile(r"^.*(?:\berror: |undefined reference to |CMake Error).*$", re.MULTILINE)
@@ -132,9 +132,30 @@ def _prepare(folder: Path, toolchain: Toolchain) -> bool:
         cache = folder / "CMakeCache.txt"
         if cache.is_file() and f"CMAKE_CACHEFILE_DIR:INTERNAL={folder}\n" in cache.read_text(encoding="utf-8"):
             return False
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    make_anew(folder)
     return True
+
+
+def make_anew(folder: Path) -> None:
+    """Makes the build folder of a project, or empties it.
+
+    Raises:
+        ProjectError: It holds what no build made, or cannot be written.
+    """
+    place = outputs.followed(folder, ProjectError)
+    try:
+        if place.is_dir() and any(place.iterdir()):
+            if not projects.is_build_folder(folder):
+                raise ProjectError(
+                    f"{folder}: holds files that no build made, got {next(place.iterdir()).name}, expected a build "
+                    "folder or none. Move them away"
+                )
+            with Scratch(beside=place) as temporary:
+                place.rename(temporary / "old")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / LOG_NAME).touch()
+    except OSError as error:
+        raise ProjectError(f"{folder}: cannot be written, got {error.strerror}. Remove it") from error
 
 
 def _run(command: list[str], project: Project, log: Path) -> None:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-from aboard import feeds, quoting, resources, runners, templates
+from aboard import feeds, outputs, quoting, resources, runners, templates
 from aboard.errors import ProjectError
 from aboard.manifest import Manifest
 from aboard.projects import Project
@@ -79,47 +78,35 @@ def write(project: Project, golden: Sequence[Golden], origin: str, root: Path, *
         golden: Of each of its models, all with as many samples.
         origin: Where the golden outputs are from, in words, for the suites.
         root: Top of the repository; the project lies in it.
-        force: Whether files that are there and differ are replaced.
+        force: Whether files that aboard did not write, or that were changed since, are overwritten.
 
     Returns:
         The files, absolute, sorted.
 
     Raises:
-        ProjectError: The project lies elsewhere, nothing can emulate its board, or a file was changed since.
+        ProjectError: The project lies elsewhere, or nothing can emulate its board.
+        InputError: A file is there that aboard did not write, or that was changed since.
     """
     if root not in (project.path, *project.path.parents):
         raise ProjectError(f"{root}: does not hold the project, got {project.path}. Name a folder above it")
     files = {**_golden_files(project, golden), **_suites(project, golden, origin), **_workflow(project, root)}
-    changed = [path for path, content in files.items() if path.is_file() and path.read_bytes() != content]
-    if changed and not force:
-        raise ProjectError(
-            f"{changed[0]}: is there already with other content, expected none, or what would be written. "
-            "Say --force to replace it"
-        )
     try:
-        for path, content in files.items():
+        for path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
     except OSError as error:
         raise ProjectError(f"{root}: cannot be written, got {error.strerror}. Check its rights") from error
+    outputs.write_files(files, force=force)
     return sorted(files)
 
 
 def _golden_files(project: Project, golden: Sequence[Golden]) -> dict[Path, bytes]:
     folder = project.path / "ci" / "golden"
     return {
-        folder / f"{entry.model}_{number}_{what}.npz": _npz(values)
+        folder / f"{entry.model}_{number}_{what}.npz": feeds.npz(values)
         for entry in golden
         for number, pair in enumerate(entry.samples)
         for what, values in zip(("input", "output"), pair, strict=True)
     }
-
-
-def _npz(values: Named) -> bytes:
-    """Returns arrays as a `.npz` file."""
-    stream = io.BytesIO()
-    np.savez(stream, **{name: np.asarray(value) for name, value in values.items()})  # type: ignore[arg-type]
-    return stream.getvalue()
 
 
 def _suites(project: Project, golden: Sequence[Golden], origin: str) -> dict[Path, bytes]:
@@ -180,4 +167,4 @@ def _rendered(name: str, context: Mapping[str, object]) -> bytes:
     )
     environment.filters |= quoting.FILTERS
     text = environment.get_template(f"{name}.j2").render(**context, generator=f"aboard {VERSION}")
-    return (text.rstrip() + "\n").encode()
+    return outputs.sealed(f"{text.rstrip()}\n# {outputs.SEAL}\n".encode())

@@ -105,19 +105,21 @@ class Module:
         taken = self.schedule()
         return trade.weigh(taken.program.graph, taken.calls, taken.program.storage)
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, force: bool = False) -> Path:
         """Writes the bundle: all of it, or nothing.
 
         Args:
             folder: A new folder, or a bundle that is replaced.
+            force: Whether files that aboard did not write, or that were changed since, are overwritten where they are
+                in the way. All other files of yours stay.
 
         Returns:
             The folder.
 
         Raises:
-            ProjectError: The folder holds something else.
+            ProjectError: The folder holds something else or a bundle that was changed, or cannot be written.
         """
-        return bundle.save(self.files, self.manifest, Path(folder))
+        return bundle.save(self.files, self.manifest, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path) -> Module:

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +14,7 @@ import aboard
 from aboard import boards, evaluate, resources, runners
 from aboard.reports.compiled import memory_map, totals
 from aboard.reports.table import amount, facts, table
+from aboard.scratch import Scratch
 from aboard.session import Session
 
 MODEL = "digits"
@@ -41,9 +40,9 @@ def main(board_name: str = "arm/mps2_an386") -> int:
     module = aboard.compile(resources.models() / f"{MODEL}.tflite", board=board.id)
     print(totals(module.manifest), memory_map(module.manifest), sep="\n\n")
 
-    with tempfile.TemporaryDirectory(prefix="aboard-demo-") as temporary:
+    with Scratch() as temporary:
         _say("Create a project, build it")
-        project = aboard.create(module, board=board, path=Path(temporary) / MODEL)
+        project = aboard.create(module, board=board, path=temporary / MODEL)
         built = project.build()
         sizes = built.sizes
         print(

@@ -6,12 +6,14 @@ whole range of their type (drawn as int64), floats from the standard normal dist
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from aboard import outputs
 from aboard.errors import InputError, did_you_mean
 from aboard.manifest import TensorRecord
 from aboard.tensor_io import Values, decode
@@ -66,33 +68,41 @@ def load(source: str, tensors: Sequence[TensorRecord]) -> Named:
         raise InputError(f"{path}: not a {path.suffix} file of numbers, got: {error}. Write it again") from error
 
 
-def save(path: Path, outputs: Mapping[str, Values]) -> None:
+def save(path: Path, named: Mapping[str, Values], *, force: bool = False) -> None:
     """Writes outputs by tensor name to a `.npz` file.
 
+    Args:
+        path: The file.
+        named: The outputs.
+        force: Whether a file is overwritten that aboard did not write, or that was changed since.
+
     Raises:
-        InputError: The file cannot be written, or is not named `.npz`.
+        InputError: The file cannot be written, is another's, or is not named `.npz`.
     """
-    check_output(path)
-    try:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, values in outputs.items():
-                with archive.open(f"{name}.npy", "w") as member:
-                    np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise InputError(f"{path}: cannot be written, got: {error.strerror or error}. Check --output") from error
+    check_output(path, force=force)
+    outputs.write_file(path, npz(named), force=force)
 
 
-def check_output(path: Path) -> None:
+def npz(named: Mapping[str, Values]) -> bytes:
+    """Returns arrays as a `.npz` file: the same bytes for the same arrays, sealed in the comment of the archive."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, values in named.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
+        archive.comment = outputs.SEAL.encode()
+    return outputs.sealed(stream.getvalue())
+
+
+def check_output(path: Path, *, force: bool = False) -> None:
     """Refuses an `--output` that cannot be written, before anything is run for it.
 
     Raises:
-        InputError: It is not named `.npz`, or its folder is not there.
+        InputError: It is not named `.npz`, its folder is not there, or aboard did not write what is there.
     """
     if path.suffix != ".npz":
         raise InputError(f"--output {path}: got {path.suffix or 'no suffix'}, expected .npz. Name it {path.stem}.npz")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"--output {path}: no such folder, got {path.parent}. Make it first")
+    outputs.check_file(path, force=force)
 
 
 def _seed(source: str) -> int:

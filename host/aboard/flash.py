@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from aboard.devices import Place
 from aboard.errors import DeviceError, FlashError, ToolError, WrongModelError
 from aboard.flashers import Flasher, Job
 from aboard.rpc.timing import Timing
+from aboard.scratch import Scratch
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 
@@ -193,8 +193,7 @@ def job(project: Project, flasher: Flasher[Any], place: Place) -> Iterator[Job[A
     if not project.image.is_file():
         raise ToolError(f"{project.image}: no image, expected a built project. Run `aboard build {project.path}`")
     settings = flasher.read(project.board)
-    with tempfile.TemporaryDirectory(prefix="aboard-flash-") as scratch:
-        folder = Path(scratch)
+    with Scratch() as folder:
         yield Job(
             board=project.board.id,
             settings=settings,

@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import cffi
 import numpy as np
 
 from aboard.errors import AboardError, TargetError, ToolError
+from aboard.scratch import Scratch
 from aboard.target import Target
 from aboard.tensor_io import Feed, Results, Values, decode, encode, single
 
@@ -41,8 +41,8 @@ class HostModel:
     def __init__(self, module: Module, cflags: Sequence[str] = ()) -> None:
         _check(module.target)
         self.manifest = module.manifest
-        with tempfile.TemporaryDirectory(prefix="aboard-") as temporary:
-            library = build_library(module, Path(temporary), cflags)
+        with Scratch() as temporary:
+            library = build_library(module, temporary, cflags)
             self._ffi = cffi.FFI()
             count = max(len(module.manifest.arenas), 1)
             self._ffi.cdef(f"int {module.name}_run({', '.join(['void *, size_t'] * count)});")

@@ -292,3 +292,8 @@ def read(folder: Path) -> Manifest:
 def write(manifest: Manifest, folder: Path) -> None:
     """Writes the manifest into a bundle."""
     (folder / FILE_NAME).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def subject(manifest: Manifest) -> str:
+    """Returns what a model was compiled from and for: not the same words where one cannot stand for the other."""
+    return f"{manifest.model_file or manifest.name} ({manifest.model_hash[:8]}) for {manifest.target}"

@@ -6,52 +6,45 @@ The template lies in project_templates/target; every file of it is rendered with
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
 
 import jinja2
 
-from aboard import resources
-from aboard.errors import ProjectError, TargetError
+from aboard import outputs, resources
+from aboard.errors import TargetError
 from aboard.target import INTERFACE, kinds
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEMPLATE = "target"
 
 
-def write(name: str, folder: Path) -> list[str]:
+def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
     """Writes the package: all of it, or nothing.
 
     Args:
         name: Name of the kind: lower case, words joined by hyphens.
-        folder: A new or empty folder.
+        folder: A new folder, or one with such a package that nobody changed.
+        force: Whether files that aboard did not write are overwritten where they are in the way.
 
     Returns:
         The files, relative to the folder, sorted.
 
     Raises:
         TargetError: The name is taken, or is no name of a kind.
-        ProjectError: The folder holds something, or cannot be written.
+        ProjectError: The folder holds something else, or cannot be written.
     """
     if not _NAME.fullmatch(name):
         raise TargetError(f"kind {name!r}: is no name of a kind, expected lower case words as in my-npu. Rename it")
     if name in kinds():
         raise TargetError(f"kind {name}: is there already, expected a name of its own. Rename it")
-    if folder.exists() and (folder.is_file() or any(folder.iterdir())):
-        raise ProjectError(f"{folder}: is not empty, expected a new folder. Name another folder")
     files = render(name)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-            fresh = Path(temporary) / "package"
-            for path, text in files.items():
-                (fresh / path).parent.mkdir(parents=True, exist_ok=True)
-                (fresh / path).write_text(text, encoding="utf-8")
-            if folder.exists():
-                folder.rmdir()
-            fresh.rename(folder)
-    except OSError as error:
-        raise ProjectError(f"{folder}: cannot be written, got {error.strerror}. Choose another folder") from error
+
+    def fill(fresh: Path) -> None:
+        for path, text in files.items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_text(text, encoding="utf-8")
+
+    outputs.write_folder(folder, "package", f"the kind {name}", fill, force=force)
     return sorted(files)
 
 

@@ -10,7 +10,6 @@ project.json                         what aboard has to know: `ProjectInfo`
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
-from aboard import boards, bundle_files, capacity, manifest, mlperf, project_files, templates
+from aboard import boards, bundle_files, capacity, manifest, mlperf, outputs, project_files, templates
 from aboard.board import Board
 from aboard.errors import ProjectError
 from aboard.fields import Identifier, Line, Word, first_problem, is_file_within, relative_path
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "project.json"
 BUILD_FOLDER = "build"
+#: What the tools said, in that folder.
+BUILD_LOG = "aboard.log"
 _BUILD_HEADER = "board/aboard_build.h"
 _LINKER_SCRIPT = "linker.ld.j2"
 
@@ -170,6 +171,7 @@ def create(
     template: str | None = None,
     path: str | Path = "project",
     options: Mapping[str, OptionValue] | None = None,
+    force: bool = False,
 ) -> Project:
     """Creates a project: all of it, or nothing.
 
@@ -180,6 +182,8 @@ def create(
             machine.
         path: Folder of the project: a new one, or one with an unchanged project, which is replaced.
         options: Options of the template by name.
+        force: Whether files that aboard did not write, or that were changed since, are overwritten where they are in
+            the way. All other files of yours stay.
 
     Raises:
         ProjectError: The template, an option, a bundle or the folder is wrong, or a bundle is for another core.
@@ -196,25 +200,41 @@ def create(
         values["zephyr"] = _release(plan.options["zephyr"], chosen, (options or {}).get("zephyr"))
     if plan.drivers == "board":
         project_files.check_drivers(chosen)
-    folder = Path(path).resolve()
-    _check_replaceable(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-            fresh = Path(temporary) / "project"
-            _fill(fresh, several, chosen, plan, values)
-            if folder.exists():
-                folder.rename(Path(temporary) / "replaced")
-            fresh.rename(folder)
-    except OSError as error:
-        raise ProjectError(f"{folder}: cannot be written, got {error.strerror}. Choose another folder") from error
+    folder = outputs.write_folder(
+        Path(path),
+        "project",
+        subject(several, chosen),
+        lambda fresh: _fill(fresh, several, chosen, plan, values),
+        force=force,
+        disposable=is_build_folder,
+    )
     return Project.open(folder)
+
+
+def subject(bundles: Sequence[Bundle | str | Path], board: Board) -> str:
+    """Returns what a project is made of and for: not the same words where one cannot stand for the other.
+
+    Raises:
+        ProjectError: The folder of a bundle holds none.
+    """
+    models = [manifest.subject(_manifest(bundle)) for bundle in bundles]
+    return f"{', '.join(models)}, on {board.id}"
+
+
+def is_build_folder(folder: Path) -> bool:
+    """True for the build folder of a project: what CMake or aboard made, and makes again."""
+    if folder.name != BUILD_FOLDER or not (folder.parent / FILE_NAME).is_file():
+        return False
+    return any((folder / name).is_file() for name in (BUILD_LOG, "CMakeCache.txt"))
+
+
+def _manifest(bundle: Bundle | str | Path) -> Manifest:
+    return manifest.read(Path(bundle)) if isinstance(bundle, (str, Path)) else bundle.manifest
 
 
 def _template_of(bundles: Sequence[Bundle | str | Path]) -> str | None:
     """Returns the template that the runtime of the first model brings which brings one."""
-    found = (manifest.read(Path(b)) if isinstance(b, (str, Path)) else b.manifest for b in bundles)
-    return next((model.template for model in found if model.template is not None), None)
+    return next((model.template for model in map(_manifest, bundles) if model.template is not None), None)
 
 
 def _release(option: Option, board: Board, given: OptionValue | None) -> str:
@@ -234,21 +254,6 @@ def _check_kind(template: Template, board: Board) -> None:
         raise ProjectError(
             f"template {template.name}: Zephyr's name of {board.id} is not known, got a board file without `zephyr`, "
             "expected one. Say --board zephyr:BOARD with a name that `west boards` lists, or add the key to the file"
-        )
-
-
-def _check_replaceable(folder: Path) -> None:
-    """Refuses a folder that holds something else than a project as it was made: work on it would be lost."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if not (folder / FILE_NAME).is_file():
-        raise ProjectError(
-            f"{folder}: exists and is no project, expected a new folder or a project to replace. Name another folder"
-        )
-    if _hash(folder) != Project.open(folder).build_id:
-        raise ProjectError(
-            f"{folder}: holds a project to which changes were made, got files other than those it was made with, "
-            "expected a new folder or an unchanged project. Name another folder, or remove this one"
         )
 
 
@@ -295,6 +300,8 @@ def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list
             bundle_files.copy(Path(bundle), arriving)
         else:
             bundle.save(arriving)
+        # The project has a record of its own.
+        (arriving / outputs.RECORD).unlink(missing_ok=True)
         model = manifest.read(arriving)
         if any(model.name == other.name for other in models):
             raise ProjectError(

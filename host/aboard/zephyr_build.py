@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aboard import image, programs
 from aboard import toolchain as toolchains
-from aboard.build import LOG_NAME, BuildResult
+from aboard.build import LOG_NAME, BuildResult, make_anew
 from aboard.errors import CapacityError, ToolError
 from aboard.image import ImageSizes
 from aboard.target import cpu as cpus
@@ -118,8 +117,7 @@ def _prepare(folder: Path, tree: Workspace, configure: Sequence[str]) -> bool:
     here = f"CMAKE_CACHEFILE_DIR:INTERNAL={folder}\n"
     if same and cache.is_file() and here in cache.read_text(encoding="utf-8"):
         return False
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    make_anew(folder)
     return True
 
 

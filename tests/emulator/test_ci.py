@@ -163,7 +163,7 @@ def test_outputs_may_be_recorded_and_changes_are_kept(tmp_path: Path, capsys: py
     capsys.readouterr()
     (project.path / "ci/qemu.robot").write_text("mine\n", encoding="utf-8")
     assert invoke(words) == 1
-    assert "ci/qemu.robot: is there already with other content, expected none" in capsys.readouterr().err
+    assert "ci/qemu.robot: holds 5 bytes that aboard did not write, or that were changed" in capsys.readouterr().err
     assert invoke([*words, "--force"]) == 0
     assert "Golden Outputs Of tiny" in (project.path / "ci/qemu.robot").read_text(encoding="utf-8")
 

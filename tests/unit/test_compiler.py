@@ -102,13 +102,13 @@ def test_a_bundle_reads_back_as_it_was(tmp_path: Path) -> None:
 def test_saving_replaces_a_bundle_and_nothing_else(tmp_path: Path) -> None:
     module = compile_model(DIGITS, target=M4)
     folder = module.save(tmp_path / "bundle")
-    (folder / "stale.txt").write_text("old")
-    module.save(folder)
-    assert not (folder / "stale.txt").exists()
+    compile_model(DIGITS, target=M4, name="other").save(folder)
+    assert not (folder / "src/digits.c").exists()
+    assert (folder / "src/other.c").is_file()
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("precious")
-    with pytest.raises(ProjectError, match="mine: is not empty and holds no bundle, expected a new folder"):
+    with pytest.raises(ProjectError, match=r"mine: holds 1 file that aboard did not write \(thesis.txt\), expected"):
         module.save(mine)
     assert [p.name for p in mine.iterdir()] == ["thesis.txt"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bundle", "mine"]

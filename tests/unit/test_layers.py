@@ -18,7 +18,8 @@ PACKAGE = Path(aboard.__file__).parent
 LAYERS = (
     ("printable", "resources", "version"),
     ("errors", "quoting"),
-    ("fields",),
+    ("scratch",),
+    ("fields", "outputs"),
     ("bundle_files", "manifest", "manifest_checks"),
     ("tensor_io", "operands"),
     ("programs", "extensions"),

@@ -66,6 +66,6 @@ def test_names_and_folders_that_will_not_do(tmp_path: Path) -> None:
         new_target.write("cmsis-nn", tmp_path / "x")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
-    with pytest.raises(ProjectError, match=r"full: is not empty, expected a new folder\. Name another folder"):
+    with pytest.raises(ProjectError, match=r"full: holds 1 file that aboard did not write \(file\), expected a new"):
         new_target.write("my-npu", tmp_path / "full")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]

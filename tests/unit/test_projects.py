@@ -160,22 +160,27 @@ def test_the_readme_has_the_whole_command_for_qemu_in_lines_that_fit(bundle, tmp
 def test_a_project_that_was_worked_on_is_not_replaced(bundle, tmp_path, file):
     mine = create(bundle, M4, path=tmp_path / "p").path / file
     mine.write_text("mine")
-    with pytest.raises(ProjectError, match=r"p: holds a project to which changes were made, .* Name another folder"):
+    with pytest.raises(ProjectError, match=rf"p: holds 1 file .* \({file}\), .* a project that nobody changed"):
         create(bundle, M4, path=tmp_path / "p")
     assert mine.read_text() == "mine"
+    create(bundle, M4, path=tmp_path / "p", force=True)
+    assert (mine.read_text() == "mine") == (file == "src/sensor.c")
 
 
 def test_a_project_is_replaced_and_nothing_else_is(bundle, tmp_path):
     old = create(bundle, M4, path=tmp_path / "p")
     (old.path / "build").mkdir()
     (old.path / "build" / "left.o").write_text("old")
+    with pytest.raises(ProjectError, match=r"holds 1 file that aboard did not write \(build/left\.o\)"):
+        create(bundle, M4, path=tmp_path / "p")
+    (old.path / "build" / "CMakeCache.txt").write_text("of CMake")
     new = create(bundle, M4, path=tmp_path / "p", options={"taps": "on"})
     assert new.info.options["taps"] is True
     assert not (new.path / "build").exists()
 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    with pytest.raises(ProjectError, match=r"mine: exists and is no project, expected a new folder"):
+    with pytest.raises(ProjectError, match=r"mine: holds 1 file that aboard did not write \(thesis\.txt\)"):
         create(bundle, M4, path=tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
 

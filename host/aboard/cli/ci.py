@@ -13,7 +13,7 @@ from aboard import ci, runners
 from aboard.ci import Golden
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console, project_argument
+from aboard.cli.options import example, force_option, json_option, pass_console, project_argument
 from aboard.cli.schema_ci import CiResult
 from aboard.errors import ModelError
 from aboard.projects import Project
@@ -51,7 +51,7 @@ def command() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Top of the repository; by default that of the repository that DIR lies in.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there and differ.")
+@force_option
 @json_option
 @pass_console
 def init(console: Console, project: Path, files: tuple[str, ...], samples: int, root: Path | None, force: bool) -> None:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard import manifest as manifests
+from aboard import outputs
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import (
     Place,
     example,
+    force_option,
     json_option,
     model_argument,
     name_option,
@@ -44,7 +47,8 @@ if TYPE_CHECKING:
 )
 @model_argument
 @place_options
-@output_dir_option("build/NAME")
+@output_dir_option("build/NAME, where no other bundle is")
+@force_option
 @name_option
 @opt_option
 @tuning_option
@@ -61,6 +65,7 @@ def command(
     model: str,
     place: Place,
     output_dir: Path | None,
+    force: bool,
     name: str | None,
     opt: str | None,
     tuning: Path | None,
@@ -76,7 +81,10 @@ def command(
     on_ir = (lambda step, text: dumps.append(IrDump(after=step, text=text))) if dump_ir else None
     with console.step(f"compiling {model}"):
         module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning, on_ir=on_ir)
-        folder = module.save(output_dir or Path("build") / module.name)
+        folder = output_dir or Path("build") / module.name
+        if output_dir is None and not force:
+            outputs.refuse_other(folder, manifests.subject(module.manifest))
+        module.save(folder, force)
         trade = module.trade() if explain else None
     for dump in dumps:
         console.text(f"IR after {dump.after}\n\n{dump.text}\n")

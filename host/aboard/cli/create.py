@@ -14,6 +14,7 @@ from aboard.cli.console import Console
 from aboard.cli.options import (
     Place,
     example,
+    force_option,
     json_option,
     models_argument,
     name_option,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @models_argument
 @place_options
 @output_dir_option("")
+@force_option
 @template_option
 @template_options
 @name_option
@@ -53,6 +55,7 @@ def command(
     models: tuple[str, ...],
     place: Place,
     output_dir: Path,
+    force: bool,
     template: str | None,
     options: dict[str, str],
     name: str | None,
@@ -70,7 +73,7 @@ def command(
         templates.load(template).parse_options(options)
     modules = compile_all(console, models, place, name=name, opt=opt)
     with console.step("creating the project"):
-        project = projects.create(modules, chosen, template, output_dir, options)
+        project = projects.create(modules, chosen, template, output_dir, options, force)
     result = describe(project)
     console.emit(result, lambda: _report(result))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards, build, feeds, mlperf, projects, runners, templates
+from aboard import boards, build, feeds, mlperf, outputs, projects, runners, templates
 from aboard.board import Board
 from aboard.cli import build as builds
 from aboard.cli import run as runs
@@ -24,6 +23,7 @@ from aboard.cli.options import (
     Means,
     Place,
     example,
+    force_option,
     input_option,
     json_option,
     means_options,
@@ -41,6 +41,7 @@ from aboard.cli.schema import DeployResult
 from aboard.errors import CapacityError
 from aboard.projects import Project
 from aboard.runners import Runner
+from aboard.scratch import Scratch
 from aboard.target import Target
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def folder_of(output_dir: Path | None) -> Iterator[Path]:
     if output_dir is not None:
         yield output_dir
         return
-    with tempfile.TemporaryDirectory(prefix="aboard-") as temporary:
-        yield Path(temporary) / "project"
+    with Scratch() as temporary:
+        yield temporary / "project"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class Plan:
 )
 @model_argument
 @place_options
-@output_dir_option("build/NAME-BOARD")
+@output_dir_option("build/NAME-BOARD, where no project of another model is")
+@force_option
 @input_option
 @output_option
 @means_options
@@ -100,6 +102,7 @@ def command(
     model: str,
     place: Place,
     output_dir: Path | None,
+    force: bool,
     source: str,
     output: Path | None,
     means: Means,
@@ -113,15 +116,17 @@ def command(
     The project stays in the folder of -o; there `aboard run` runs it again.
     """
     if output is not None:
-        feeds.check_output(output)
+        feeds.check_output(output, force=force)
     plan = prepare(place, means)
     (module,) = compile_all(console, [model], place, name=name, opt=opt, tuning=tuning)
     feed = runs.read_input(source, module.manifest)
     folder = output_dir or Path("build") / f"{module.name}-{re.sub('[/:]', '_', plan.board.id)}"
-    project, built = make(console, [module], plan, folder)
+    if output_dir is None and not force:
+        outputs.refuse_other(folder, projects.subject([module], plan.board))
+    project, built = make(console, [module], plan, folder, force=force)
     outcome = runs.infer(console, project, plan.runner, project.models[0], feed, profile)
     if output is not None:
-        feeds.save(output, outcome.run.outputs)
+        feeds.save(output, outcome.run.outputs, force=force)
     manifest = module.manifest
     result = DeployResult(
         **runs.describe(outcome).model_dump(),
@@ -156,7 +161,13 @@ def prepare(place: Place, means: Means) -> Plan:
 
 
 def make(
-    console: Console, modules: Sequence[Compiled], plan: Plan, folder: Path, **further: str
+    console: Console,
+    modules: Sequence[Compiled],
+    plan: Plan,
+    folder: Path,
+    *,
+    force: bool = False,
+    further: Mapping[str, str] | None = None,
 ) -> tuple[Project, BuildResult]:
     """Creates a project and builds it; one that does not fit the board's memory is not left behind.
 
@@ -165,14 +176,16 @@ def make(
         modules: The models.
         plan: Where and how.
         folder: Of the project.
+        force: Whether files of others that are in the way are overwritten.
         further: Options of the template beside those of the plan.
 
     Raises:
         AboardError: The models do not fit, or the build failed.
     """
     was_there = folder.exists()
+    options = {**plan.options, **(further or {})}
     with console.step("creating the project"):
-        project = projects.create(modules, plan.board, plan.template, folder, {**plan.options, **further})
+        project = projects.create(modules, plan.board, plan.template, folder, options, force)
     try:
         return project, builds.build(console, project, plan.toolchain)
     except CapacityError:

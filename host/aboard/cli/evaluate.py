@@ -14,6 +14,7 @@ from aboard.cli.options import (
     Means,
     Place,
     example,
+    force_option,
     json_option,
     means_options,
     model_argument,
@@ -42,6 +43,7 @@ from aboard.session import Session
 )
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 @output_dir_option("none: nothing is kept")
+@force_option
 @means_options
 @opt_option
 @json_option
@@ -53,6 +55,7 @@ def command(
     data: Path,
     samples: int | None,
     output_dir: Path | None,
+    force: bool,
     means: Means,
     opt: str | None,
 ) -> None:
@@ -61,7 +64,7 @@ def command(
     modules = compile_all(console, [model], place, name=None, opt=opt)
     loaded = evaluate.load(data, modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
-        project, _ = deploy.make(console, modules, plan, folder)
+        project, _ = deploy.make(console, modules, plan, folder, force=force)
         with (
             Session.open(project, plan.runner, on_log=console.note) as session,
             console.progress("running samples", len(loaded)) as advance,

@@ -8,23 +8,24 @@ import click
 
 from aboard import new_target
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, output_dir_option, pass_console
+from aboard.cli.options import example, force_option, json_option, output_dir_option, pass_console
 from aboard.cli.schema_targets import NewTargetResult
 
 
 @click.command("new-target", epilog=example("aboard new-target my-npu", "aboard new-target my-npu -o ../my_npu --json"))
 @click.argument("name", metavar="NAME")
 @output_dir_option("NAME, with underscores")
+@force_option
 @json_option
 @pass_console
-def command(console: Console, name: str, output_dir: Path | None) -> None:
+def command(console: Console, name: str, output_dir: Path | None, force: bool) -> None:
     """Write a package that brings the kind of target NAME, with tests that pass.
 
     Its device computes int8 fully connected layers by C code of its own. Install it with `pip install -e`, run its
     tests with pytest, and change it step by step (docs/adding_a_device.md).
     """
     folder = output_dir or Path(name.replace("-", "_"))
-    result = NewTargetResult(name=name, path=str(folder), files=new_target.write(name, folder))
+    result = NewTargetResult(name=name, path=str(folder), files=new_target.write(name, folder, force=force))
     console.emit(result, lambda: _report(result))
 
 

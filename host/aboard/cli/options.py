@@ -89,6 +89,11 @@ input_option = click.option(
 output_option = click.option(
     "--output", metavar="FILE.npz", type=click.Path(path_type=Path), help="Write the outputs there, by tensor name."
 )
+force_option = click.option(
+    "--force",
+    is_flag=True,
+    help="Overwrite files that aboard did not write, or that were changed since, where they are in the way.",
+)
 profile_option = click.option("--profile", is_flag=True, help="Time every operator.")
 
 

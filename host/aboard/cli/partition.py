@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard import outputs
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.files import write_text
-from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
+from aboard.cli.options import Place, example, force_option, json_option, model_argument, pass_console, place_options
 from aboard.cli.schema_targets import PartitionResult, PlacedNode, PriceInfo, RefusalInfo, TotalInfo, TotalsInfo
 
 if TYPE_CHECKING:
@@ -28,19 +28,22 @@ if TYPE_CHECKING:
 @model_argument
 @place_options
 @click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph there.")
+@force_option
 @json_option
 @pass_console
-def command(console: Console, model: str, place: Place, svg: Path | None) -> None:
+def command(console: Console, model: str, place: Place, svg: Path | None, force: bool) -> None:
     """Show which device of a composite target would compute which node of MODEL.
 
     Says for every node who gets it and why the devices that were asked before refuse it. Nothing is compiled.
     """
+    if svg is not None:
+        outputs.check_file(svg, force=force)
     with console.step(f"partitioning {model}"):
         decided = models.partition_file(model, place)
     if svg is not None:
         from aboard.reports import partition_svg
 
-        write_text(svg, partition_svg.picture(decided))
+        outputs.write_file(svg, outputs.sealed(partition_svg.picture(decided).encode()), force=force)
     result = PartitionResult(
         model=models.find(model).name,
         target=str(decided.target),

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard import outputs
 from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli import run as runs
 from aboard.cli.console import Console
-from aboard.cli.files import write_text
 from aboard.cli.options import (
     Means,
     Place,
     example,
+    force_option,
     input_option,
     json_option,
     means_options,
@@ -68,6 +69,7 @@ class _Image:
     type=click.Path(path_type=Path),
     help="The HTML file to write. Default: NAME.html.",
 )
+@force_option
 @click.option("--build", is_flag=True, help="Build an image, for its flash.")
 @click.option(
     "--profile", is_flag=True, help="Build it, run it and measure every layer; else instructions are predicted."
@@ -90,6 +92,7 @@ def command(
     model: str,
     place: Place,
     output: Path | None,
+    force: bool,
     build: bool,
     profile: bool,
     anchors: Path | None,
@@ -104,12 +107,15 @@ def command(
     It shows the memory over time and which layers set its peak, each layer beside the bound of the core, where the
     flash goes, and, for models that are known, what other systems need. Nothing is measured unless --profile is given.
     """
+    if output is not None:
+        outputs.check_file(output, force=force)
     plan = None
     if build or profile:
         plan = deploy.prepare(place, means)
     with console.step(f"compiling {model}"):
         module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning)
     path = output or Path(f"{module.name}.html")
+    outputs.check_file(path, force=force)
     with models.whole_installation(model):
         from aboard.reports import anchors as others
 
@@ -142,7 +148,7 @@ def command(
             tools=(("aboard", VERSION), *(() if image is None else image.tools)),
             command=_again(model, given, means.options),
         )
-    write_text(path, page.html(told))
+    outputs.write_file(path, outputs.sealed(page.html(told).encode()), force=force)
     result = _describe(path, told, image)
     console.emit(result, lambda: _text(result))
 

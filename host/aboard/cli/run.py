@@ -14,6 +14,7 @@ from aboard.cli.console import Console
 from aboard.cli.options import (
     device_option,
     example,
+    force_option,
     input_option,
     json_option,
     output_option,
@@ -65,6 +66,7 @@ class Outcome:
 @project_argument
 @input_option
 @output_option
+@force_option
 @runner_option
 @device_option
 @port_option
@@ -77,6 +79,7 @@ def command(
     project: Path,
     source: str,
     output: Path | None,
+    force: bool,
     runner: str | None,
     device: str | None,
     port: str | None,
@@ -89,14 +92,14 @@ def command(
     """
     opened = Project.open(project)
     if output is not None:
-        feeds.check_output(output)
+        feeds.check_output(output, force=force)
     manifest = choose(opened, model)
     feed = read_input(source, manifest)
     devices = runners.devices_of(opened.models)
     chosen = runners.choose(opened.board, runner, devices=devices, device=device, port=port)
     outcome = infer(console, opened, chosen, manifest, feed, profile)
     if output is not None:
-        feeds.save(output, outcome.run.outputs)
+        feeds.save(output, outcome.run.outputs, force=force)
     result = describe(outcome)
     console.emit(result, lambda: report(result, outcome))
 

@@ -17,6 +17,7 @@ from aboard.cli.options import (
     Means,
     Place,
     example,
+    force_option,
     json_option,
     means_options,
     model_argument,
@@ -56,6 +57,7 @@ _DIFFERENT = 1
     help="How many random inputs, beside all smallest and all largest.",
 )
 @output_dir_option("none: nothing is kept")
+@force_option
 @means_options
 @opt_option
 @json_option
@@ -66,6 +68,7 @@ def command(
     place: Place,
     samples: int,
     output_dir: Path | None,
+    force: bool,
     means: Means,
     opt: str | None,
 ) -> int:
@@ -85,7 +88,7 @@ def command(
     reference = Reference.open(path)
     inputs = verify.samples(modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
-        project, _ = deploy.make(console, modules, plan, folder)
+        project, _ = deploy.make(console, modules, plan, folder, force=force)
         with (
             Session.open(project, plan.runner, on_log=console.note) as session,
             console.progress(f"comparing with {reference.name}", len(inputs)) as advance,
@@ -118,7 +121,7 @@ def _locate(
 
     number, feed = first
     with deploy.folder_of(None) as folder, console.step("looking for the operator at fault"):
-        project, _ = deploy.make(console, modules, plan, folder, taps="on")
+        project, _ = deploy.make(console, modules, plan, folder, further={"taps": "on"})
         with Session.open(project, plan.runner.fresh()) as tapped:
             found = verify.locate(tapped, reference, feed)
     return None if found is None else _describe(number, found)

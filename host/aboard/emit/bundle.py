@@ -14,14 +14,12 @@ src/devices/<device>/*     runtime sources of the devices
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from aboard import bundle_files, manifest, resources
+from aboard import bundle_files, manifest, outputs, resources
 from aboard.emit import devices, header, intrinsics, records, source
 from aboard.emit.instances import Instances
-from aboard.errors import ProjectError
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
 from aboard.manifest import Manifest
@@ -153,31 +151,29 @@ target_include_directories(model_{name} PUBLIC {here}/include)
     return text
 
 
-def save(files: Mapping[str, str], record: Manifest, folder: Path) -> Path:
-    """Writes a bundle: into a temporary folder first, which then takes the place of `folder`.
+def save(files: Mapping[str, str], record: Manifest, folder: Path, *, force: bool = False) -> Path:
+    """Writes a bundle: all of it, or nothing.
+
+    Args:
+        files: As `emit` returns them.
+        record: The manifest.
+        folder: A new folder, or a bundle that is replaced.
+        force: Whether files that aboard did not write are overwritten where they are in the way.
+
+    Returns:
+        The folder, as it was given.
 
     Raises:
-        ProjectError: `folder` exists and is not a bundle, or cannot be written.
+        ProjectError: The folder holds something else or a bundle that was changed, or cannot be written.
     """
-    if folder.exists() and not (folder / manifest.FILE_NAME).is_file() and (folder.is_file() or any(folder.iterdir())):
-        raise ProjectError(
-            f"{folder}: is not empty and holds no bundle, expected a new folder or a bundle to replace. "
-            "Name another folder"
-        )
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-            fresh = Path(temporary) / "bundle"
-            fresh.mkdir()
-            for path, text in files.items():
-                (fresh / path).parent.mkdir(parents=True, exist_ok=True)
-                (fresh / path).write_text(text, encoding="utf-8")
-            manifest.write(record, fresh)
-            if folder.exists():
-                folder.rename(Path(temporary) / "old")
-            fresh.rename(folder)
-    except OSError as error:
-        raise ProjectError(f"{folder}: cannot be written, got {error.strerror}. Choose another folder") from error
+
+    def fill(fresh: Path) -> None:
+        for path, text in files.items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_text(text, encoding="utf-8")
+        manifest.write(record, fresh)
+
+    outputs.write_folder(folder, "bundle", manifest.subject(record), fill, force=force)
     return folder
 
 

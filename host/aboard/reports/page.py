@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from aboard.compiler import Module, Scheduled
 from aboard.manifest import label
+from aboard.outputs import SEAL
 from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, profile_svg, turns_svg
 from aboard.reports.anchors import Comparison
 from aboard.reports.flash import Flash
@@ -72,7 +73,7 @@ class Report:
 
 
 def html(report: Report) -> str:
-    """Returns the page."""
+    """Returns the page, to be sealed (`aboard.outputs`)."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         undefined=jinja2.StrictUndefined,
@@ -82,7 +83,7 @@ def html(report: Report) -> str:
         keep_trailing_newline=True,
     )
     environment.filters |= {"cell": cell, "amount": amount, "label": label, "times": explained.times}
-    return environment.get_template("report.html.j2").render(_context(report))
+    return f"{environment.get_template('report.html.j2').render(_context(report))}<!-- {SEAL} -->\n"
 
 
 def _context(report: Report) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from html import escape
 
 from aboard.ir import Node
 from aboard.manifest import label
+from aboard.outputs import SEAL
 from aboard.partition.partitioner import Partition, Placement
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 210, 40, 30, 26, 24
@@ -34,6 +35,7 @@ def picture(decided: Partition) -> str:
         *_edges(decided, places),
         *(_box(placement, places[placement.node], colours[placement.device]) for placement in decided.placements),
         *_legend(colours, height - 24 * len(colours)),
+        f"<!-- {SEAL} -->",
         "</svg>",
     ]
     return "\n".join(lines) + "\n"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +14,7 @@ from aboard.board import Board, Qemu
 from aboard.errors import ToolError
 from aboard.runners.base import Runner, require_image, scaled
 from aboard.runners.process import Supervised
+from aboard.scratch import Scratch
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 from aboard.transports.tcp import SocketTransport
@@ -84,7 +83,7 @@ class QemuRunner(Runner):
         super().__init__(board)
         self._serial = serial
         self._process: Supervised | None = None
-        self._folder: Path | None = None
+        self._scratch: Scratch | None = None
 
     @classmethod
     def supports(cls, board: Board) -> str | None:
@@ -118,8 +117,8 @@ class QemuRunner(Runner):
             raise ToolError(f"runner qemu: cannot be {self.board.id}, {self.supports(self.board)}")
         image = require_image(project)
         program = programs.require(emulator.program, f"To get it: apt install {PACKAGES[emulator.program]}")
-        self._folder = Path(_short_folder())
-        socket = self._folder / "rpc"
+        self._scratch = _short_scratch()
+        socket = self._scratch.path / "rpc"
         backend = "pty" if self._serial == "pty" else f"socket,path={socket},server=on,wait=on"
         self._process = Supervised("QEMU", command(str(program), emulator, image, backend))
         try:
@@ -170,9 +169,9 @@ class QemuRunner(Runner):
         """Ends QEMU; see `Runner.stop`."""
         if self._process:
             self._process.stop()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        if self._scratch:
+            self._scratch.close()
+            self._scratch = None
 
     def alive(self) -> bool:
         """True while QEMU runs."""
@@ -188,9 +187,10 @@ class QemuRunner(Runner):
         return scaled(ticks, tick_hz, emulator.instructions_per_second) if emulator else None
 
 
-def _short_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="aboard-")
-    if len(os.fsencode(folder)) < _SOCKET_PATH_LIMIT:
-        return folder
-    Path(folder).rmdir()
-    return tempfile.mkdtemp(prefix="aboard-", dir="/tmp")
+def _short_scratch() -> Scratch:
+    """Returns a temporary folder whose path leaves room for the name of a socket."""
+    found = Scratch()
+    if len(os.fsencode(found.path)) < _SOCKET_PATH_LIMIT:
+        return found
+    found.close()
+    return Scratch(within=Path("/tmp"))  # noqa: S108 - made there by mkdtemp

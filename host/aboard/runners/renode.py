@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -19,6 +17,7 @@ from aboard.board import Board, Renode
 from aboard.errors import ToolError, TransportError
 from aboard.runners.base import Runner, require_image, scaled
 from aboard.runners.process import Supervised
+from aboard.scratch import Scratch
 from aboard.transports.base import Transport
 from aboard.transports.paced import PacedTransport
 from aboard.transports.serial import SerialTransport
@@ -84,6 +83,7 @@ class RenodeRunner(Runner):
         super().__init__(board)
         self._serial = serial
         self._process: Supervised | None = None
+        self._scratch: Scratch | None = None
         self._folder: Path | None = None
         self._said = ""
 
@@ -124,7 +124,8 @@ class RenodeRunner(Runner):
         program, missing = programs.find_renode(), self.missing(self.board)
         if program is None or missing is not None:
             raise ToolError(f"runner renode: {missing}")
-        self._folder = Path(tempfile.mkdtemp(prefix="aboard-"))
+        self._scratch = Scratch()
+        self._folder = self._scratch.path
         port, pty = _free_port(), self._folder / "rpc"
         further = _pty_commands(pty, renode) if self._serial == "pty" else ()
         words = command(str(program), str(script), image, port, str(self._folder / "log"), further)
@@ -169,10 +170,10 @@ class RenodeRunner(Runner):
         """Ends Renode; see `Runner.stop`."""
         if self._process:
             self._process.stop()
-        if self._folder:
+        if self._scratch:
             self._said = self._errors()
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+            self._scratch.close()
+            self._scratch = self._folder = None
 
     def alive(self) -> bool:
         """True while Renode runs."""

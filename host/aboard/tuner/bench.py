@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from aboard import projects, runners
@@ -13,6 +11,7 @@ from aboard.board import Board
 from aboard.compiler import Module
 from aboard.feeds import Named
 from aboard.host_runtime import HostModel
+from aboard.scratch import Scratch
 from aboard.session import Session
 from aboard.tensor_io import Values
 
@@ -84,8 +83,8 @@ class OnBoard:
 
     def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
         """Runs a module; see `Bench.run`."""
-        with tempfile.TemporaryDirectory(prefix="aboard-tune-") as temporary:
-            folder = Path(temporary) / module.name
+        with Scratch() as temporary:
+            folder = temporary / module.name
             project = projects.create([module], self.board, self.template, folder, self.options)
             project.build(self.toolchain)
             with Session.open(project, runners.choose(self.board, self.runner)) as device:

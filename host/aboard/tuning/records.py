@@ -7,7 +7,6 @@ layer. It holds no names, no dates and no paths: the same records give the same 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from typing import Literal
 import platformdirs
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, ValidationError
 
+from aboard import outputs
 from aboard.errors import InputError
 from aboard.tuning import space
 from aboard.tuning.choice import DEFAULT, RECORD, Choice, Place, mismatch
@@ -146,24 +146,12 @@ def store(path: Path, found: Iterable[Record]) -> None:
     text = _File(records=tuple(entries[key] for key in sorted(entries))).model_dump_json(indent=2) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, text)
+        outputs.put(outputs.followed(path, InputError), text.encode())
     except OSError as error:
         raise InputError(
             f"{path}: records cannot be written, got {error.strerror}, expected a file that can be. Name another with "
             f"--tuning or {VARIABLE}"
         ) from error
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a file beside its place, and renames it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _read(path: Path, *, required: bool) -> dict[Key, Record]:

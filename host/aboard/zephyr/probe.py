@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from aboard import programs
 from aboard.board import Board, Emulators, Qemu
 from aboard.errors import BoardError, ToolError
+from aboard.scratch import Scratch
 from aboard.target import cpu as cpus
 from aboard.zephyr import cmake, explain, kconfig, toolchain, workspace
 from aboard.zephyr.cmake import Tools
@@ -80,11 +80,11 @@ def _probed(name: str, base: Path) -> Board:
         programs.require("cmake", "Install it: pip install cmake, or apt install cmake"),
         programs.require("ninja", "Install it: pip install ninja, or apt install ninja-build"),
     )
-    with tempfile.TemporaryDirectory(prefix="aboard-zephyr-") as folder:
-        build = Path(folder) / "build"
+    with Scratch() as folder:
+        build = folder / "build"
         for file, text in _APPLICATION.items():
-            (Path(folder) / file).write_text(text, encoding="utf-8")
-        output = _configure(tools, tree, Path(folder), build, name)
+            (folder / file).write_text(text, encoding="utf-8")
+        output = _configure(tools, tree, folder, build, name)
         config = build / "zephyr" / ".config"
         if not config.is_file():
             raise _failure(output, name, tree)

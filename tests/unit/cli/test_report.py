@@ -80,7 +80,7 @@ def test_it_tells_where_the_file_is(capsys: pytest.CaptureFixture[str]) -> None:
         (["digits", "--target", TARGET, "--board", "x"], 2, "--target and --board exclude each other"),
         (["digits", "--target", TARGET, "--profile"], 1, "--target: names no board, got 'c -mcpu=cortex-m4', expected"),
         (["digits", "--target", TARGET, "--build"], 1, "--target: names no board"),
-        (["digits", "--target", TARGET, "-o", "no/x.html"], 1, "no/x.html: cannot be written, got No such file or dir"),
+        (["digits", "--target", TARGET, "-o", "no/x.html"], 1, "no/x.html: no such folder, got no. Make it first"),
         (["digits", "--target", TARGET, "--anchors", "no.json"], 1, "no.json: cannot be read, got No such file or dir"),
         (["nothing.tflite", "--target", TARGET], 1, "nothing.tflite: no such file, expected a .tflite file"),
         (["bundle", "--target", TARGET], 1, "bundle: a folder, expected a model file. A bundle is compiled already"),

@@ -1,0 +1,205 @@
+"""Folders that aboard makes: bundles, projects and packages."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aboard import scratch
+from aboard.errors import ProjectError
+from aboard.outputs import record
+from aboard.outputs.place import followed, shown, swap, unwritable
+from aboard.outputs.record import Record
+from aboard.scratch import Scratch
+
+_SHOWN = 3
+#: No more than that are looked for in a folder that is refused anyway: it may be somebody's home.
+_COUNTED = 1000
+
+
+def write_folder(
+    folder: Path,
+    what: str,
+    of: str,
+    fill: Callable[[Path], None],
+    *,
+    force: bool = False,
+    disposable: Callable[[Path], bool] = record.none,
+) -> Path:
+    """Makes a folder, or puts a new one in the place of one that aboard made and nobody changed.
+
+    Args:
+        folder: The folder.
+        what: What it is: `bundle`, `project` or `package`.
+        of: What it is made of and for, in words.
+        fill: Writes everything into a new, empty folder.
+        force: Whether files of others that are in the way are overwritten. All other files of others stay.
+        disposable: Says of a folder in it whether that is what aboard's builds made, and goes with the old one.
+
+    Returns:
+        The folder, absolute, with links followed.
+
+    Raises:
+        ProjectError: The folder holds what aboard did not write or what was changed since, or cannot be written.
+    """
+    place = followed(folder, ProjectError)
+    _refuse_places(folder, place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with Scratch(beside=place) as temporary:
+            fresh = temporary / "fresh"
+            fresh.mkdir()
+            fill(fresh)
+            new = record.write(fresh, what, of)
+            if place.exists():
+                theirs = _Theirs.of(place, new, disposable, None if force else _COUNTED)
+                if theirs and not force:
+                    raise ProjectError(theirs.refusal(folder, what))
+                _keep(theirs.kept, place, fresh)
+                _keep_empty(place, fresh, disposable)
+                shutil.copymode(place, fresh)
+            swap(fresh, place, temporary / scratch.REPLACED)
+    except OSError as error:
+        raise unwritable(folder, error, ProjectError) from error
+    return place
+
+
+def refuse_other(folder: Path, of: str) -> None:
+    """Refuses a folder that a user did not name, where aboard has made something else there.
+
+    Args:
+        folder: The folder.
+        of: What would be made there, as for `write_folder`.
+
+    Raises:
+        ProjectError: Something else is there.
+    """
+    there = record.read(folder)
+    if there is not None and there.of != of:
+        raise ProjectError(
+            f"{shown(folder)}: holds the {there.what} of {there.of}, expected that of {of}, or nothing. "
+            "Name a folder with -o, or say --force to replace it"
+        )
+
+
+@dataclass(frozen=True)
+class _Theirs:
+    """What is in a folder and not as aboard wrote it, by path.
+
+    Attributes:
+        added: Files that aboard did not write.
+        changed: Files that aboard wrote and that are not as they were.
+        lost: Those of both that are in the way of what is new.
+        complete: False where there are more than were looked for.
+    """
+
+    added: Sequence[str]
+    changed: Sequence[str]
+    lost: Sequence[str]
+    complete: bool
+
+    @classmethod
+    def of(cls, folder: Path, new: Record, disposable: Callable[[Path], bool], most: int | None) -> _Theirs:
+        old = record.read(folder)
+        written = old.files if old is not None else {}
+
+        def is_theirs(path: str) -> bool:
+            known = {written.get(path), new.files.get(path)} - {None}
+            return not known or record.digest(folder / path) not in known
+
+        found = list(itertools.islice(filter(is_theirs, record.files(folder, disposable)), most))
+        lost = sorted({path for path in _in_the_way(folder, new.files) if is_theirs(path)})
+        return cls(
+            [path for path in found if path not in written],
+            [path for path in found if path in written],
+            lost,
+            most is None or len(found) < most,
+        )
+
+    @property
+    def kept(self) -> list[str]:
+        lost = set(self.lost)
+        return [path for path in (*self.added, *self.changed) if path not in lost]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed)
+
+    def refusal(self, folder: Path, what: str) -> str:
+        parts = [_counted(self.added, "that aboard did not write", self.complete)] if self.added else []
+        parts += [_counted(self.changed, "changed since aboard wrote them", self.complete)] if self.changed else []
+        lost = f"overwrite {_named(self.lost)}" if self.lost else "overwrite none of them"
+        return (
+            f"{shown(folder)}: holds {' and '.join(parts)}, expected a new folder, or a {what} that nobody changed. "
+            f"Name another folder, or say --force, which would {lost}{' and keep the rest' if self.kept else ''}"
+        )
+
+
+def _in_the_way(folder: Path, new: Iterable[str]) -> Iterator[str]:
+    """Yields the files of a folder that lie where new ones go, or where folders of those go."""
+    for name in new:
+        parts = name.split("/")
+        for count in range(1, len(parts) + 1):
+            path = "/".join(parts[:count])
+            there = folder / path
+            if os.path.lexists(there) and (there.is_symlink() or not there.is_dir()):
+                yield path
+                break
+        else:
+            if (folder / name).is_dir():
+                yield from (f"{name}/{path}" for path in record.files(folder / name))
+
+
+def _counted(paths: Sequence[str], which: str, complete: bool) -> str:
+    number = f"{len(paths)}" if complete else f"{_COUNTED:,} or more"
+    return f"{number} file{'s' if len(paths) != 1 else ''} {which} ({_named(paths)})"
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(map(shown, paths[:_SHOWN])) + more
+
+
+def _refuse_places(folder: Path, place: Path) -> None:
+    """Refuses what nothing can be put in the place of."""
+    if os.path.lexists(place) and not place.is_dir():
+        raise ProjectError(f"{shown(folder)}: is a file, expected a folder or none. Name another")
+    if not place.is_dir():
+        return
+    with contextlib.suppress(OSError):
+        if place in (Path.cwd(), *Path.cwd().parents):
+            raise ProjectError(
+                f"{shown(folder)}: is the folder that this runs in, or one above it, which cannot be replaced. "
+                "Name a folder in it"
+            )
+    if place.is_mount():
+        raise ProjectError(f"{shown(folder)}: is a mount point, which cannot be replaced. Name a folder in it")
+
+
+def _keep(paths: Iterable[str], place: Path, fresh: Path) -> None:
+    """Puts others' files into the new folder: as second names of theirs, so that the old folder stays whole."""
+    for path in paths:
+        (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(place / path, fresh / path, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                raise
+            shutil.copy2(place / path, fresh / path, follow_symlinks=False)
+
+
+def _keep_empty(place: Path, fresh: Path, disposable: Callable[[Path], bool]) -> None:
+    """Makes the folders again in which there is nothing, and of which the record does not know."""
+    old = record.read(place)
+    written = {parent.as_posix() for path in (old.files if old is not None else ()) for parent in Path(path).parents}
+    for name, inner, files in os.walk(place):
+        folder = Path(name).relative_to(place)
+        inner[:] = [each for each in inner if not disposable(place / folder / each)]
+        if not inner and not files and folder.as_posix() not in written:
+            with contextlib.suppress(FileExistsError, NotADirectoryError):
+                (fresh / folder).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,101 @@
+"""Where something is written: links followed, and one thing put in the place of another in one step."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from pathlib import Path
+
+from aboard.errors import AboardError
+
+_LONGEST_SHOWN = 120
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+#: The file system or the system knows no exchange.
+_NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
+
+
+def followed(path: Path, error: type[AboardError]) -> Path:
+    """Returns the absolute path that a path leads to through symbolic links; the last part need not be there.
+
+    Args:
+        path: As a user gave it.
+        error: What is raised.
+
+    Raises:
+        AboardError: A link leads to nothing or to itself, or a part of the path may not be read or is too long.
+    """
+    try:
+        found = path.resolve()
+        if path.is_symlink() and not os.path.lexists(found):
+            raise error(
+                f"{shown(path)}: is a symbolic link to {shown(found)}, which is not there. Make that, or remove the "
+                "link"
+            )
+    except RuntimeError as loop:  # of Python below 3.13
+        raise error(f"{shown(path)}: is a symbolic link to itself. Remove it") from loop
+    except OSError as problem:
+        raise unwritable(path, problem, error) from problem
+    return found
+
+
+def unwritable(path: Path, problem: OSError, error: type[AboardError]) -> AboardError:
+    """Returns the error of a place that the system does not let be written."""
+    return error(f"{shown(path)}: cannot be written, got {problem.strerror or problem}. {_advice(problem)}")
+
+
+def _advice(problem: OSError) -> str:
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Make room, or choose another place"
+    if problem.errno == errno.ENAMETOOLONG:
+        return "Choose a shorter name"
+    return "Choose another place"
+
+
+def shown(path: Path | str) -> str:
+    """Returns a path as messages show it: the middle of a very long one is left out."""
+    text = str(path)
+    half = _LONGEST_SHOWN // 2
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
+
+
+def swap(fresh: Path, place: Path, aside: Path) -> None:
+    """Puts a folder in the place of another, or where there is none.
+
+    Args:
+        fresh: The new one.
+        place: Where it goes.
+        aside: Where the other is put, if there is no way to exchange the two in one step; else it is at `fresh`.
+
+    Raises:
+        OSError: The system refuses it; then all is as before.
+    """
+    if not place.exists():
+        fresh.rename(place)
+        return
+    try:
+        exchange(fresh, place)
+    except OSError as error:
+        if error.errno not in _NO_EXCHANGE:
+            raise
+        place.rename(aside)
+        try:
+            fresh.rename(place)
+        except OSError:
+            aside.rename(place)
+            raise
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Exchanges two paths in one step.
+
+    Raises:
+        OSError: The system refuses it, or cannot.
+    """
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(one), None, str(other))
