@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aboard import boards, ops
+from aboard import boards, extensions, ops
 from aboard.emit import bundle
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError, ProjectError, TargetError
@@ -151,6 +151,7 @@ class Module:
         return self._host.run(feed)
 
 
+@extensions.blamed()
 def compile_model(
     model: str | Path | bytes,
     *,
@@ -248,6 +249,7 @@ def _in_order(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
     )
 
 
+@extensions.blamed()
 def partition_model(
     model: str | Path | bytes, *, target: str | Target | None = None, board: str | None = None, name: str | None = None
 ) -> Partition:
@@ -260,6 +262,7 @@ def partition_model(
     return pipeline.decide(load(model, name=name), chosen)
 
 
+@extensions.blamed()
 def explain_model(
     model: str | Path | bytes, *, target: str | Target | None = None, board: str | None = None, name: str | None = None
 ) -> list[strategy.Explanation]:

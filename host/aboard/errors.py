@@ -9,6 +9,7 @@
     ├── ProjectError             a template, a project folder or its options
     ├── ToolError                a compiler, emulator or probe is missing or failed
     │   └── FlashError           a board was not flashed; says what has become of it
+    ├── PluginError              a package that brings a target, runner or flasher failed; it is named
     ├── InputError               data given for a run: name, shape, type or file
     └── DeviceError              the device path
         ├── TransportError       the line: busy port, closed, killed emulator
@@ -85,6 +86,10 @@ class FlashError(ToolError):
         super().__init__(message)
         self.problem = problem
         self.output = output
+
+
+class PluginError(AboardError):
+    """A package that brings a target, runner or flasher failed; the message names it. Its error is the cause."""
 
 
 class InputError(AboardError):

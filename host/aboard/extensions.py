@@ -1,14 +1,24 @@
-"""Classes that other packages bring, found through entry points: flashers and runners.
+"""What other packages bring, found through entry points: classes of flashers and runners, and kinds of target.
 
-An entry point names a class. One that cannot be loaded breaks nothing: it is left out, and said with its problem.
+An entry point of the former names a class. One that cannot be loaded breaks nothing: it is left out, and said with its
+problem. One that fails later is named (`blamed`): its fault is no bug of aboard.
 """
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from aboard.errors import AboardError, PluginError
+
+#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`.
+GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers")
+#: Environment variable that shows the tracebacks of errors that are not aboard's.
+TRACEBACK = "ABOARD_TRACEBACK"
 #: Version of what those classes derive from. It changes when they would have to.
 INTERFACE = 1
 
@@ -41,11 +51,49 @@ def load(group: str, base: type) -> list[Extension]:
     return [_load(entry, base) for entry in found]
 
 
+def source_of(entry: EntryPoint) -> str:
+    """Returns the package that an entry point comes from, with its version."""
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
+
+
+@contextmanager
+def blamed() -> Iterator[None]:
+    """Names the package at fault where code of one fails within; a context manager, and a decorator.
+
+    Raises:
+        PluginError: Instead of what such code raised, unless that is an `AboardError`.
+    """
+    try:
+        yield
+    except AboardError:
+        raise
+    except Exception as error:
+        found = plugin_error(error)
+        if found is None:
+            raise
+        raise found from error
+
+
+def plugin_error(error: Exception) -> PluginError | None:
+    """Returns the error that names the package whose code raised another; None where none of a package did."""
+    packages = {entry.module.partition(".")[0]: entry for group in GROUPS for entry in entry_points(group=group)}
+    packages.pop("aboard", None)
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        entry = packages.get(str(frame.f_globals.get("__name__", "")).partition(".")[0])
+        if entry is not None:
+            return PluginError(
+                f"{source_of(entry)}: the package failed, got {type(error).__name__}: {error}, in "
+                f"{frame.f_code.co_filename}:{line} (entry point {entry.name} of {entry.group}). This is no bug of "
+                f"aboard: report it to the package. {TRACEBACK}=1 shows the traceback"
+            )
+    return None
+
+
 def _load(entry: EntryPoint, base: type) -> Extension:
-    source = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
+    source = source_of(entry)
     try:
         thing = entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Foreign code: whatever it raises is said of it, and the rest of the tool works.
         return Extension(entry.name, source, None, f"{type(error).__name__}: {error}")
     problem = _problem(entry, thing, base)

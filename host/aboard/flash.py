@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aboard import devices, flashers, programs
+from aboard import devices, extensions, flashers, programs
 from aboard.devices import Place
 from aboard.errors import DeviceError, FlashError, ToolError, WrongModelError
 from aboard.flashers import Flasher, Job
@@ -82,6 +82,7 @@ def open_line(project: Project, port: str) -> Transport:
     return SerialTransport(port, baud(project), rtscts=rpc.rts_cts, dtr=rpc.dtr, rts=rpc.rts)
 
 
+@extensions.blamed()
 def plan(project: Project, flasher: Flasher[Any], place: Place) -> tuple[str, ...]:
     """Returns the command line that `write` would run; nothing is run.
 
@@ -93,6 +94,7 @@ def plan(project: Project, flasher: Flasher[Any], place: Place) -> tuple[str, ..
         return tuple(flasher.command(told, flasher.program or flasher.name))
 
 
+@extensions.blamed()
 def write(
     project: Project, flasher: Flasher[Any], place: Place, on_note: Callable[[str], None] | None = None
 ) -> Flashed:

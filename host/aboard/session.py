@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy.typing as npt
 
-from aboard import faults, identity, mlperf, operands, templates, tensor_io
+from aboard import extensions, faults, identity, mlperf, operands, templates, tensor_io
 from aboard.errors import DeviceError, DeviceTimeout, InputError, TransportError, did_you_mean
 from aboard.faults import FaultReport
 from aboard.identity import ProjectLike
@@ -116,7 +116,8 @@ class Session(AbstractContextManager["Session"]):
         else:
             chosen = runner
         try:
-            transport = chosen.start(opened)
+            with extensions.blamed():
+                transport = chosen.start(opened)
         except BaseException:
             chosen.stop()
             raise

@@ -22,7 +22,7 @@ LAYERS = (
     ("fields", "outputs"),
     ("bundle_files", "manifest", "manifest_checks"),
     ("tensor_io", "operands"),
-    ("programs", "extensions"),
+    ("programs", "extensions", "machine", "platforms"),
     ("target", "board_records", "board", "board_files", "boards", "zephyr"),
     ("toolchain", "doctor", "feeds", "image", "new_target", "templates", "attached", "devices", "flashers", "tuning"),
     ("placement", "mlperf"),

@@ -22,6 +22,7 @@ NAMES = {
     "InputError",
     "ModelError",
     "Module",
+    "PluginError",
     "Project",
     "ProjectError",
     "ProtocolError",

@@ -1,7 +1,8 @@
 """The command line: one file for each command, loaded when it is called.
 
 `main` is the entry point. Exit codes: 0 done, 1 the user can act on it (one message on stderr), 2 wrong usage, 70 our
-bug (traceback). With `--json` stdout holds exactly one JSON object, after an error too (`{"error": ...}`).
+bug (traceback). A fault of the machine (a full disk, a missing right) or of a package that extends aboard is no bug of
+ours, and says so. With `--json` stdout holds exactly one JSON object, after an error too (`{"error": ...}`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from typing import NoReturn
 
 import click
 
+from aboard import platforms, scratch
+from aboard.cli import streams
 from aboard.cli.console import Console
 from aboard.cli.group import group
-from aboard.errors import AboardError
+from aboard.errors import AboardError, ToolError
+from aboard.extensions import TRACEBACK, plugin_error
+from aboard.machine import machine_error
 
 __all__ = ["EXIT_BUG", "EXIT_USAGE", "EXIT_USER", "invoke", "main"]
 
@@ -30,15 +35,10 @@ _EXIT_TERMINATED = 143
 
 def main() -> NoReturn:
     """Runs the command line of this process and ends it with the exit code."""
+    streams.prepare()
     signal.signal(signal.SIGTERM, _terminate)
-    try:
-        code = invoke(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of a pipe went away (`aboard boards | head`): nothing is wrong, and nothing more can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    sys.exit(code)
+    scratch.sweep()
+    sys.exit(invoke(sys.argv[1:]))
 
 
 def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
@@ -52,32 +52,70 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
         The exit code.
     """
     console = Console(json="--json" in arguments)
+    stdout = sys.stdout
     try:
+        problem = platforms.problem()
+        if problem is not None:
+            raise ToolError(problem)
         result = group.main(args=list(arguments), prog_name=program, standalone_mode=False, obj=console)
-        return result if isinstance(result, int) else 0
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.ClickException as error:
-        console.usage(error)
-        return _failed(console, "UsageError", error.format_message(), error.exit_code)
-    except AboardError as error:
-        console.error(str(error))
-        return _failed(console, type(error).__name__, str(error), EXIT_USER)
-    except (KeyboardInterrupt, click.Abort):
-        console.error("interrupted")
-        return _failed(console, "Interrupted", "interrupted", _EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        raise
+        sys.stdout.flush()
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        # click ends and wraps the stream where any pipe has no reader: that of standard output, or another.
+        sys.stdout = stdout
+        if streams.failure() is not None:
+            return _without_reader()
+        return _failed(console, "ToolError", "a program that aboard talked to has ended. Try again", EXIT_USER)
     except Exception as error:
-        # Whatever is not an AboardError is our bug: it keeps its traceback.
-        console.traceback(error)
-        console.error("this is a bug in aboard, not in what you did. Please report it with the lines above")
-        return _failed(console, type(error).__name__, str(error), EXIT_BUG)
+        return _failure(console, error)
+    except KeyboardInterrupt:
+        return _failed(console, "Interrupted", "interrupted", _EXIT_INTERRUPTED)
+    return result if isinstance(result, int) else 0
 
 
-def _failed(console: Console, kind: str, message: str, code: int) -> int:
+def _failure(console: Console, error: Exception) -> int:
+    """Says what went wrong, and returns the exit code."""
+    unwritable = streams.failure()
+    if isinstance(unwritable, BrokenPipeError):
+        return _without_reader()
+    if unwritable is not None:
+        streams.silence()
+        console.error(f"standard output: cannot be written, got {unwritable.strerror}. Send it elsewhere")
+        return EXIT_USER
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.Abort):
+        return _failed(console, "Interrupted", "interrupted", _EXIT_INTERRUPTED)
+    if isinstance(error, click.ClickException):
+        console.usage(error)
+        return _failed(console, "UsageError", error.format_message(), error.exit_code, shown=True)
+    known = error if isinstance(error, AboardError) else plugin_error(error) or machine_error(error)
+    if known is not None:
+        if os.environ.get(TRACEBACK):
+            console.traceback(error)
+        return _failed(console, type(known).__name__, str(known), EXIT_USER)
+    # Whatever is left is our bug: it keeps its traceback.
+    console.traceback(error)
+    console.error("this is a bug in aboard, not in what you did. Please report it with the lines above")
+    return _failed(console, type(error).__name__, str(error), EXIT_BUG, shown=True)
+
+
+def _without_reader() -> int:
+    """Ends quietly: the reader of a pipe went away (`aboard boards | head`), and nothing more can be said."""
+    streams.silence()
+    return 0
+
+
+def _failed(console: Console, kind: str, message: str, code: int, *, shown: bool = False) -> int:
+    if not shown:
+        console.error(message)
     if console.json:
-        console.emit_error(kind, message, code)
+        try:
+            console.emit_error(kind, message, code)
+            sys.stdout.flush()
+        except OSError:
+            streams.silence()
     return code
 
 

@@ -6,6 +6,7 @@ device, words of a package or of a tool are shown with visible escapes (`aboard.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sys
@@ -59,21 +60,21 @@ class Console:
 
     def note(self, text: str) -> None:
         """Prints a line for the user on stderr."""
-        click.echo(f"aboard: {printable.lines(text)}", err=True)
+        _say(f"aboard: {printable.lines(text)}\n")
 
     def error(self, message: str) -> None:
         """Prints the one message of a command that failed."""
-        click.echo(click.style("error: ", fg="red", bold=True) + printable.lines(message), err=True)
+        _say(click.style("error: ", fg="red", bold=True) + printable.lines(message) + "\n")
 
     def usage(self, error: click.ClickException) -> None:
         """Prints how the command is used, and what was wrong with the words it was given."""
         said = io.StringIO()
         error.show(said)
-        click.echo(printable.lines(said.getvalue()), nl=False, err=True)
+        _say(printable.lines(said.getvalue()))
 
     def traceback(self, error: BaseException) -> None:
         """Prints where an exception was raised."""
-        click.echo(printable.lines("".join(traceback.format_exception(error))), nl=False, err=True)
+        _say(printable.lines("".join(traceback.format_exception(error))))
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
@@ -102,6 +103,12 @@ class Console:
         with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
             task = bar.add_task(printable.one_line(text), total=total)
             yield lambda: bar.advance(task)
+
+
+def _say(text: str) -> None:
+    """Prints on stderr; where that is full or closed, the exit code still tells."""
+    with contextlib.suppress(OSError):
+        click.echo(text, nl=False, err=True)
 
 
 def _json(result: BaseModel) -> str:

@@ -68,6 +68,7 @@ def possible(board: Board, template: str | None = None) -> list[Flasher[Any]]:
     return [flasher for flasher in all_flashers().values() if flasher.supports(board, template) is None]
 
 
+@extensions.blamed()
 def choose(
     board: Board, name: str | None = None, template: str | None = None, *, installed: bool = True
 ) -> Flasher[Any]:

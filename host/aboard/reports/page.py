@@ -83,7 +83,7 @@ def html(report: Report) -> str:
         keep_trailing_newline=True,
     )
     environment.filters |= {"cell": cell, "amount": amount, "label": label, "times": explained.times}
-    return f"{environment.get_template('report.html.j2').render(_context(report))}<!-- {SEAL} -->\n"
+    return environment.get_template("report.html.j2").render(_context(report), seal=SEAL)
 
 
 def _context(report: Report) -> dict[str, Any]:

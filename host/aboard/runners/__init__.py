@@ -45,6 +45,7 @@ def all_runners() -> Mapping[str, type[Runner]]:
     return {runner.name: runner for runner in ordered}
 
 
+@extensions.blamed()
 def choose(
     board: Board,
     name: str | None = None,
@@ -119,6 +120,10 @@ def _named(board: Board, name: str, devices: Sequence[Target]) -> type[Runner]:
         runner = runner_of(name)
     if runner is None:
         known = [*all_runners(), *flashers.all_flashers()]
+        broken = {found.name: found for found in (*from_packages(), *flashers.from_packages()) if found.problem}
+        if name in broken:
+            found = broken[name]
+            raise ToolError(f"runner {name}: cannot be loaded from {found.source}: {found.problem}")
         raise ToolError(f"runner {name}: not known, got {name}. {did_you_mean(name, known)}")
     reason = _reason(runner, board, devices)
     if reason is not None:

@@ -244,7 +244,9 @@ def kind(name: str) -> Kind:
     """
     _load_plugins()
     if name not in _KINDS:
-        raise TargetError(f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}")
+        raise TargetError(
+            f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}{_left_out()}"
+        )
     return _KINDS[name]
 
 
@@ -253,6 +255,16 @@ def _load_plugins() -> None:
     from aboard.target import plugins
 
     plugins.load()
+
+
+def _left_out() -> str:
+    from aboard.target import plugins
+
+    return "".join(
+        f" {found.source} could not be loaded and may bring it: {found.problem}."
+        for found in plugins.load()
+        if found.problem
+    )
 
 
 def snapshot() -> dict[str, Kind]:

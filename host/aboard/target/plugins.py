@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from aboard.errors import TargetError
+from aboard.extensions import source_of
 from aboard.target import aliases, columns
 from aboard.target.kind import kinds
 from aboard.target.kind import restore as restore_kinds
@@ -76,7 +77,7 @@ def load() -> list[Status]:
         _loaded.before = _snapshot()
         _loaded.status = [_load(name, "aboard", EntryPoint(name, where, GROUP)) for name, where in _SHIPPED]
         found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value))
-        _loaded.status += [_load(entry.name, _source(entry), entry) for entry in found]
+        _loaded.status += [_load(entry.name, source_of(entry), entry) for entry in found]
     return list(_loaded.status)
 
 
@@ -91,23 +92,19 @@ def _restore(states: list[Any]) -> None:
     aliases.restore(aliases_before)
 
 
-def _source(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
-
-
 def _load(name: str, source: str, entry: EntryPoint) -> Status:
     before = _snapshot()
     known = set(kinds())
     try:
         _register(entry)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # A plug-in is foreign code: whatever it raises is said of it, and the rest of the tool works.
         _restore(before)
         return Status(name, source, (), str(error) if isinstance(error, TargetError) else f"{_kind(error)}: {error}")
     return Status(name, source, tuple(sorted(set(kinds()) - known)))
 
 
-def _kind(error: Exception) -> str:
+def _kind(error: BaseException) -> str:
     return type(error).__name__
 
 

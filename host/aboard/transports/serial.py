@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import select
 import struct
@@ -184,6 +183,8 @@ def line_rate(fd: int) -> int | None:
     """Returns the rate that a port runs at, which its driver may have rounded; None where it cannot be told."""
     if sys.platform != "linux":
         return None
+    import fcntl
+
     settings = bytearray(_TERMIOS2.size)
     try:
         fcntl.ioctl(fd, _TCGETS2, settings)

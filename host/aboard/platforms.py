@@ -1,0 +1,26 @@
+"""The systems that aboard runs on."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+#: Systems by `sys.platform`: how they are called, and whether the tests run there.
+_KNOWN = {"linux": ("Linux", True), "darwin": ("macOS", False)}
+
+
+def problem() -> str | None:
+    """Returns why aboard does not run on this system and what to do, or None where it does."""
+    if sys.platform in _KNOWN:
+        return None
+    on_windows = sys.platform in ("win32", "cygwin", "msys")
+    return (
+        f"{'Windows' if on_windows else sys.platform}: aboard does not run on this system, expected Linux or macOS. "
+        f"{'Use it in WSL2 (docs/installation.md)' if on_windows else 'Use one of them'}"
+    )
+
+
+def described() -> str:
+    """Returns the system of this machine in words, with whether aboard is tested there."""
+    name, tested = _KNOWN.get(sys.platform, (sys.platform, False))
+    return f"{name} {platform.release()} {platform.machine()} ({'tested' if tested else 'not tested'})"
