@@ -1,10 +1,15 @@
-"""What is on this machine of the tools that aboard uses: pure data, for `aboard doctor`."""
+"""What is on this machine of the tools that aboard uses: pure data, for `aboard doctor`.
+
+Needed is what takes a model to an answer of an emulated board: what reads it, builds it, compiles it for a
+microcontroller and emulates that. All else is optional: it is for some boards only, or for more comfort.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
 import os
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +17,13 @@ from typing import Literal, get_args
 
 from aboard import flashers, programs, toolchain
 from aboard.errors import ToolError
+from aboard.target import cpu as cpus
 from aboard.target import kind, kinds, plugins
 from aboard.zephyr import workspace
 
-Kind = Literal["toolchain", "build", "emulator", "probe", "device"]
+Kind = Literal["toolchain", "build", "emulator", "probe", "device", "package"]
+#: `needed`; `one` where one of those of its kind is needed; `optional`.
+Need = Literal["needed", "one", "optional"]
 
 
 @dataclass(frozen=True)
@@ -24,13 +32,15 @@ class Check:
 
     Attributes:
         name: Command, or name of the Python package.
-        kind: `toolchain`, `build`, `emulator`, `probe` (flashes boards) or `device` (a plug-in, or what one needs).
+        kind: `toolchain`, `build`, `emulator`, `probe` (flashes boards), `device` (a plug-in, or what one needs) or
+            `package` (of Python).
         purpose: What aboard uses it for.
         found: True when it is there and runs.
         version: What it says; None where it is missing, or is not asked because it does not answer without a board.
         path: Where it is.
         how_to_get: What to do where it is missing, or does not run.
         problem: Why a tool that is there does not run.
+        need: Whether aboard can do without.
     """
 
     name: str
@@ -41,6 +51,7 @@ class Check:
     path: str | None
     how_to_get: str
     problem: str | None = None
+    need: Need = "optional"
 
 
 @dataclass(frozen=True)
@@ -52,16 +63,61 @@ class _Tool:
     purpose: str
     how_to_get: str
     version_arguments: tuple[str, ...] | None = ("--version",)
+    need: Need = "optional"
 
 
 _TOOLS: tuple[_Tool, ...] = (
-    _Tool("cmake", "build", "configures projects", "pip install cmake, or apt install cmake"),
-    _Tool("ninja", "build", "builds projects", "pip install ninja, or apt install ninja-build"),
-    _Tool("qemu-system-arm", "emulator", "emulates Cortex-M boards", "apt install qemu-system-arm"),
-    _Tool("qemu-system-riscv32", "emulator", "emulates RISC-V boards", "apt install qemu-system-misc"),
-    _Tool("renode", "emulator", "emulates boards with their peripherals", programs.RENODE_SOURCE),
+    _Tool("cmake", "build", "configures projects", "pip install cmake, or apt install cmake", need="needed"),
+    _Tool("ninja", "build", "builds projects", "pip install ninja, or apt install ninja-build", need="needed"),
+    _Tool("qemu-system-arm", "emulator", "emulates Cortex-M boards", "apt install qemu-system-arm", need="one"),
+    _Tool("qemu-system-riscv32", "emulator", "emulates RISC-V boards", "apt install qemu-system-misc", need="one"),
+    _Tool("renode", "emulator", "emulates boards with their peripherals", programs.RENODE_SOURCE, need="one"),
     _Tool("renode-test", "emulator", "runs Robot tests on emulated boards", programs.RENODE_SOURCE, None),
 )
+
+#: Cores of emulators that emulate some only.
+_EMULATED: Mapping[str, Callable[[cpus.Cpu], bool]] = {
+    "qemu-system-arm": lambda cpu: cpu.is_arm_m,
+    "qemu-system-riscv32": lambda cpu: cpu.is_riscv,
+}
+
+#: Packages of Python that are looked up without being loaded; those that this module needs are there.
+_PACKAGES: tuple[tuple[str, Need, str, str], ...] = (
+    ("tflite", "needed", "reads models", "pip install aboard"),
+    ("flatbuffers", "needed", "reads models", "pip install aboard"),
+    ("cffi", "optional", "runs models in this process (-runtime=host)", "pip install aboard"),
+    (
+        "tflite_micro",
+        "optional",
+        "reference of `aboard verify`",
+        "pip install 'aboard[oracle]', else numpy serves",
+    ),
+)
+
+
+def missing(checks: Sequence[Check]) -> list[str]:
+    """Returns what is needed and not there, in words; empty where all is.
+
+    Args:
+        checks: As `inspect` returns them.
+    """
+    lacking = [check.name for check in checks if check.need == "needed" and not check.found]
+    able: dict[str, set[str]] = {}
+    for each, what in (("toolchain", "a compiler for microcontrollers"), ("emulator", "an emulator")):
+        some = [check for check in checks if check.kind == each and check.need == "one"]
+        able[each] = {arch for check in some if check.found for arch in _architectures(check.name)}
+        if not able[each]:
+            lacking.append(f"{what} (one of {', '.join(check.name for check in some)})")
+    if all(able.values()) and not able["toolchain"] & able["emulator"]:
+        lacking.append(f"an emulator for {' or '.join(sorted(able['toolchain']))}, which the compiler is for")
+    return lacking
+
+
+def _architectures(name: str) -> set[str]:
+    """Returns what a compiler compiles for, or an emulator emulates: `Cortex-M`, `RISC-V`."""
+    compilers = {compiler.name: compiler.cores for compiler in toolchain.COMPILERS}
+    cores = compilers.get(name) or _EMULATED.get(name)
+    return {"RISC-V" if cpu.is_riscv else "Cortex-M" for cpu in _microcontrollers() if cores is None or cores(cpu)}
 
 
 def inspect() -> list[Check]:
@@ -72,7 +128,7 @@ def inspect() -> list[Check]:
     with ThreadPoolExecutor(max_workers=4) as pool:
         compilers = pool.map(_compiler, toolchain.COMPILERS)
         others = pool.map(_program, (*_TOOLS, *_probes()))
-        checks = [*compilers, *others, _zephyr(), _unicorn(), *_devices(), *_left_out()]
+        checks = [*compilers, *others, _zephyr(), _unicorn(), *_devices(), *_left_out(), *_packages()]
     order: tuple[Kind, ...] = get_args(Kind)
     return sorted(checks, key=lambda check: order.index(check.kind))
 
@@ -97,7 +153,12 @@ def _left_out() -> list[Check]:
 
 def _compiler(compiler: toolchain.Compiler) -> Check:
     tool = _Tool(
-        compiler.name, "toolchain", compiler.purpose, compiler.how_to_get, version_arguments=compiler.version_arguments
+        compiler.name,
+        "toolchain",
+        compiler.purpose,
+        compiler.how_to_get,
+        compiler.version_arguments,
+        "one" if any(map(compiler.cores, _microcontrollers())) else "optional",
     )
     return _checked(tool, compiler.find())
 
@@ -120,7 +181,20 @@ def _checked(tool: _Tool, path: Path | None) -> Check:
             problem = str(error)
     found = path is not None and problem is None
     where = None if path is None else str(path)
-    return Check(tool.name, tool.kind, tool.purpose, found, version, where, tool.how_to_get, problem)
+    return Check(tool.name, tool.kind, tool.purpose, found, version, where, tool.how_to_get, problem, tool.need)
+
+
+def _microcontrollers() -> list[cpus.Cpu]:
+    return [cpu for cpu in map(cpus.find, cpus.names()) if not cpu.is_host_class]
+
+
+def _packages() -> list[Check]:
+    checks = []
+    for name, need, purpose, hint in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        path = spec.origin if spec else None
+        checks.append(Check(name, "package", purpose, spec is not None, None, path, hint, need=need))
+    return checks
 
 
 def _devices() -> list[Check]:
@@ -161,4 +235,5 @@ def _unicorn() -> Check:
     version = importlib.metadata.version("unicorn") if spec else None
     path = str(Path(spec.origin).parent) if spec and spec.origin else None
     hint = "pip install unicorn (or pip install 'aboard[portable]')"
-    return Check("unicorn", "emulator", "emulates boards in this process", spec is not None, version, path, hint)
+    purpose = "emulates boards in this process"
+    return Check("unicorn", "emulator", purpose, spec is not None, version, path, hint, need="one")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from aboard import doctor, toolchain
+from aboard import cli, doctor, toolchain
 
 
 @pytest.fixture
@@ -42,8 +44,9 @@ def test_every_tool_is_listed_once_by_kind(bare: Path) -> None:
         "emulator": ["qemu-system-arm", "qemu-system-riscv32", "renode", "renode-test", "unicorn"],
         "probe": ["openocd", "esptool", "pyocd", "st-flash", "JLinkExe", "nrfjprog", "west"],
         "device": ["CMSIS-NN"],
+        "package": ["tflite", "flatbuffers", "cffi", "tflite_micro"],
     }
-    assert list(by_kind) == ["toolchain", "build", "emulator", "probe", "device"]
+    assert list(by_kind) == ["toolchain", "build", "emulator", "probe", "device", "package"]
 
 
 def test_what_is_missing_says_how_to_get_it(bare: Path) -> None:
@@ -94,3 +97,41 @@ def test_a_zephyr_tree_is_looked_for_as_a_build_would(bare: Path, monkeypatch: p
     assert (found.found, found.version, found.path) == (True, "3.7.1", str(bare))
     monkeypatch.setenv("ZEPHYR_BASE", str(bare / "gone"))
     assert "is no Zephyr tree, got no version in" in str(checks()["zephyr"].problem)
+
+
+NOTHING = [
+    "cmake",
+    "ninja",
+    "tflite",
+    "flatbuffers",
+    "a compiler for microcontrollers (one of arm-none-eabi-gcc, riscv64-unknown-elf-gcc, zig)",
+    "an emulator (one of qemu-system-arm, qemu-system-riscv32, renode, unicorn)",
+]
+
+
+def test_what_is_needed_is_named_and_ends_with_1(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor.missing(doctor.inspect()) == NOTHING
+    assert cli.invoke(["doctor", "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert (result["ready"], result["missing"]) == (False, NOTHING)
+    assert {tool["name"]: tool["need"] for tool in result["tools"]}["renode"] == "one"
+    assert cli.invoke(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert out.endswith(f"Not ready, missing: {'; '.join(NOTHING)}.\n")
+    assert re.search(r"^emulator +qemu-system-arm +missing +one of these ", out, re.MULTILINE)
+    assert re.search(r"^probe +openocd +missing +no ", out, re.MULTILINE)
+
+
+def test_what_is_optional_is_not_needed(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("cmake", "ninja", "arm-none-eabi-gcc", "qemu-system-riscv32"):
+        install(bare, name, "version 4.2.1")
+    there = importlib.util.spec_from_loader("there", None)
+    wanted = ("tflite", "flatbuffers")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: there if name in wanted else None)
+    assert doctor.missing(doctor.inspect()) == ["an emulator for Cortex-M, which the compiler is for"]
+    install(bare, "qemu-system-arm", "version 7.2")
+    assert doctor.missing(doctor.inspect()) == []
+    assert cli.invoke(["doctor"]) == 0
+    assert "Ready: a model can be compiled" in capsys.readouterr().out

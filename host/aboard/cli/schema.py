@@ -305,12 +305,17 @@ class ToolInfo(Result):
     path: str | None
     how_to_get: str
     problem: str | None = Field(description="Why a tool that is there does not run.")
+    need: str = Field(description="`needed`, `one` (one of those of its kind is) or `optional`.")
 
 
 class DoctorResult(Result):
     """`aboard doctor`."""
 
-    ready: bool = Field(description="True when a model can be compiled, built and run on an emulated board.")
+    ready: bool = Field(
+        description="True when a model can be compiled, built and run on an emulated board; else the exit code is 1."
+    )
+    missing: list[str] = Field(description="What is needed for that and not there, in words.")
+    system: str = Field(description="This machine's system, and whether aboard is tested there.")
     tools: list[ToolInfo]
     serial_ports: list[str] = Field(description="Those with something attached.")
 

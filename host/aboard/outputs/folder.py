@@ -131,8 +131,10 @@ class _Theirs:
         return bool(self.added or self.changed)
 
     def refusal(self, folder: Path, what: str) -> str:
+        one = len(self.changed) == 1
+        since = f"that {'was' if one else 'were'} changed since aboard wrote {'it' if one else 'them'}"
         parts = [_counted(self.added, "that aboard did not write", self.complete)] if self.added else []
-        parts += [_counted(self.changed, "changed since aboard wrote them", self.complete)] if self.changed else []
+        parts += [_counted(self.changed, since, self.complete)] if self.changed else []
         lost = f"overwrite {_named(self.lost)}" if self.lost else "overwrite none of them"
         return (
             f"{shown(folder)}: holds {' and '.join(parts)}, expected a new folder, or a {what} that nobody changed. "

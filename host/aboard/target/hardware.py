@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aboard.errors import BoardError, TargetError, did_you_mean
 from aboard.target import cpu as cpus
-from aboard.target.kind import Value, kinds
+from aboard.target.kind import Value, kinds, left_out
 
 if TYPE_CHECKING:
     from aboard.target.target import Target
@@ -57,7 +57,7 @@ def _unknown(text: str, where: str, known: list[str]) -> str:
     is_core = text.partition("+")[0] in cpus.names()
     what_to_do = f"For a core write `c -mcpu={text}`." if is_core else did_you_mean(text, [*kinds(), *known])
     return (
-        f"{where}: unknown kind or hardware, got {text}. {what_to_do} "
+        f"{where}: unknown kind or hardware, got {text}. {what_to_do}{left_out()} "
         "`aboard targets` lists kinds and `aboard hardware` boards; ABOARD_BOARDS names further folders"
     )
 

@@ -245,7 +245,7 @@ def kind(name: str) -> Kind:
     _load_plugins()
     if name not in _KINDS:
         raise TargetError(
-            f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}{_left_out()}"
+            f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}{left_out()}"
         )
     return _KINDS[name]
 
@@ -257,7 +257,8 @@ def _load_plugins() -> None:
     plugins.load()
 
 
-def _left_out() -> str:
+def left_out() -> str:
+    """Returns sentences, each with a space before it, that name the packages whose kinds could not be loaded."""
     from aboard.target import plugins
 
     return "".join(

@@ -73,7 +73,7 @@ def test_a_file_that_was_removed_is_no_loss(folder: Path) -> None:
 def test_a_changed_file_is_named_and_force_overwrites_it(folder: Path, name: str) -> None:
     (folder / name).write_text("mine")
     assert refused(folder) == (
-        f"{folder}: holds 1 file changed since aboard wrote them ({name}), expected a new folder, or a bundle that "
+        f"{folder}: holds 1 file that was changed since aboard wrote it ({name}), expected a new folder, or a bundle that "
         f"nobody changed. Name another folder, or say --force, which would overwrite {name}"
     )
     write(folder, force=True)
@@ -132,7 +132,7 @@ def test_a_file_that_became_a_link_was_changed(folder: Path, tmp_path: Path) -> 
     (tmp_path / "elsewhere.c").write_text(OLD["main.c"])
     (folder / "main.c").unlink()
     (folder / "main.c").symlink_to(tmp_path / "elsewhere.c")
-    assert "1 file changed since aboard wrote them (main.c)" in refused(folder)
+    assert "1 file that was changed since aboard wrote it (main.c)" in refused(folder)
     write(folder, force=True)
     assert (tmp_path / "elsewhere.c").read_text() == OLD["main.c"]
 

@@ -33,6 +33,7 @@ Install = Callable[[str, str], None]
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Puts a package with an entry point where Python finds it; plug-ins are loaded anew by `plugins.restored`."""
+    plugins.load()  # those of this machine, before there are others
     monkeypatch.syspath_prepend(str(tmp_path))
     before = set(sys.modules)
 

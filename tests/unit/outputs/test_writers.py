@@ -1,0 +1,75 @@
+"""Whatever writes goes through `outputs` or `scratch`: what writes by itself is listed here, with where and why."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import aboard
+
+PACKAGE = Path(aboard.__file__).parent
+WRITING = {"write_text", "write_bytes", "touch", "rename", "mkdir", "makedirs", "savez", "savez_compressed"}
+WRITING |= {"copyfile", "copytree", "rmtree", "unlink", "rmdir"}
+WRITING |= {"TemporaryDirectory", "mkdtemp", "mkstemp", "NamedTemporaryFile"}
+
+#: Files that write by themselves, and where to.
+ALLOWED = {
+    "build.py": "a project's build folder, which builds make anew",
+    "ci.py": "folders only; their files go through `outputs`",
+    "cli/deploy.py": "removes the project that it has just made where the image does not fit",
+    "cli/model.py": "copies a bundle into the new folder of a project",
+    "emit/bundle.py": "the new folder that `outputs` gives",
+    "flash.py": "a log in a project's build folder",
+    "flashers/base.py": "scratch",
+    "flashers/formats.py": "scratch",
+    "flashers/openocd.py": "scratch",
+    "flashers/uf2.py": "the drive of a boot loader, which takes images",
+    "manifest.py": "the new folder that `outputs` gives",
+    "models/train_digits.py": "a tool of the developers, for the shipped models",
+    "new_target.py": "the new folder that `outputs` gives",
+    "outputs/file.py": "the rule",
+    "outputs/folder.py": "the rule",
+    "outputs/place.py": "the rule",
+    "outputs/record.py": "the rule",
+    "project_files.py": "the new folder that `outputs` gives",
+    "projects.py": "the new folder that `outputs` gives",
+    "scratch.py": "the owner of temporary folders",
+    "tuning/records.py": "the folder of the records; the file goes through `outputs`",
+    "zephyr/probe.py": "scratch",
+    "zephyr_build.py": "a project's build folder",
+}
+
+
+def calls(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+def opens_for_writing(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "open"
+        and any(isinstance(a, ast.Constant) and a.value in ("w", "wb", "a", "ab", "x", "xb") for a in node.args)
+        for node in ast.walk(tree)
+    )
+
+
+def test_nothing_else_writes() -> None:
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if WRITING & set(calls(tree)) or opens_for_writing(tree):
+            found.add(path.relative_to(PACKAGE).as_posix())
+    # Archives in memory are opened for writing, too.
+    assert found - {"feeds.py"} == set(ALLOWED)
+
+
+def test_scratch_alone_makes_temporary_folders() -> None:
+    makers = {"TemporaryDirectory", "mkdtemp", "mkstemp", "NamedTemporaryFile"}
+    found = {path.name for path in PACKAGE.rglob("*.py") if makers & set(calls(ast.parse(path.read_text())))}
+    assert found == {"scratch.py"}
