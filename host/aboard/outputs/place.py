@@ -28,6 +28,8 @@ def followed(path: Path, error: type[AboardError]) -> Path:
     """
     try:
         found = path.resolve()
+        if path.exists() and not found.exists():
+            return path.absolute()  # a pipe of this process, as behind /dev/stdout, has no name of its own
         if path.is_symlink() and not os.path.lexists(found):
             raise error(
                 f"{shown(path)}: is a symbolic link to {shown(found)}, which is not there. Make that, or remove the "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -86,6 +88,9 @@ def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
     outputs.write_file(pipe, text("one"))
     reader.join(10)
     assert got == [text("one")]
+    code = "from pathlib import Path; from aboard import outputs; outputs.write_file(Path('/dev/stdout'), b'one')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"one"
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:

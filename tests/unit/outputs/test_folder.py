@@ -73,8 +73,8 @@ def test_a_file_that_was_removed_is_no_loss(folder: Path) -> None:
 def test_a_changed_file_is_named_and_force_overwrites_it(folder: Path, name: str) -> None:
     (folder / name).write_text("mine")
     assert refused(folder) == (
-        f"{folder}: holds 1 file that was changed since aboard wrote it ({name}), expected a new folder, or a bundle that "
-        f"nobody changed. Name another folder, or say --force, which would overwrite {name}"
+        f"{folder}: holds 1 file that was changed since aboard wrote it ({name}), expected a new folder, or a bundle "
+        f"that nobody changed. Name another folder, or say --force, which would overwrite {name}"
     )
     write(folder, force=True)
     assert everything(folder) == NEW
