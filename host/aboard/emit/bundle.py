@@ -9,6 +9,7 @@ src/<name>_weights.h       its constants
 src/kernels/*.h            the kernels it uses, and no others
 src/<name>_<device>_*.c    regions that devices compute, with prototypes in src/<name>_devices.h
 src/devices/<device>/*     runtime sources of the devices
+.aboard-files.json         what aboard wrote (`aboard.outputs`)
 """
 
 from __future__ import annotations
