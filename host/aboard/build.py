@@ -164,7 +164,7 @@ def _run(command: list[str], project: Project, log: Path) -> None:
         key: value for key, value in os.environ.items() if key not in ("CFLAGS", "CC", "LDFLAGS", "CPPFLAGS")
     }
     try:
-        code, output = programs.run(command, project.path, environment, _TIMEOUT_S)
+        code, output = programs.run_tethered(command, project.path, environment, _TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(
             f"{command[0]}: cannot be run or did not end, got {error}. Run it by hand to see why"

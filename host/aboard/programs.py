@@ -132,7 +132,46 @@ def _version(path: Path, arguments: tuple[str, ...], modified_ns: int) -> str:
     return found.group()
 
 
-def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float) -> tuple[int, str]:
+# Ends a program and all that it has started when standard input ends, which the system closes with this process.
+_TETHER = """
+exec 3<&0
+"$@" </dev/null 3<&- &
+child=$!
+{
+  read -r line <&3
+  trap "" TERM
+  kill -TERM 0
+  sleep 1
+  kill -KILL 0
+} >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+wait "$child"
+status=$?
+kill -KILL "$watcher"
+exit $status
+"""
+
+
+def run_tethered(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float
+) -> tuple[int, str]:
+    """Runs a command as `run` does, and ends it also when this process is killed: it writes no more after that."""
+    reading, writing = os.pipe()
+    try:
+        return run(["/bin/sh", "-c", _TETHER, "aboard", *command], folder, environment, timeout_s, reading)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_s: float,
+    stdin: int = subprocess.DEVNULL,
+) -> tuple[int, str]:
     """Runs a command; when that is interrupted, it and its children are ended.
 
     Args:
@@ -140,6 +179,7 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], ti
         folder: Where it runs.
         environment: Its variables.
         timeout_s: Longest time it may take, in seconds.
+        stdin: File number of its standard input.
 
     Returns:
         Exit code, and what it wrote to standard output and error.
@@ -152,7 +192,7 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], ti
         command,
         cwd=folder,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -135,7 +135,9 @@ def _report(tools: Tools, project: Project, tree: Workspace) -> None:
 
 def _run(command: Sequence[str], project: Project, tree: Workspace) -> None:
     try:
-        code, output = programs.run(command, project.path, command_lines.environment(tree, os.environ), _TIMEOUT_S)
+        code, output = programs.run_tethered(
+            command, project.path, command_lines.environment(tree, os.environ), _TIMEOUT_S
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(
             f"{command[0]}: cannot be run or did not end, got {error}. Run it by hand to see why"

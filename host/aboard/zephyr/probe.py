@@ -108,7 +108,7 @@ def _toolchain() -> dict[str, str]:
 
 def _run(command: Sequence[str], folder: Path, tree: Workspace) -> tuple[int, str]:
     try:
-        return programs.run(command, folder, cmake.environment(tree, os.environ), _TIMEOUT_S)
+        return programs.run_tethered(command, folder, cmake.environment(tree, os.environ), _TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(
             f"{command[0]}: cannot be run or did not end, got {error}. Run it by hand to see why"
