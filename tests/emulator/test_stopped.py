@@ -75,6 +75,25 @@ def test_a_stopped_command_cleans_up(stop: signal.Signals, code: int, program: s
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
 
 
+@pytest.mark.parametrize("program", ["ninja", "qemu"])
+def test_what_a_killed_command_leaves_is_ended_and_removed_by_the_next(program: str, tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        [*COMMAND, *ENDLESS], env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as running:
+        try:
+            wait(lambda: running.poll() is not None or is_running(program, temporary), f"{program} starts")
+        finally:
+            running.kill()
+    wait(lambda: not processes_about(temporary), "the processes end")
+    assert list(temporary.glob("aboard-tmp-*"))
+    subprocess.run([*COMMAND, "boards"], env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)
+    assert list(temporary.glob("*aboard*")) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+
+
 def test_progress_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     words = ["verify", "digits", "--board", "arm/mps2_an386", "--samples", "3", "--json"]
