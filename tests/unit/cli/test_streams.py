@@ -55,9 +55,7 @@ def test_an_output_that_cannot_be_written_is_one_line(line: str, stderr: str | N
         assert done.stderr == stderr
 
 
-@pytest.mark.parametrize(
-    "line", ["aboard boards | head -1", "aboard boards --json | head -c1", "aboard --help | head -1"]
-)
+@pytest.mark.parametrize("words", ["boards | head -1", "boards --json | head -c1", "--help | head -1"])
 def test_a_reader_that_goes_away_is_no_error(words: str, tmp_path: Path) -> None:
     done = shell(f"aboard {words}", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
