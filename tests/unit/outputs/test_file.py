@@ -98,7 +98,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         outputs.write_file(tmp_path, text("one"))
     with pytest.raises(InputError, match=r"no/x: no such folder, got .*no\. Make it first"):
         outputs.write_file(tmp_path / "no/x", text("one"))
-    with pytest.raises(InputError, match=r"n\.\.\.n+ \(\d+ characters\): cannot be written, got File name too long"):
+    with pytest.raises(InputError, match=r"\.\.\.n+ \(\d+ characters\): cannot be written, got File name too long"):
         outputs.write_file(tmp_path / ("n" * 300), text("one"))
 
 
