@@ -60,6 +60,10 @@ _SYSTEM_HEADERS = (
 )
 
 
+#: Characters of a model's name at most.
+MOST_NAME = 100
+
+
 def register(cls: _ImporterType) -> _ImporterType:
     """Adds an importer class to the registry (class decorator)."""
     _IMPORTERS.append(cls())
@@ -89,6 +93,10 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
         ModelError: The file cannot be read, is of no known format, is corrupt, or uses what is not supported.
     """
     data, where, stem = (model, "model (bytes)", "model") if isinstance(model, bytes) else _read(Path(model))
+    if name is not None and len(name) > MOST_NAME:
+        raise ModelError(
+            f"{where}: name of the model, got {len(name)} characters, expected at most {MOST_NAME}. Shorten it"
+        )
     if name is not None and name != identifier(name):
         raise ModelError(
             f"{where}: name of the model, got {name!r}, expected a C identifier in lower case that names no header of "
@@ -104,10 +112,14 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
 
 
 def identifier(text: str) -> str:
-    """Returns a C identifier in lower case that resembles a text: `ResNet-8 (int8)` gives `resnet_8_int8`."""
+    """Returns a C identifier in lower case that resembles a text: `ResNet-8 (int8)` gives `resnet_8_int8`.
+
+    It has at most `MOST_NAME` characters, since names of files and symbols begin with it.
+    """
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
     ours = name == "aboard" or name.startswith("aboard_") or name in _firmware_headers()
-    return f"model_{name}" if name[0].isdigit() or ours or name in _SYSTEM_HEADERS.split() else name
+    taken = name[0].isdigit() or ours or name in _SYSTEM_HEADERS.split()
+    return (f"model_{name}" if taken else name)[:MOST_NAME].rstrip("_")
 
 
 @cache

@@ -76,7 +76,7 @@ LONG = "n" * 300
     [
         (
             f"aboard compile digits -t 'c -runtime=host' --name {LONG} -o out",
-            "out: cannot be written, got File name too",
+            "name of the model, got 300 characters, expected at most 100. Shorten it",
         ),
         (f"aboard compile {LONG} -t 'c -runtime=host' -o out", r"n\.\.\.n+ \(300 characters\): File name too long"),
         (f"aboard compile digits -t 'c -runtime=host' -o {LONG}", r"\(300 characters\): cannot be written, got File"),

@@ -9,7 +9,7 @@ import pytest
 
 from aboard.errors import ModelError
 from aboard.importers import load
-from aboard.importers.registry import identifier
+from aboard.importers.registry import MOST_NAME, identifier
 from support import zoo
 
 
@@ -103,3 +103,12 @@ def test_the_suffix_does_not_matter_where_the_content_is_clear(tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes(zoo.many_ops())
     assert len(load(os.fspath(path)).nodes) == 27
+
+
+def test_long_names_are_cut_and_stay_as_they_are() -> None:
+    for text in ("n" * 300, "9" * 300, "a_" * 150):
+        name = identifier(text)
+        assert len(name) <= MOST_NAME
+        assert identifier(name) == name
+    with pytest.raises(ModelError, match="name of the model, got 101 characters, expected at most 100. Shorten it"):
+        load(zoo.many_ops(), name="n" * 101)

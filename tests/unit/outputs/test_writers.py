@@ -16,6 +16,7 @@ WRITING |= {"TemporaryDirectory", "mkdtemp", "mkstemp", "NamedTemporaryFile"}
 #: Files that write by themselves, and where to.
 ALLOWED = {
     "build.py": "a project's build folder, which builds make anew",
+    "bundle_files.py": "the new folder of a project that `outputs` gives",
     "ci.py": "folders only; their files go through `outputs`",
     "cli/deploy.py": "removes the project that it has just made where the image does not fit",
     "cli/model.py": "copies a bundle into the new folder of a project",
