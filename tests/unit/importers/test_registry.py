@@ -110,5 +110,5 @@ def test_long_names_are_cut_and_stay_as_they_are() -> None:
         name = identifier(text)
         assert len(name) <= MOST_NAME
         assert identifier(name) == name
-    with pytest.raises(ModelError, match="name of the model, got 101 characters, expected at most 100. Shorten it"):
+    with pytest.raises(ModelError, match=r"name of the model, got 101 characters, expected at most 100\. Shorten it"):
         load(zoo.many_ops(), name="n" * 101)
