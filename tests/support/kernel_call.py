@@ -22,10 +22,13 @@ from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg
 #: What memory between rows and pixels holds before a run, and must hold after it.
 GAP = 0xA5
 
+#: Bytes behind each scratch buffer that must hold `GAP` after a run too.
+_GUARD = 64
+
 #: Makes a call of a library, by its number, for rows [first, last).
 Run = Callable[[int, Sequence["Placed"], Sequence["Placed"], int, int], None]
 
-_RUN = "void run{}(void **inputs, void **outputs, int32_t first, int32_t last)"
+_RUN = "int run{}(void **inputs, void **outputs, int32_t first, int32_t last)"
 _FLAGS = ("-std=c99", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef")
 
 
@@ -94,6 +97,8 @@ def run(
 ) -> None:
     """Compiles the call and makes it for each range of rows; results are written into the memory of `outputs`.
 
+    Fails where the call writes behind its scratch.
+
     Args:
         call: The call; its scratch keeps its content between the ranges and holds `GAP` before the first.
         inputs: Operands.
@@ -125,7 +130,8 @@ def library(calls: Sequence[KernelCall], flags: Sequence[str] = ()) -> Iterator[
         def run_call(number: int, inputs: Sequence[Placed], outputs: Sequence[Placed], first: int, last: int) -> None:
             addresses = [[ffi.from_buffer(p.memory) + p.view.offset for p in side] for side in (inputs, outputs)]
             arrays = [ffi.new("void *[]", [ffi.cast("void *", a) for a in side]) for side in addresses]
-            getattr(loaded, f"run{number}")(*arrays, first, last)
+            kept = getattr(loaded, f"run{number}")(*arrays, first, last)
+            assert kept, f"{calls[number].function} writes behind its scratch"
 
         yield run_call
 
@@ -133,13 +139,16 @@ def library(calls: Sequence[KernelCall], flags: Sequence[str] = ()) -> Iterator[
 def _source(call: KernelCall, number: int) -> str:
     names = [f"{name}_{number}" for name in argument_names(call)]
     lines = [f"static const {call.params_type} p_{number} = {c_text.initializer(call.params)};"]
-    passed = []
+    passed, guards = [], []
     for argument, name in zip(call.arguments, names, strict=True):
         if isinstance(argument, ConstantArg):
             lines.append(c_text.array(name, argument.constant.values, argument.constant.align))
             passed.append(name)
         elif isinstance(argument, ScratchArg):
-            data = np.full(max(argument.scratch.bytes, 1), GAP, np.uint8)
+            size = argument.scratch.bytes
+            data = np.full(size + _GUARD, GAP, np.uint8)
+            behind = f"for (int i = {size}; i < {size + _GUARD}; ++i)"
+            guards.append(f"    {behind} {{ kept = kept && {name}[i] == {GAP}; }}")
             lines.append(c_text.array(name, data, max(argument.scratch.align, 4), "static"))
             passed.append(f"({argument.ctype})(void *){name}")
         else:
@@ -149,7 +158,10 @@ def _source(call: KernelCall, number: int) -> str:
     lines += [
         f"{_RUN.format(number)};",
         f"{_RUN.format(number)} {{",
+        "    int kept = 1;",
         f"    {call.function}(&p_{number}, {', '.join(passed)}, first, last);",
+        *guards,
+        "    return kept;",
         "}",
     ]
     return "\n".join(lines) + "\n"

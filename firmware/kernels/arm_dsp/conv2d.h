@@ -367,7 +367,8 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_dsp_pair_t and aboard_dsp_pair_wide; groups after one another.
  * @param pairs       Scratch of ABOARD_DSP_PAIR_WORDS words for each quad of taps.
  * @param bytes       Scratch: a pixel of padding where pixels hold whole quads, otherwise the windows of two pixels.

@@ -163,7 +163,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_clamp(const aboard_depthwise_conv
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     ABOARD_DSP_PLANE_WORDS words for each channel.
  * @param planes      Scratch of four planes of the rows that a strip sees, `pitch` bytes each.
  * @param first, last Rows [first, last) of the result are computed.

@@ -68,6 +68,54 @@ ABOARD_INLINE int8_t aboard_dsp_result(int32_t acc, int32_t factor, int32_t cons
 #endif
 }
 
+/**
+ * The pixel that a tap sees, in a word of scratch: its address for the assembly. Where C is compiled an address may be
+ * wider than a word; there it is the distance from the operand's first byte, or ABOARD_DSP_OUTSIDE for padding.
+ */
+#if ABOARD_DSP_ASM
+typedef const int8_t *aboard_dsp_seen_t;
+#else
+typedef int32_t aboard_dsp_seen_t;
+#define ABOARD_DSP_OUTSIDE INT32_MIN
+#endif
+
+/** Where pixels lie. */
+typedef struct {
+    const int8_t *in;      /**< The operand's first byte. */
+    const int8_t *padding; /**< A pixel of zero points. */
+} aboard_dsp_pixels_t;
+
+/** What a tap sees that sees the operand's first pixel. */
+ABOARD_INLINE aboard_dsp_seen_t aboard_dsp_first_seen(const aboard_dsp_pixels_t *pixels) {
+#if ABOARD_DSP_ASM
+    return pixels->in;
+#else
+    (void)pixels;
+    return 0;
+#endif
+}
+
+/** What a tap sees outside the operand. */
+ABOARD_INLINE aboard_dsp_seen_t aboard_dsp_padding_seen(const aboard_dsp_pixels_t *pixels) {
+#if ABOARD_DSP_ASM
+    return pixels->padding;
+#else
+    (void)pixels;
+    return ABOARD_DSP_OUTSIDE;
+#endif
+}
+
+/** Loads four channels of the pixel that a tap sees. */
+ABOARD_INLINE uint32_t aboard_dsp_load_seen(const aboard_dsp_pixels_t *pixels, aboard_dsp_seen_t seen,
+                                            int32_t channel) {
+#if ABOARD_DSP_ASM
+    (void)pixels;
+    return aboard_dsp_load(seen + channel);
+#else
+    return aboard_dsp_load((seen == ABOARD_DSP_OUTSIDE ? pixels->padding : pixels->in + seen) + channel);
+#endif
+}
+
 /** Adds the products of one tap of four channels. */
 ABOARD_INLINE void aboard_dsp_tap(int32_t *sums, uint32_t x, uint32_t w) {
     sums[0] = aboard_dsp_mac_bottom(aboard_dsp_even(x), aboard_dsp_even(w), sums[0]);
@@ -77,9 +125,10 @@ ABOARD_INLINE void aboard_dsp_tap(int32_t *sums, uint32_t x, uint32_t w) {
 }
 
 /** Adds the products of two taps of four channels; pixels and weights are then those of the next. */
-ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const int8_t *const **tap, const uint32_t **words,
-                                       int32_t channel) {
+ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const aboard_dsp_pixels_t *pixels, const aboard_dsp_seen_t **tap,
+                                       const uint32_t **words, int32_t channel) {
 #if ABOARD_DSP_ASM
+    (void)pixels;
     uint32_t a;
     uint32_t b;
     uint32_t w;
@@ -102,8 +151,8 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const int8_t *const **tap,
         : [channel] "r"(channel)
         : "memory");
 #else
-    aboard_dsp_tap(sums, aboard_dsp_load((*tap)[0] + channel), (*words)[0]);
-    aboard_dsp_tap(sums, aboard_dsp_load((*tap)[1] + channel), (*words)[1]);
+    aboard_dsp_tap(sums, aboard_dsp_load_seen(pixels, (*tap)[0], channel), (*words)[0]);
+    aboard_dsp_tap(sums, aboard_dsp_load_seen(pixels, (*tap)[1], channel), (*words)[1]);
     *tap += 2;
     *words += 2;
 #endif
@@ -112,6 +161,7 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const int8_t *const **tap,
 /**
  * All channels of one pixel.
  *
+ * @param pixels   Where pixels lie.
  * @param seen     Pixel that each tap sees.
  * @param taps     At least 1.
  * @param words    For each four channels a word of weights for each tap, then ABOARD_DSP_TAPS_WORDS.
@@ -119,18 +169,18 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const int8_t *const **tap,
  * @param channels A multiple of 4.
  * @param line     True: results by lines.
  */
-ABOARD_INLINE void aboard_dsp_taps_any(const int8_t *const *seen, int32_t taps, const uint32_t *words, int8_t *y,
-                                       int32_t channels, bool line) {
-    const int8_t *const *const end = seen + taps;
+ABOARD_INLINE void aboard_dsp_taps_any(const aboard_dsp_pixels_t *pixels, const aboard_dsp_seen_t *seen, int32_t taps,
+                                       const uint32_t *words, int8_t *y, int32_t channels, bool line) {
+    const aboard_dsp_seen_t *const end = seen + taps;
     for (int32_t channel = 0; channel < channels; channel += 4) {
         const int32_t *const bias = (const int32_t *)(const void *)(words + taps);
         int32_t sums[4] = {bias[0], bias[1], bias[2], bias[3]};
-        const int8_t *const *tap = seen;
+        const aboard_dsp_seen_t *tap = seen;
         if (taps % 2 != 0) {
-            aboard_dsp_tap(sums, aboard_dsp_load(*tap++ + channel), *words++);
+            aboard_dsp_tap(sums, aboard_dsp_load_seen(pixels, *tap++, channel), *words++);
         }
         while (tap != end) {
-            aboard_dsp_two_taps(sums, &tap, &words, channel);
+            aboard_dsp_two_taps(sums, pixels, &tap, &words, channel);
         }
         ABOARD_UNROLL(4)
         for (int32_t i = 0; i < 4; ++i) {
@@ -141,18 +191,20 @@ ABOARD_INLINE void aboard_dsp_taps_any(const int8_t *const *seen, int32_t taps, 
     }
 }
 
-/** Finds what each tap of the window of result pixel (row, col) sees; `padding` is a pixel of zero points. */
-ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv2d_taps_t *p, const int8_t *in,
-                                                     int32_t row, int32_t col, const int8_t *padding,
-                                                     const int8_t **seen) {
+/** Finds what each tap of the window of result pixel (row, col) sees. */
+ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv2d_taps_t *p,
+                                                     const aboard_dsp_pixels_t *pixels, int32_t row, int32_t col,
+                                                     aboard_dsp_seen_t *seen) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const aboard_dsp_seen_t base = aboard_dsp_first_seen(pixels);
+    const aboard_dsp_seen_t padding = aboard_dsp_padding_seen(pixels);
     const int32_t image = s->out.rows == s->out_height ? 0 : row / s->out_height;
     const int32_t top = (row - image * s->out_height) * s->stride_h - s->pad_top;
     const int32_t left = col * s->stride_w - s->pad_left;
     for (int32_t ky = 0; ky < s->window_height; ++ky) {
         const int32_t y = top + ky * s->dilation_h;
         const bool outside = p->padded && (y < 0 || y >= s->in_height);
-        const int8_t *const line = outside ? NULL : aboard_row_s8(&s->in, in, image * s->in_height + y);
+        const aboard_dsp_seen_t line = outside ? base : base + aboard_row_offset(&s->in, image * s->in_height + y);
         for (int32_t kx = 0; kx < s->window_width; ++kx) {
             const int32_t x = left + kx * s->dilation_w;
             *seen++ = outside || (p->padded && (x < 0 || x >= s->in.cols)) ? padding : line + x * s->in.pixel_stride;
@@ -164,16 +216,18 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param words       Packed, see aboard_dsp_taps_any.
- * @param seen        Scratch of a pointer for each tap.
+ * @param seen        Scratch of a word for each tap.
  * @param padding     Scratch of a pixel; not used where `padded` is 0.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_taps(const aboard_depthwise_conv2d_taps_t *p, const int8_t *in, int8_t *out,
-                                                const uint32_t *words, const int8_t **seen, int8_t *padding,
+                                                const uint32_t *words, aboard_dsp_seen_t *seen, int8_t *padding,
                                                 int32_t first, int32_t last) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const aboard_dsp_pixels_t pixels = {in, padding};
     const int32_t taps = s->window_height * s->window_width;
     if (p->padded) {
         aboard_stage_fill_shared(padding, p->zero_point, s->in.channels);
@@ -181,8 +235,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps(const aboard_depthwise_conv2d_ta
     for (int32_t row = first; row < last; ++row) {
         int8_t *y = aboard_row_out_s8(&s->out, out, row);
         for (int32_t col = 0; col < s->out.cols; ++col) {
-            aboard_depthwise_conv2d_taps_find(p, in, row, col, padding, seen);
-            aboard_dsp_taps_any(seen, taps, words, y, s->out.channels, p->line != 0);
+            aboard_depthwise_conv2d_taps_find(p, &pixels, row, col, seen);
+            aboard_dsp_taps_any(&pixels, seen, taps, words, y, s->out.channels, p->line != 0);
             if (p->clamped) {
                 aboard_dsp_clamp(y, s->out.channels, p->low, p->high);
             }

@@ -9,10 +9,14 @@
 #define ABOARD_KERNELS_ARM_DSP_POINTWISE_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
+
+/** Most channels of a pixel. */
+#define ABOARD_DSP_POINT_DEPTH 16
 
 /** Parameters of aboard_pointwise_dsp. */
 typedef struct {
@@ -127,11 +131,14 @@ ABOARD_INLINE void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
 ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth) {
     int8_t *y = p->y;
     for (const int8_t *x = p->x; x != p->end; x += p->x_stride) {
+        /* As in registers: the results of a pixel may be written over it. */
+        int8_t pixel[ABOARD_DSP_POINT_DEPTH];
+        memcpy(pixel, x, (size_t)depth);
         const uint32_t *words = p->weights;
         for (int32_t channel = 0; channel < p->channels; ++channel) {
             uint32_t sum = *words++;
             for (int32_t k = 0; k < depth; k += ABOARD_DSP_QUAD) {
-                const uint32_t quad = aboard_dsp_load(x + k);
+                const uint32_t quad = aboard_dsp_load(pixel + k);
                 sum = aboard_dsp_mac(aboard_dsp_even(quad), *words++, sum);
                 sum = aboard_dsp_mac(aboard_dsp_odd(quad), *words++, sum);
             }
@@ -148,8 +155,8 @@ ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
  * int8 convolution of 1x1 with a stride of 1, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included; a pixel is read before its results are
- *                    written.
+ * @param in, out     Any views, rings of rows included. A pixel is read before its first result is written, so that the
+ *                    results may lie over the operand as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     ABOARD_DSP_POINT_WORDS for each channel, see aboard_dsp_points_t.
  * @param first, last Rows [first, last) of the result are computed.
  */

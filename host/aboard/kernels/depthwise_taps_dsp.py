@@ -76,7 +76,7 @@ class DspTapsS8(Windowed):
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
                 ConstantArg(Constant("weights", pack(layer), form="int8")),
-                ScratchArg(Scratch(4 * layer.weights.shape[1]), "const int8_t **"),
+                ScratchArg(Scratch(4 * layer.weights.shape[1]), "aboard_dsp_seen_t *"),
                 ScratchArg(Scratch(x.channels if padded else 0), "int8_t *"),
             ),
             rows=y.rows,

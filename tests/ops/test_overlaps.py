@@ -1,0 +1,145 @@
+"""Results over their operand, exactly as near as a kernel allows: its C still gives what `evaluate` gives.
+
+The planner lets a result grow over the operand of its layer (`Implementation.overlap`), or lays both into the same
+memory (`runs_in_place`). A kernel that reads a byte after it was overwritten is right everywhere else. The assembly of
+a kernel and the C beside it read and write in orders of their own, and both keep the promise: here it is the C, on
+emulated cores the assembly (`tests/emulator`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aboard import kernels
+from aboard.importers import load
+from aboard.ir import Node
+from aboard.kernels.contract import Implementation, View
+from aboard.ops import get
+from aboard.target import Target
+from support import dsp_layers, kernel_call, weighted_models
+from support.kernel_call import Placed
+from support.tflite_builder import ModelBuilder
+from support.weighted_models import ACTIVATIONS, Layer, window_out
+
+#: A target for each set of kernels that has C; those for Helium are intrinsics alone.
+TARGETS = {
+    "portable": Target("c -mcpu=cortex-m0 -runtime=standalone"),
+    "arm_smlal": Target("c -mcpu=cortex-m3 -runtime=standalone"),
+    "arm_dsp": Target("c -mcpu=cortex-m4 -runtime=standalone"),
+}
+SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def accepting(node: Node) -> Iterator[tuple[Implementation, Target]]:
+    """Yields the implementations that have C and accept a node, each with its target."""
+    for implementation in kernels.of(node.op):
+        for key in implementation.keys & TARGETS.keys():
+            if implementation.refuses(node, TARGETS[key]) is None:
+                yield implementation, TARGETS[key]
+
+
+def check(data: st.DataObject, model: bytes, x: np.ndarray) -> None:
+    """Fails unless every kernel that accepts the only node of a model keeps what it says about overlaps."""
+    (node,) = load(model, name="model").nodes
+    constants = [None if t is None else t.data for t in node.inputs[1:]]
+    wanted = get(node.op).evaluate(node, [x, *constants])[0]
+    size = node.output.dtype.bytes
+    views = View.whole(x.shape, size), View.whole(wanted.shape, size)
+    for implementation, target in accepting(node):
+        for distance in distances(implementation, node, *views):
+            check_at(data, implementation, node, target, x, wanted, distance)
+
+
+def distances(implementation: Implementation, node: Node, x: View, y: View) -> set[int]:
+    """Returns how far behind the result the operand may begin, at least: none to two ways."""
+    rest = [None] * (len(node.inputs) - 1)
+    found = {0} if (0, 0) in implementation.runs_in_place(node) else set()
+    distance = implementation.overlap(node, [x, *rest], [y])
+    if distance is not None:
+        found.add(-(-distance // x.element_bytes) * x.element_bytes)
+    return found
+
+
+def check_at(
+    data: st.DataObject,
+    implementation: Implementation,
+    node: Node,
+    target: Target,
+    x: np.ndarray,
+    wanted: np.ndarray,
+    distance: int,
+) -> None:
+    """Fails unless the result is right where the operand begins `distance` bytes behind it."""
+    y = View.whole(wanted.shape, wanted.itemsize)
+    operand = replace(View.whole(x.shape, x.itemsize), offset=distance)
+    memory = np.full(max(y.span, distance + operand.span), kernel_call.GAP, np.uint8)
+    placed = Placed(operand, memory)
+    placed.pixels()[...] = x.reshape(operand.rows, operand.cols, -1).view(np.uint8)
+    call = implementation.lower(node, [operand, *[None] * (len(node.inputs) - 1)], [y], target)
+    ranges = data.draw(kernel_call.row_ranges(call.rows, call.step_rows))
+    kernel_call.run(call, [placed], [Placed(y, memory)], ranges)
+    got = Placed(y, memory).values(wanted.shape, wanted.dtype)
+    where = f"{implementation.op} {implementation.name}, operand {distance} bytes behind"
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4 * float(np.abs(wanted).max()), err_msg=where)
+    else:
+        np.testing.assert_array_equal(got, wanted, err_msg=where)
+
+
+@settings(SETTINGS, max_examples=30)
+@given(st.data(), st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D"]), st.sampled_from(["int8", "int16", "float32"]))
+def test_windows(data: st.DataObject, kind: str, form: str) -> None:
+    layer = data.draw(weighted_models.layers(kind, form))
+    check(data, layer.model(), layer.input())
+
+
+@settings(SETTINGS, max_examples=30)
+@given(st.data(), st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D"]))
+def test_windows_with_a_kernel_of_their_own(data: st.DataObject, kind: str) -> None:
+    layer = data.draw(dsp_layers.layers(kind))
+    check(data, layer.model(), layer.input())
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("channels", [4, 8, 16, 20])
+def test_single_pixels_kept_in_registers(depth: int, channels: int) -> None:
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU6"}
+    shapes = (1, 5, 7, depth), (channels, 1, 1, depth), (1, 5, 7, channels)
+    layer = Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128)
+    (node,) = load(layer.model(), name="model").nodes
+    assert dsp_layers.POINTS in {implementation.name for implementation, _ in accepting(node)}
+
+    @settings(SETTINGS, max_examples=1)
+    @given(st.data())
+    def at_every_distance(data: st.DataObject) -> None:
+        check(data, layer.model(), layer.input())
+
+    at_every_distance()
+
+
+@settings(SETTINGS, max_examples=15)
+@given(
+    st.data(),
+    st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]),
+    st.sampled_from([np.int8, np.int8, np.int16, np.float32]),
+)
+def test_pools(data: st.DataObject, kind: str, dtype: type) -> None:
+    size = [data.draw(st.integers(1, 10)) for _ in range(2)]
+    window = [data.draw(st.integers(1, min(n, 9))) for n in size]
+    strides, padding = [data.draw(st.integers(1, 4)) for _ in range(2)], data.draw(st.sampled_from(["SAME", "VALID"]))
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = data.draw(st.integers(1, 2)), data.draw(st.sampled_from([1, 3, 4, 8]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
+    options["FusedActivationFunction"] = data.draw(st.sampled_from(ACTIVATIONS))
+    quantised = {} if dtype is np.float32 else {"scale": 0.03, "zero_point": 0 if dtype is np.int16 else 4}
+    build = ModelBuilder().tensor("x", (batch, *size, depth), dtype, **quantised)
+    build.tensor("y", (batch, *out, depth), dtype, **quantised).op(kind, ["x"], ["y"], options)
+    x = np.random.default_rng(data.draw(st.integers(0, 99))).integers(-128, 128, (batch, *size, depth)).astype(dtype)
+    check(data, build.build(["x"], ["y"]), x)
