@@ -85,3 +85,27 @@ def test_other_activations_stay():
 def test_any_quantisation(clamp, fused, scale, zero_point):
     after = check_rewrite(model(clamp, fused=fused, scale=scale, zero_point=zero_point), FuseActivations(), seeds=1)
     assert fused != "NONE" or kinds(after) == ["add"]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
+@pytest.mark.parametrize("other", ["RELU", "RELU6", "ADD"])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_a_second_node_reads_is_not_fused(dtype, other, first):
+    quant = {} if dtype is np.float32 else {"scale": 0.05, "zero_point": 0 if dtype is np.int16 else -20}
+    m = ModelBuilder()
+    for name in "xayz":
+        m.tensor(name, (1, 16), dtype, **quant)
+    m.op("ADD", ["x", "x"], ["a"], {})
+    readers = [("RELU", ["a"], ["y"]), (other, ["a", "x"] if other == "ADD" else ["a"], ["z"])]
+    for kind, operands, results in readers if first else readers[::-1]:
+        m.op(kind, operands, results, {})
+    before = sorted(["add", "relu", other.lower()])
+    assert sorted(kinds(check_rewrite(m.build(["x"], ["y", "z"]), FuseActivations()))) == before
+
+
+def test_what_its_only_reader_reads_twice_is_not_fused():
+    m = ModelBuilder()
+    for name in "xay":
+        m.tensor(name, (1, 16), np.int8, scale=0.05, zero_point=-20)
+    m.op("ADD", ["x", "x"], ["a"], {}).op("ADD", ["a", "a"], ["y"], {})
+    assert kinds(check_rewrite(m.build(["x"], ["y"]), FuseActivations())) == ["add", "add"]
