@@ -227,6 +227,7 @@ class Manifest(_Record):
         sources: C files, relative to the bundle.
         source_flags: Which of them want further flags; `CMakeLists.txt` of the bundle sets them.
         headers: Header files, relative to the bundle.
+        tests: Files of the program that proves a build, relative to the bundle; no part of the model.
         include_folders: Folders the sources need beside `include`, relative to the bundle.
         template: Project template that the target's runtime brings; None where the board's own will do.
     """
@@ -251,6 +252,7 @@ class Manifest(_Record):
     sources: tuple[RelativePath, ...]
     source_flags: tuple[SourceFlags, ...] = ()
     headers: tuple[RelativePath, ...]
+    tests: tuple[RelativePath, ...] = ()
     include_folders: tuple[RelativePath, ...] = ()
     template: Word | None = None
     inputs: Annotated[tuple[TensorRecord, ...], Field(min_length=1)]

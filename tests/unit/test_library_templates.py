@@ -211,6 +211,14 @@ def test_generated_c_is_formatted(library: Project) -> None:
         assert formatted == (library.path / path).read_text()
 
 
+def test_the_tests_of_the_library_prove_its_build(library: Project) -> None:
+    listed = run("ctest", "--test-dir", "build", "-N", folder=library.path)
+    names = re.findall(r"Test +#\d+: (\w+)", listed)
+    assert sorted(names) == ["example", "test_digits", "test_digits_f32", "test_models"]
+    assert run(library.path / "build/models/digits/test_digits", folder=library.path) == "digits: ok\n"
+    assert run(library.path / "build/models/digits_f32/test_digits_f32", folder=library.path) == "digits_f32: ok\n"
+
+
 def test_the_arduino_library_has_the_layout_of_the_specification(arduino: Project) -> None:
     files = texts(arduino.path)
     assert {"library.properties", "keywords.txt", "src/digits.h", "src/digits.c", "src/aboard/model.h"} <= set(files)

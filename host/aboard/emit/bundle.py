@@ -10,6 +10,7 @@ src/kernels/*.h            the kernels it uses, and no others
 src/<name>_<device>_*.c    regions that devices compute, with prototypes in src/<name>_devices.h
 src/devices/<device>/*     runtime sources of the devices
 .aboard-files.json         what aboard wrote (`aboard.outputs`)
+test/<name>_test.c         a program that proves a build, with test/sample.h; no part of the model
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from aboard import bundle_files, manifest, outputs, resources
-from aboard.emit import devices, header, intrinsics, records, source
+from aboard.emit import devices, header, intrinsics, records, sample, source
 from aboard.emit.instances import Instances
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
@@ -62,6 +63,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
     added = devices.files(graph, program).joined(functions.added).joined(devices.linked(target))
     files |= added.files
     files["CMakeLists.txt"] = _cmake(name, added)
+    tests = sample.files(graph, program, layout, GENERATOR, target, macs)
     record = Manifest(
         generator=GENERATOR,
         name=name,
@@ -81,6 +83,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         cflags=(*_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),
+        tests=tuple(sorted(tests)),
         source_flags=added.source_flags,
         include_folders=added.include_folders,
         template=runtimes.template_name(target),
@@ -89,7 +92,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         nodes=records.nodes(program, instances, target),
         buffers=records.buffers(program, layout),
     )
-    return files, record
+    return files | tests, record
 
 
 def _float_headers(program: Program) -> dict[str, str]:
@@ -149,7 +152,16 @@ target_include_directories(model_{name} PUBLIC {here}/include)
             f"# Another core executes these, or they are others' own.\nset_source_files_properties({paths}\n"
             f'  PROPERTIES COMPILE_OPTIONS "{";".join(chosen)}")\n'
         )
-    return text
+    return (
+        text
+        + f"""# A program that proves a build with its compiler and flags, and a test of CTest.
+if(ABOARD_SAMPLE_TESTS)
+  add_executable(test_{name} {here}/{sample.FOLDER}/{name}_test.c)
+  target_link_libraries(test_{name} PRIVATE model_{name})
+  add_test(NAME test_{name} COMMAND test_{name})
+endif()
+"""
+    )
 
 
 def save(files: Mapping[str, str], record: Manifest, folder: Path, *, force: bool = False) -> Path:
@@ -185,5 +197,5 @@ def load(folder: Path) -> tuple[Manifest, dict[str, str]]:
         ProjectError: It is missing, or files are.
     """
     record = manifest.read(folder)
-    paths = ("CMakeLists.txt", *record.headers, *record.sources)
+    paths = ("CMakeLists.txt", *record.headers, *record.sources, *record.tests)
     return record, {path: bundle_files.read(folder, path) for path in paths}
