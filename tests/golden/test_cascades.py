@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 import aboard
 from aboard.errors import CapacityError
 from aboard.manifest import Manifest
 from support.channel_models import ChannelModel
-from support.image_models import global_average, image_model
+from support.image_models import global_average, image_model, wide_image_model
 from support.one_op import HOST, check_equal, compiled
 
 ATTRIBUTES = ["-opt=size", "-opt=balanced", "-opt=size -input=kept"]
@@ -22,7 +22,17 @@ ATTRIBUTES += [f"-opt={opt} -input=rows" for opt in ("size", "balanced", "speed"
 @example(242, "-opt=size -input=kept")  # rows that nobody reads come after the result
 @settings(max_examples=30, deadline=None)
 def test_the_same_bytes(seed: int, attributes: str) -> None:
-    model = image_model(seed)
+    check_same(image_model(seed), seed, attributes)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(ATTRIBUTES))
+@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
+def test_the_same_bytes_with_large_windows(seed: int, attributes: str) -> None:
+    check_same(wide_image_model(seed), seed, attributes)
+
+
+def check_same(model: bytes, seed: int, attributes: str) -> None:
+    """Fails unless a model with one input gives the reference's bytes."""
     shape = aboard.compile(model, target=HOST, name="model").manifest.inputs[0].shape
     x = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
     check_equal(model, x, run=lambda m, *inputs: compiled(m, *inputs, attributes=attributes))

@@ -79,24 +79,34 @@ class ChannelModel:
         operands = [self.last, self._constant(weights, **quant)]
         return operands if self.rng.random() < 0.2 else [*operands, self._constant(bias, **bias_quant)]
 
-    def conv(self, outputs: int, window: tuple[int, int] = (3, 3), stride: int = 1, padding: str = "SAME"):
+    def conv(
+        self, outputs: int, window: tuple[int, int] = (3, 3), stride: int = 1, padding: str = "SAME", dilation: int = 1
+    ):
         """Adds a convolution."""
         n, h, w, c = self.shape
         weights, bias = self.planted(outputs, window[0] * window[1], c)
         operands = self._weights(weights.reshape(outputs, *window, c), bias, 0)
         options = {"StrideH": stride, "StrideW": stride, "Padding": padding, **self._activation()}
-        return self.op("CONV_2D", operands, (n, *_size((h, w), window, stride, padding), outputs), options)
+        options |= {"DilationHFactor": dilation, "DilationWFactor": dilation}
+        size = _size((h, w), window, stride, padding, dilation)
+        return self.op("CONV_2D", operands, (n, *size, outputs), options)
 
-    def depthwise(self, multiplier: int = 1, window: tuple[int, int] = (3, 3), stride: int = 1, padding: str = "SAME"):
+    def depthwise(
+        self,
+        multiplier: int = 1,
+        window: tuple[int, int] = (3, 3),
+        stride: int = 1,
+        padding: str = "SAME",
+        dilation: int = 1,
+    ):
         """Adds a depthwise convolution."""
         n, h, w, c = self.shape
         weights, bias = self.planted(c * multiplier, window[0] * window[1], 1)
         operands = self._weights(weights[..., 0].T.reshape(1, *window, c * multiplier), bias, 3)
         options = {"StrideH": stride, "StrideW": stride, "Padding": padding, "DepthMultiplier": multiplier}
-        options |= self._activation()
-        return self.op(
-            "DEPTHWISE_CONV_2D", operands, (n, *_size((h, w), window, stride, padding), c * multiplier), options
-        )
+        options |= {"DilationHFactor": dilation, "DilationWFactor": dilation, **self._activation()}
+        size = _size((h, w), window, stride, padding, dilation)
+        return self.op("DEPTHWISE_CONV_2D", operands, (n, *size, c * multiplier), options)
 
     def dense(self, outputs: int):
         """Adds a fully connected layer over all that a sample holds."""
@@ -105,11 +115,12 @@ class ChannelModel:
         operands = self._weights(weights[:, 0], bias, 0)
         return self.op("FULLY_CONNECTED", operands, (self.shape[0], outputs), self._activation())
 
-    def pool(self, kind: str):
+    def pool(self, kind: str, window: tuple[int, int] = (2, 2), stride: int = 2, padding: str = "SAME"):
         """Adds a pooling."""
         n, h, w, c = self.shape
-        size = _size((h, w), (2, 2), 2, "SAME")
-        options = {"FilterHeight": 2, "FilterWidth": 2, "StrideH": 2, "StrideW": 2, "Padding": "SAME"}
+        size = _size((h, w), window, stride, padding)
+        options = {"FilterHeight": window[0], "FilterWidth": window[1], "Padding": padding}
+        options |= {"StrideH": stride, "StrideW": stride}
         return self.op(f"{kind}_POOL_2D", [self.last], (n, *size, c), options, same=True)
 
     def mean(self):
@@ -161,8 +172,10 @@ class ChannelModel:
         return self.builder.build([self.input], [*outputs, self.last])
 
 
-def _size(image: tuple[int, int], window: tuple[int, int], stride: int, padding: str) -> tuple[int, int]:
-    taken = (0, 0) if padding == "SAME" else (window[0] - 1, window[1] - 1)
+def _size(
+    image: tuple[int, int], window: tuple[int, int], stride: int, padding: str, dilation: int = 1
+) -> tuple[int, int]:
+    taken = (0, 0) if padding == "SAME" else tuple((taps - 1) * dilation for taps in window)
     height, width = (-(-(extent - less) // stride) for extent, less in zip(image, taken, strict=True))
     return height, width
 

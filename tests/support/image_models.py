@@ -53,6 +53,59 @@ def _step(model: ChannelModel, rng: np.random.Generator) -> None:
     steps[int(rng.integers(len(steps)))]()
 
 
+#: Most weights of a convolution of `wide_image_model`, so that a model is compiled and run in a second.
+_MOST_WEIGHTS = 40_000
+
+_CHANNELS = (1, 2, 3, 5, 8, 16, 31, 33, 64, 70)
+
+
+def wide_image_model(seed: int) -> bytes:
+    """Returns a model of an image with large windows: up to 9 rows, dilated, strides up to 4, 1 to 70 channels.
+
+    Most results have two readers or three, which need different rows of it at the same time.
+    """
+    rng = np.random.default_rng([seed, 11])
+    shape = (1, int(rng.integers(14, 40)), int(rng.integers(1, 10)), int(rng.choice(_CHANNELS)))
+    model = ChannelModel(seed, shape)
+    for _ in range(int(rng.integers(2, 5))):
+        _wide_step(model, rng)
+    if rng.random() < 0.3:
+        global_average(model)
+    return model.build()
+
+
+def _wide_step(model: ChannelModel, rng: np.random.Generator) -> None:
+    kind = str(rng.choice(["conv", "depthwise", "pool", "branches", "branches"]))
+    window = (int(rng.integers(1, 10)), int(rng.integers(1, 6)))
+    dilation = int(rng.choice([1, 1, 2, 3])) if kind != "pool" else 1
+    stride = int(rng.integers(1, 5)) if model.shape[1] > 8 else 1
+    reach = [(taps - 1) * dilation + 1 for taps in window]
+    fits = all(extent >= taps for extent, taps in zip(model.shape[1:3], reach, strict=True))
+    padding = str(rng.choice(["SAME", "VALID"])) if fits else "SAME"
+    fitting = [n for n in _CHANNELS if n * model.shape[3] * window[0] * window[1] <= _MOST_WEIGHTS]
+    if kind == "pool":
+        # As large as the image at most: the reference divides by what a window sees of it.
+        window = tuple(min(taps, extent) for taps, extent in zip(window, model.shape[1:3], strict=True))
+        model.pool(str(rng.choice(["AVERAGE", "MAX"])), window, min(stride, *window), padding)
+    elif kind == "depthwise":
+        model.depthwise(1, window, stride, padding, dilation)
+    elif kind == "conv" and fitting:
+        model.conv(int(rng.choice(fitting)), window, stride, padding, dilation)
+    else:
+        _branches(model, rng, window, dilation)
+
+
+def _branches(model: ChannelModel, rng: np.random.Generator, window: tuple[int, int], dilation: int) -> None:
+    """Adds branches over different windows of one result, and the sum of all."""
+    before, shape, scale, zero_point = model.last, model.shape, model.scale, model.zero_point
+    total = None
+    for number in range(int(rng.integers(1, 3))):
+        model.last, model.shape, model.scale, model.zero_point = before, shape, scale, zero_point
+        model.depthwise(1, window if number == 0 else (int(rng.integers(1, 10)), 1), dilation=dilation)
+        total = model.last if total is None else model.binary("ADD", total).last
+    model.binary("ADD", before)
+
+
 def global_average(model: ChannelModel) -> None:
     """Adds an average over the whole image."""
     n, h, w, c = model.shape

@@ -103,37 +103,51 @@ def with_residual(node: Node) -> Matched:
 
 
 @st.composite
-def windows(draw: st.DrawFn, *, dilated: bool = True) -> Window:
-    size = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    padding = Padding(*(draw(st.integers(0, extent - 1)) for extent in (*size, *size)))
-    dilations = (draw(st.integers(1, 2)), draw(st.integers(1, 2))) if dilated else (1, 1)
-    return Window(size, (draw(st.integers(1, 3)), draw(st.integers(1, 3))), padding, dilations)
+def windows(draw: st.DrawFn, size: tuple[int, int], *, dilated: bool = True, most: int = 3) -> Window:
+    """Draws a window that fits an image with its padding.
+
+    Args:
+        draw: Of hypothesis.
+        size: Of the image.
+        dilated: Whether there may be pixels between taps.
+        most: Largest window; strides and dilations grow with it.
+    """
+    large = most > 3
+    dilations = tuple(draw(st.integers(1, 3 if large else 2)) if dilated else 1 for _ in size)
+    taps = tuple(draw(st.integers(1, min(most, (n - 1) // d + 1))) for n, d in zip(size, dilations, strict=True))
+    padding = Padding(*(draw(st.integers(0, extent - 1)) for extent in (*taps, *taps)))
+    strides = draw(st.integers(1, 4 if large else 3)), draw(st.integers(1, 4 if large else 3))
+    return Window(taps, strides, padding, dilations)
 
 
 @st.composite
-def nodes(draw: st.DrawFn) -> Node:
-    """Draws a layer."""
+def nodes(draw: st.DrawFn, most: int = 3) -> Node:
+    """Draws a layer; `most` is the largest window."""
     kind = draw(st.sampled_from(["conv2d", "conv2d", "depthwise_conv2d", "fully_connected", "pool", "add"]))
-    shape = (draw(st.integers(1, 2)), draw(st.integers(5, 9)), draw(st.integers(5, 8)), draw(st.integers(1, 6)))
+    rows, cols = (draw(st.integers(5, top + 2 * (most - 3))) for top in (9, 8))
+    channels = draw(st.integers(1, 6) if most == 3 else st.integers(1, 6) | st.sampled_from([16, 33, 64, 70]))
+    shape = (draw(st.integers(1, 2)), rows, cols, channels)
     with_bias = draw(st.booleans())
     if kind == "conv2d":
         groups = draw(st.sampled_from([g for g in (1, 2, 3) if shape[3] % g == 0]))
         outputs = groups * draw(st.integers(1, 12 // groups))
-        return conv(shape, outputs, draw(windows()), groups=groups, with_bias=with_bias)
+        return conv(shape, outputs, draw(windows((rows, cols), most=most)), groups=groups, with_bias=with_bias)
     if kind == "depthwise_conv2d":
-        return depthwise(shape, draw(st.integers(1, 2)), draw(windows()), with_bias=with_bias)
+        window = draw(windows((rows, cols), most=most))
+        return depthwise(shape, draw(st.integers(1, 2)), window, with_bias=with_bias)
     if kind == "fully_connected":
         shape = draw(st.sampled_from([shape, (shape[1], 30), (1, shape[1], 30)]))
         return dense(shape, draw(st.integers(1, 40)), keep=draw(st.booleans()), with_bias=with_bias)
     if kind == "pool":
-        return pool(draw(st.sampled_from(["average_pool2d", "max_pool2d"])), shape, draw(windows(dilated=False)))
+        window = draw(windows((rows, cols), dilated=False, most=most))
+        return pool(draw(st.sampled_from(["average_pool2d", "max_pool2d"])), shape, window)
     return add(shape, draw(st.sampled_from([shape, (shape[3],), (1, shape[1], 1, shape[3]), ()])))
 
 
 @st.composite
 def matches(draw: st.DrawFn) -> Matched:
     """Draws a match: a layer, alone, with a relu behind it, or with a sum of its result and its operand."""
-    node = draw(nodes())
+    node = draw(nodes(draw(st.sampled_from([3, 3, 9]))))
     shapes = node.input(0).shape == node.output.shape
     form = draw(st.sampled_from(["alone", "relu", "residual"] if shapes else ["alone", "relu"]))
     if form == "alone":

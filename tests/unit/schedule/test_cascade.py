@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -14,7 +16,7 @@ from aboard.ops import get, rows_of
 from aboard.ops.box import Box
 from aboard.passes import NEUTRAL, run_passes
 from aboard.schedule.cascade import Cascade, Turn, form
-from support.image_models import image_model
+from support.image_models import image_model, wide_image_model
 from support.tflite_builder import ModelBuilder
 
 
@@ -156,11 +158,11 @@ def still_needed(cascade: Cascade, ways: dict[Node, RowWise], tensor: Tensor, do
     return False
 
 
-@given(st.integers(0, 10_000))
-@example(541)  # rows that nobody reads are computed one node after another
-@settings(max_examples=30, deadline=None)
-def test_rows_are_there_when_they_are_read(seed: int) -> None:
-    graph = load(image_model(seed), name="model")
+@given(st.integers(0, 10_000), st.sampled_from([image_model, wide_image_model]))
+@example(541, image_model)  # rows that nobody reads are computed one node after another
+@settings(max_examples=40, deadline=None)
+def test_rows_are_there_when_they_are_read(seed: int, make: Callable[[int], bytes]) -> None:
+    graph = load(make(seed), name="model")
     run_passes(graph, NEUTRAL)
     for cascade, ways in cascades(graph, np.random.default_rng(seed)):
         Player(cascade, ways).play()
