@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,8 +46,18 @@ int main(void) {{
 """
 
 
-def run(module: Module, feed: Feed, folder: Path, compiler: str = "gcc") -> dict[str, Values]:
-    """Returns the outputs of a run in a sanitized process; fails with the sanitizer's report."""
+def run(
+    module: Module, feed: Feed, folder: Path, compiler: str = "gcc", flags: Sequence[str] = ()
+) -> dict[str, Values]:
+    """Returns the outputs of a run in a sanitized process; fails with the sanitizer's report.
+
+    Args:
+        module: The model.
+        feed: Its inputs.
+        folder: Where to build.
+        compiler: The compiler.
+        flags: More of the compiler's.
+    """
     bundle = module.save(folder / "bundle")
     name, manifest = module.name, module.manifest
     main = folder / "main.c"
@@ -57,6 +68,7 @@ def run(module: Module, feed: Feed, folder: Path, compiler: str = "gcc") -> dict
         compiler,
         "-std=gnu99",
         *SANITIZERS,
+        *flags,
         *(flag for flag in manifest.cflags if flag.startswith("-D")),
         *(f"-I{bundle / folder}" for folder in ("include", *manifest.include_folders)),
         str(main),
