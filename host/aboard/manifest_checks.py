@@ -23,7 +23,7 @@ def problems(record: Manifest) -> Iterator[str]:
 
 
 def _files(record: Manifest) -> Iterator[str]:
-    for field in ("sources", "headers"):
+    for field in ("sources", "headers", "tests"):
         yield from _twice(field, getattr(record, field))
     sources = set(record.sources)
     for number, flags in enumerate(record.source_flags):
