@@ -6,11 +6,12 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_ARITHMETIC_H
 #define ABOARD_KERNELS_ARM_MVE_ARITHMETIC_H
 
-#include <arm_mve.h>
 #include <stdint.h>
 
+#include "../requantize.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
+#include "helium.h"
 
 /** Parameters of aboard_sum_mve: result = (a_factor * a + b_factor * b + constant) >> shift. */
 typedef struct {
@@ -25,6 +26,8 @@ typedef struct {
     int32_t low;  /**< Smallest result. */
     int32_t high; /**< Largest result. */
 } aboard_sum_mve_t;
+
+#if ABOARD_MVE_ASM
 
 /** Four results. */
 ABOARD_INLINE int32x4_t aboard_sum_mve_four(const aboard_sum_mve_t *p, int32x4_t a, int32x4_t b) {
@@ -102,6 +105,19 @@ ABOARD_INLINE void aboard_sum_mve_run(const aboard_sum_mve_t *p, const int8_t *a
         vstrbq_p_s32(out, aboard_sum_mve_four(p, vldrbq_z_s32(a, some), vldrbq_z_s32(b, some)), some);
     }
 }
+
+#else
+
+/** Computes `count` neighbouring elements. */
+ABOARD_INLINE void aboard_sum_mve_run(const aboard_sum_mve_t *p, const int8_t *a, const int8_t *b, int8_t *out,
+                                      int32_t count) {
+    for (int32_t i = 0; i < count; ++i) {
+        const uint32_t x = (uint32_t)a[i] * (uint32_t)p->a_factor + (uint32_t)b[i] * (uint32_t)p->b_factor;
+        out[i] = (int8_t)aboard_clamp((int32_t)(x + (uint32_t)p->constant) >> p->shift, p->low, p->high);
+    }
+}
+
+#endif
 
 /**
  * Sum or difference, equal to TFLite's for every pair of operands.

@@ -10,12 +10,13 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_BAND_H
 #define ABOARD_KERNELS_ARM_MVE_BAND_H
 
-#include <arm_mve.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
+#include "helium.h"
 
 /** Input and windows of a layer. */
 typedef struct {
@@ -31,6 +32,8 @@ typedef struct {
     int32_t cols;       /**< Pixels of a row of the band; 0: the band is the input itself. */
     int32_t zero_point; /**< Of the input: what padding holds. */
 } aboard_mve_band_t;
+
+#if ABOARD_MVE_ASM
 
 /** Copies `count` bytes: neither reads nor writes beyond. */
 ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
@@ -77,6 +80,25 @@ ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
         to += 16;
     }
 }
+
+#else
+
+/** Copies `count` bytes. */
+ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
+    memcpy(to, from, (size_t)ABOARD_MAX(count, 0));
+}
+
+/** Copies `count` bytes; nobody depends on more. */
+ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int32_t count) {
+    aboard_mve_copy(to, from, count);
+}
+
+/** Writes `count` bytes of one value. */
+ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
+    memset(to, value, (size_t)ABOARD_MAX(count, 0));
+}
+
+#endif
 
 /** Bytes from a pixel of the band to the next. */
 ABOARD_INLINE int32_t aboard_mve_band_pixel(const aboard_mve_band_t *b) {

@@ -10,7 +10,6 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_H
 #define ABOARD_KERNELS_ARM_MVE_CONV2D_H
 
-#include <arm_mve.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "aboard/view.h"
 #include "band.h"
 #include "finish.h"
+#include "helium.h"
 #include "sums.h"
 
 /** Parameters of aboard_conv2d_mve. */
@@ -31,6 +31,8 @@ typedef struct {
     int32_t alone;              /**< 1: a window is one run of at most sixteen bytes, see aboard_conv2d_mve_alone. */
     aboard_mve_finish_t finish; /**< Of the result. */
 } aboard_conv2d_mve_t;
+
+#if ABOARD_MVE_ASM
 
 /**
  * Computes pixels whose windows are one chunk, four channels at a time: with weights and constants in registers.
@@ -87,14 +89,16 @@ ABOARD_INLINE int32_t aboard_conv2d_mve_rest(const aboard_conv2d_mve_t *p) {
     return (ABOARD_MVE_CHUNK - bytes + step - 1) / step;
 }
 
+#endif
+
 /** Computes up to four channels of two pixels, from channel `n` on; the second pixel is written first. */
 ABOARD_INLINE void aboard_conv2d_mve_block(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
                                            const int8_t **weights, const int32_t *constants, int8_t *y0, int8_t *y1,
                                            int32_t count) {
     const aboard_mve_sums_t sums = aboard_mve_pair(p->reach, x0, x1, weights);
     const aboard_mve_constants_t c = aboard_mve_constants(&p->finish, constants);
-    const int32x4_t b = aboard_mve_finish(&p->finish, sums.b, &c);
-    const int32x4_t a = aboard_mve_finish(&p->finish, sums.a, &c);
+    const aboard_mve_words_t b = aboard_mve_finish(&p->finish, sums.b, &c);
+    const aboard_mve_words_t a = aboard_mve_finish(&p->finish, sums.a, &c);
     aboard_mve_store(y1, b, count);
     aboard_mve_store(y0, a, count);
 }
@@ -157,6 +161,7 @@ ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t 
         const int8_t *x = aboard_mve_band(&p->band, in, row, scratch);
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         int32_t left = p->joined ? (last - first) * p->out.cols : p->out.cols;
+#if ABOARD_MVE_ASM
         const int32_t alone = p->alone ? left - aboard_conv2d_mve_rest(p) : 0;
         if (alone > 0) {
             aboard_conv2d_mve_alone(p, x, y, alone, weights, constants);
@@ -164,6 +169,7 @@ ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t 
             y += alone * p->out.pixel_stride;
             left -= alone;
         }
+#endif
         /* An odd last pixel is computed twice. */
         for (; left > 0; left -= 2) {
             const int32_t second = left > 1 ? 1 : 0;

@@ -10,13 +10,15 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_QUADS_H
 #define ABOARD_KERNELS_ARM_MVE_CONV2D_QUADS_H
 
-#include <arm_mve.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "band.h"
 #include "finish.h"
+#include "helium.h"
+#include "length.h"
 #include "quads.h"
 #include "sums.h"
 
@@ -60,11 +62,13 @@ ABOARD_INLINE void aboard_quads_fill(const aboard_conv2d_quads_mve_t *p, int32_t
     }
 }
 
+#if ABOARD_MVE_ASM
+
 /* Formatted by hand: lists of operands. */
 /* clang-format off */
 
-#define ABOARD_QUADS_ASM(text) \
-    __asm__ volatile(text \
+#define ABOARD_QUADS_ASM(text, length) \
+    __asm__ volatile(text length \
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(p->out.channels / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
@@ -74,19 +78,53 @@ ABOARD_INLINE void aboard_quads_fill(const aboard_conv2d_quads_mve_t *p, int32_t
 
 /* clang-format on */
 
+#define ABOARD_QUADS_RUN(length) ABOARD_QUADS_ASM(ABOARD_MVE_QUADS_RUN, length)
+#define ABOARD_QUADS_WINDOWS(length) ABOARD_QUADS_ASM(ABOARD_MVE_QUADS_WINDOWS, length)
+#define ABOARD_QUADS_LOOPED(length) ABOARD_QUADS_ASM(ABOARD_MVE_QUADS_LOOPED, length)
+
 /** Computes all channels of four pixels, whose first window is at `x`. */
 ABOARD_INLINE void aboard_quads(const aboard_conv2d_quads_mve_t *p, const int8_t *x, const int8_t *w,
                                 const aboard_quads_table_t *table, int8_t *out) {
     const int32_t advance = p->source == ABOARD_QUADS_BAND ? aboard_mve_band_stride(&p->band) : 0;
+    const int32_t row = p->chunks * (ABOARD_MVE_QUADS_CHUNK_LENGTH + ABOARD_MVE_QUADS_TAP_LENGTH * p->taps);
     int32_t left;
     if (p->source != ABOARD_QUADS_BAND) {
-        ABOARD_QUADS_ASM(ABOARD_MVE_QUADS_RUN);
+        ABOARD_MVE_SIZED(ABOARD_MVE_QUADS_RUN_LENGTH * (p->chunks - 2), ABOARD_QUADS_RUN);
     } else if (p->rows * p->chunks * p->taps <= ABOARD_QUADS_UNROLLED) {
-        ABOARD_QUADS_ASM(ABOARD_MVE_QUADS_WINDOWS);
+        ABOARD_MVE_SIZED(p->rows * (row + 2) - 2 * ABOARD_MVE_QUADS_ROW_LINES, ABOARD_QUADS_WINDOWS);
     } else {
-        ABOARD_QUADS_ASM(ABOARD_MVE_QUADS_LOOPED);
+        ABOARD_MVE_SIZED(row + p->rows - ABOARD_MVE_QUADS_ROW_LINES, ABOARD_QUADS_LOOPED);
     }
 }
+
+#else
+
+/** Computes all channels of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_quads(const aboard_conv2d_quads_mve_t *p, const int8_t *x, const int8_t *w,
+                                const aboard_quads_table_t *table, int8_t *out) {
+    const int32_t advance = p->source == ABOARD_QUADS_BAND ? aboard_mve_band_stride(&p->band) : 0;
+    for (int32_t n = 0; n < p->out.channels; n += 2) {
+        int32_t sums[8] = {0};
+        int32_t constants[6];
+        for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
+            const int32_t tap = at % p->taps;
+            const int32_t chunk = at / p->taps % p->chunks;
+            const int8_t *const from = x + at / p->taps / p->chunks * advance + chunk * ABOARD_MVE_CHUNK;
+            for (int32_t lane = 0; lane < 8; ++lane) {
+                sums[lane] += aboard_mve_chunk(from + (lane / 2 + tap) * p->distance, w + lane % 2 * ABOARD_MVE_CHUNK);
+            }
+            w += 2 * ABOARD_MVE_CHUNK;
+        }
+        memcpy(constants, w, sizeof(constants));
+        w += sizeof(constants);
+        for (int32_t lane = 0; lane < 8; ++lane) {
+            const int32_t *const c = constants + 3 * (lane % 2);
+            out[n + table->results[lane]] = aboard_mve_result(&p->finish, sums[lane], c[0], 0, c[1], c[2]);
+        }
+    }
+}
+
+#endif
 
 /**
  * Computes `count` pixels that are read where they lie. The last ones are copied to `scratch`, if there are fewer than

@@ -13,43 +13,20 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_ARM_MVE_DEPTHWISE_CONV2D_H
 
-#include <arm_mve.h>
 #include <stdint.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "band.h"
-#include "finish.h"
-
-/** Channels of a block: lanes of a vector. */
-#define ABOARD_DEPTHWISE_MVE_BLOCK 16
-
-/** Highest window. */
-#define ABOARD_DEPTHWISE_MVE_ROWS 16
-
-/** Parameters of aboard_depthwise_conv2d_mve. */
-typedef struct {
-    aboard_view_t in;      /**< Any view. */
-    aboard_view_t out;     /**< Any view; without gaps between pixels where a vector holds several. */
-    int32_t in_height;     /**< Rows of an image; the view counts those of all images of the batch. */
-    int32_t out_height;    /**< Likewise. */
-    int32_t window_height; /**< At most ABOARD_DEPTHWISE_MVE_ROWS. */
-    int32_t window_width;
-    int32_t stride_h;
-    int32_t stride_w; /**< 1 where a vector holds several pixels. */
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t cols;       /**< Pixels of a row of the ring. */
-    int32_t pixel;      /**< Bytes of a pixel in the ring: 16; the channels where a vector holds several pixels. */
-    int32_t group;      /**< Taps that may be added up in 16 bits. */
-    int32_t zero_point; /**< Of the input: what padding holds. */
-    aboard_mve_finish_t finish;
-} aboard_depthwise_conv2d_mve_t;
+#include "depthwise_block.h"
+#include "helium.h"
 
 /** Bytes of a row of the ring, of one block. A vector of several pixels may reach beyond the last. */
 ABOARD_INLINE int32_t aboard_depthwise_mve_row_bytes(const aboard_depthwise_conv2d_mve_t *p) {
     return p->cols * p->pixel + ABOARD_DEPTHWISE_MVE_BLOCK - p->pixel;
 }
+
+#if ABOARD_MVE_ASM
 
 /** Writes `pixels` pixels of padding. */
 ABOARD_INLINE int8_t *aboard_depthwise_mve_pad(const aboard_depthwise_conv2d_mve_t *p, int8_t *to, int32_t pixels) {
@@ -65,13 +42,14 @@ ABOARD_INLINE int8_t *aboard_depthwise_mve_pad(const aboard_depthwise_conv2d_mve
     return to + pixels * p->pixel;
 }
 
-/** Copies pixels of a block of channels; `some` says which there are. */
+/** Copies pixels of a block of channels, of which there are `count`. */
 ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_mve_t *p, int8_t *to,
-                                                  const int8_t *from, int32_t pixels, mve_pred16_t some) {
+                                                  const int8_t *from, int32_t pixels, int32_t count) {
     if (p->in.pixel_stride == p->pixel) {
         aboard_mve_copy(to, from, pixels * p->pixel);
         return to + pixels * p->pixel;
     }
+    const mve_pred16_t some = vctp8q((uint32_t)count);
     const int32_t full = p->pixel == ABOARD_DEPTHWISE_MVE_BLOCK && p->in.channels % ABOARD_DEPTHWISE_MVE_BLOCK == 0;
     for (int32_t x = 0; x < pixels; ++x) {
         if (full) {
@@ -85,6 +63,27 @@ ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_
     return to;
 }
 
+#else
+
+/** Writes `pixels` pixels of padding. */
+ABOARD_INLINE int8_t *aboard_depthwise_mve_pad(const aboard_depthwise_conv2d_mve_t *p, int8_t *to, int32_t pixels) {
+    aboard_mve_fill(to, p->zero_point, pixels * p->pixel);
+    return to + pixels * p->pixel;
+}
+
+/** Copies pixels of a block of channels, of which there are `count`. */
+ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_mve_t *p, int8_t *to,
+                                                  const int8_t *from, int32_t pixels, int32_t count) {
+    for (int32_t x = 0; x < pixels; ++x) {
+        aboard_mve_copy(to, from, count);
+        to += p->pixel;
+        from += p->in.pixel_stride;
+    }
+    return to;
+}
+
+#endif
+
 /** Copies input row `y` of an image, or padding, into a row of the ring: channels from `channel` on. */
 ABOARD_INLINE void aboard_depthwise_mve_stage(const aboard_depthwise_conv2d_mve_t *p, const int8_t *in, int32_t image,
                                               int32_t y, int32_t channel, int8_t *to) {
@@ -94,150 +93,9 @@ ABOARD_INLINE void aboard_depthwise_mve_stage(const aboard_depthwise_conv2d_mve_
     }
     const int32_t pixels = ABOARD_MIN(p->in.cols, p->cols - p->pad_left);
     const int8_t *from = aboard_row_s8(&p->in, in, image * p->in_height + y) + channel;
-    const mve_pred16_t some = vctp8q((uint32_t)ABOARD_MIN(p->in.channels - channel, p->pixel));
     to = aboard_depthwise_mve_pad(p, to, p->pad_left);
-    to = aboard_depthwise_mve_pixels(p, to, from, pixels, some);
+    to = aboard_depthwise_mve_pixels(p, to, from, pixels, ABOARD_MIN(p->in.channels - channel, p->pixel));
     aboard_depthwise_mve_pad(p, to, p->cols - p->pad_left - pixels);
-}
-
-/** 32-bit sums of sixteen channels: 0, 4, 8, 12, and so on from 2, from 1 and from 3. */
-typedef struct {
-    int32x4_t from0;
-    int32x4_t from2;
-    int32x4_t from1;
-    int32x4_t from3;
-} aboard_depthwise_mve_sums_t;
-
-/** 16-bit sums of sixteen channels. */
-typedef struct {
-    int16x8_t even;
-    int16x8_t odd;
-} aboard_depthwise_mve_group_t;
-
-/*
- * The following are assembler because they need all eight vector registers: compilers load everything at once and then
- * have nowhere to put it.
- */
-
-/** Products of the first tap of a group: pixels at `x + offset`, weights at `w`, which moves on. */
-ABOARD_INLINE aboard_depthwise_mve_group_t aboard_depthwise_mve_first(const int8_t *x, int32_t offset,
-                                                                      const int8_t **w) {
-    aboard_depthwise_mve_group_t g;
-    int8x16_t weights;
-    __asm__ volatile("vldrb.8 %q[odd], [%[x], %[offset]]\n\t"
-                     "vldrb.8 %q[weights], [%[w]], #16\n\t"
-                     "vmullb.s8 %q[even], %q[odd], %q[weights]\n\t"
-                     "vmullt.s8 %q[odd], %q[odd], %q[weights]"
-                     : [even] "=&w"(g.even), [odd] "=&w"(g.odd), [weights] "=&w"(weights), [w] "+r"(*w)
-                     : [x] "r"(x), [offset] "i"(offset)
-                     : "memory");
-    return g;
-}
-
-/** Adds the products of a further tap. Pixels are loaded twice, as there is no register for both products. */
-ABOARD_INLINE void aboard_depthwise_mve_next(aboard_depthwise_mve_group_t *g, const int8_t *x, int32_t offset,
-                                             const int8_t **w) {
-    int8x16_t pixels;
-    int8x16_t weights;
-    __asm__ volatile(
-        "vldrb.8 %q[pixels], [%[x], %[offset]]\n\t"
-        "vldrb.8 %q[weights], [%[w]], #16\n\t"
-        "vmullb.s8 %q[pixels], %q[pixels], %q[weights]\n\t"
-        "vadd.i16 %q[even], %q[even], %q[pixels]\n\t"
-        "vldrb.8 %q[pixels], [%[x], %[offset]]\n\t"
-        "vmullt.s8 %q[pixels], %q[pixels], %q[weights]\n\t"
-        "vadd.i16 %q[odd], %q[odd], %q[pixels]"
-        : [even] "+&w"(g->even), [odd] "+&w"(g->odd), [pixels] "=&w"(pixels), [weights] "=&w"(weights), [w] "+r"(*w)
-        : [x] "r"(x), [offset] "i"(offset)
-        : "memory");
-}
-
-/** Adds the sums of a group. */
-ABOARD_INLINE void aboard_depthwise_mve_widen(aboard_depthwise_mve_sums_t *s, aboard_depthwise_mve_group_t g) {
-    int32x4_t wide;
-    __asm__ volatile("vmovlb.s16 %q[wide], %q[even]\n\t"
-                     "vadd.i32 %q[from0], %q[from0], %q[wide]\n\t"
-                     "vmovlt.s16 %q[even], %q[even]\n\t"
-                     "vadd.i32 %q[from2], %q[from2], %q[even]\n\t"
-                     "vmovlb.s16 %q[wide], %q[odd]\n\t"
-                     "vadd.i32 %q[from1], %q[from1], %q[wide]\n\t"
-                     "vmovlt.s16 %q[odd], %q[odd]\n\t"
-                     "vadd.i32 %q[from3], %q[from3], %q[odd]"
-                     : [from0] "+&w"(s->from0), [from2] "+&w"(s->from2), [from1] "+&w"(s->from1),
-                       [from3] "+&w"(s->from3), [even] "+&w"(g.even), [odd] "+&w"(g.odd), [wide] "=&w"(wide));
-}
-
-/** Scaled sums of four channels from their sums of products, bias included. */
-ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2d_mve_t *p, int32x4_t sums,
-                                                    const int32_t *constants, int32_t part) {
-    const int32_t vectors = aboard_mve_finish_words(&p->finish) / 4;
-    const int32_t first = part * vectors;
-    aboard_mve_constants_t c;
-    if (p->finish.form == ABOARD_MVE_ANY) {
-        c.left = aboard_mve_constant(constants, first + 1);
-    }
-    c.multiplier = aboard_mve_constant(constants, first + vectors - 2);
-    c.right = aboard_mve_constant(constants, first + vectors - 1);
-    return aboard_mve_scaled(&p->finish, sums, &c);
-}
-
-/**
- * Computes sixteen results.
- *
- * @param rows      Rows of a window, each at the first pixel the window sees.
- * @param at        Bytes from there.
- * @param weights   [taps][16].
- * @param constants Of channels 0, 4, 8, 12, then from 2, from 1 and from 3.
- */
-ABOARD_INLINE int8x16_t aboard_depthwise_mve_vector(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
-                                                    int32_t at, const int8_t *weights, const int32_t *constants) {
-    const int32_t vectors = aboard_mve_finish_words(&p->finish) / 4;
-    const int32_t taps = p->window_height * p->window_width;
-    aboard_depthwise_mve_sums_t s;
-    s.from0 = aboard_mve_constant(constants, 0);
-    s.from2 = aboard_mve_constant(constants, vectors);
-    s.from1 = aboard_mve_constant(constants, 2 * vectors);
-    s.from3 = aboard_mve_constant(constants, 3 * vectors);
-    ABOARD_UNROLL(256)
-    for (int32_t first = 0; first < taps; first += p->group) {
-        const int32_t column = first % p->window_width;
-        aboard_depthwise_mve_group_t g =
-            aboard_depthwise_mve_first(rows[first / p->window_width] + at, column * p->pixel, &weights);
-        ABOARD_UNROLL(256)
-        for (int32_t tap = first + 1; tap < ABOARD_MIN(first + p->group, taps); ++tap) {
-            aboard_depthwise_mve_next(&g, rows[tap / p->window_width] + at, tap % p->window_width * p->pixel, &weights);
-        }
-        aboard_depthwise_mve_widen(&s, g);
-    }
-    s.from0 = aboard_depthwise_mve_scaled(p, s.from0, constants, 0);
-    s.from2 = aboard_depthwise_mve_scaled(p, s.from2, constants, 1);
-    s.from1 = aboard_depthwise_mve_scaled(p, s.from1, constants, 2);
-    s.from3 = aboard_depthwise_mve_scaled(p, s.from3, constants, 3);
-    return aboard_mve_finish_sixteen(&p->finish, s.from0, s.from2, s.from1, s.from3);
-}
-
-/** Computes a block of channels for a row of results; `y` points at its first channel in the first pixel. */
-ABOARD_INLINE void aboard_depthwise_mve_row(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
-                                            const int8_t *weights, const int32_t *constants, int32_t channels,
-                                            int8_t *y) {
-    const int32_t pixels = ABOARD_DEPTHWISE_MVE_BLOCK / p->pixel;
-    const mve_pred16_t some = vctp8q((uint32_t)channels);
-    int32_t left = p->out.cols;
-    int32_t at = 0;
-    for (; left >= pixels; left -= pixels) {
-        const int8x16_t results = aboard_depthwise_mve_vector(p, rows, at, weights, constants);
-        if (pixels > 1 || p->out.channels % ABOARD_DEPTHWISE_MVE_BLOCK == 0) {
-            vstrbq_s8(y, results);
-        } else {
-            vstrbq_p_s8(y, results, some);
-        }
-        at += pixels * p->stride_w * p->pixel;
-        y += pixels * p->out.pixel_stride;
-    }
-    if (left > 0) {
-        const int8x16_t results = aboard_depthwise_mve_vector(p, rows, at, weights, constants);
-        vstrbq_p_s8(y, results, vctp8q((uint32_t)(left * p->pixel)));
-    }
 }
 
 /**

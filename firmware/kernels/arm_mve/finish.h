@@ -7,10 +7,12 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_FINISH_H
 #define ABOARD_KERNELS_ARM_MVE_FINISH_H
 
-#include <arm_mve.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "../requantize.h"
 #include "aboard/config.h"
+#include "helium.h"
 
 /** One line that the host has proven equal for every accumulator the layer can have: offset, factor, constant. */
 #define ABOARD_MVE_LINE 0
@@ -33,27 +35,15 @@ ABOARD_INLINE int32_t aboard_mve_finish_words(const aboard_mve_finish_t *f) {
     return f->form == ABOARD_MVE_ANY ? 16 : 12;
 }
 
-/** Narrows four values to int16 in the lower halves of their lanes: a right shift with rounding, saturated.
- *
- * In assembler because the shift is part of the instruction, which intrinsics demand to be a literal in the source. */
-ABOARD_INLINE int32x4_t aboard_mve_narrow(int32x4_t x, int32_t shift) {
-    __asm__("vqrshrnb.s32 %q0, %q0, %1" : "+w"(x) : "i"(shift));
-    return x;
-}
-
-/** As aboard_mve_narrow, and on to int8 in the lowest byte of each lane. */
-ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
-    __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(x) : "i"(shift));
-    return x;
-}
-
 /** Constants of four channels. */
 typedef struct {
-    int32x4_t bias;       /**< Or the offset of the line. */
-    int32x4_t left;       /**< Left shift; set for ABOARD_MVE_ANY only. */
-    int32x4_t multiplier; /**< Or the factor of the line. */
-    int32x4_t right;      /**< Right shift, negative; or the constant of the line. */
+    aboard_mve_words_t bias;       /**< Or the offset of the line. */
+    aboard_mve_words_t left;       /**< Left shift; set for ABOARD_MVE_ANY only. */
+    aboard_mve_words_t multiplier; /**< Or the factor of the line. */
+    aboard_mve_words_t right;      /**< Right shift, negative; or the constant of the line. */
 } aboard_mve_constants_t;
+
+#if ABOARD_MVE_ASM
 
 /** Loads vector number `index` from `c`. In assembler, because compilers spend an addition on every address. */
 ABOARD_INLINE int32x4_t aboard_mve_constant(const int32_t *c, int32_t index) {
@@ -61,6 +51,17 @@ ABOARD_INLINE int32x4_t aboard_mve_constant(const int32_t *c, int32_t index) {
     __asm__ volatile("vldrw.32 %q0, [%1, %2]" : "=w"(values) : "r"(c), "i"(16 * index));
     return values;
 }
+
+#else
+
+/** Loads vector number `index` from `c`. */
+ABOARD_INLINE aboard_mve_words_t aboard_mve_constant(const int32_t *c, int32_t index) {
+    aboard_mve_words_t values;
+    memcpy(&values, c + 4 * index, sizeof(values));
+    return values;
+}
+
+#endif
 
 /** Loads the constants of four channels. */
 ABOARD_INLINE aboard_mve_constants_t aboard_mve_constants(const aboard_mve_finish_t *f, const int32_t *c) {
@@ -73,6 +74,22 @@ ABOARD_INLINE aboard_mve_constants_t aboard_mve_constants(const aboard_mve_finis
     constants.multiplier = aboard_mve_constant(c, 1);
     constants.right = aboard_mve_constant(c, 2);
     return constants;
+}
+
+#if ABOARD_MVE_ASM
+
+/** Narrows four values to int16 in the lower halves of their lanes: a right shift with rounding, saturated.
+ *
+ * In assembler because the shift is part of the instruction, which intrinsics demand to be a literal in the source. */
+ABOARD_INLINE int32x4_t aboard_mve_narrow(int32x4_t x, int32_t shift) {
+    __asm__("vqrshrnb.s32 %q0, %q0, %1" : "+w"(x) : "i"(shift));
+    return x;
+}
+
+/** As aboard_mve_narrow, and on to int8 in the lowest byte of each lane. */
+ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
+    __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(x) : "i"(shift));
+    return x;
 }
 
 /** Results of the line, narrowed and within the limits. */
@@ -143,5 +160,46 @@ ABOARD_INLINE void aboard_mve_store(int8_t *y, int32x4_t results, int32_t count)
         vstrbq_p_s32(y, results, vctp32q((uint32_t)count));
     }
 }
+
+#else
+
+/**
+ * Result of a sum of products.
+ *
+ * @param left Left shift; used for ABOARD_MVE_ANY only.
+ */
+ABOARD_INLINE int8_t aboard_mve_result(const aboard_mve_finish_t *f, int32_t sum, int32_t bias, int32_t left,
+                                       int32_t multiplier, int32_t right) {
+    const int32_t zero_point = f->form == ABOARD_MVE_LINE ? 0 : f->zero_point;
+    int32_t x = (int32_t)((uint32_t)sum + (uint32_t)bias);
+    if (f->form == ABOARD_MVE_LINE) {
+        x = (int32_t)((uint32_t)aboard_doubling_high_mul(x, multiplier) + (uint32_t)right);
+        x = (int32_t)(((int64_t)x + ((int64_t)1 << (f->shift - 1))) >> f->shift);
+    } else {
+        x = f->form == ABOARD_MVE_ANY ? (int32_t)((uint32_t)x << left) : x;
+        x = aboard_rounding_shift(aboard_doubling_high_mul(x, multiplier), -right);
+    }
+    return (int8_t)(aboard_clamp(x, f->low - zero_point, f->high - zero_point) + zero_point);
+}
+
+/** Results of four sums of products. */
+ABOARD_INLINE aboard_mve_words_t aboard_mve_finish(const aboard_mve_finish_t *f, aboard_mve_words_t sums,
+                                                   const aboard_mve_constants_t *c) {
+    for (int32_t i = 0; i < 4; ++i) {
+        const int32_t left = f->form == ABOARD_MVE_ANY ? c->left.lanes[i] : 0;
+        sums.lanes[i] =
+            aboard_mve_result(f, sums.lanes[i], c->bias.lanes[i], left, c->multiplier.lanes[i], c->right.lanes[i]);
+    }
+    return sums;
+}
+
+/** Writes four results, or the first `count` where that is fewer; 0 or less: none. */
+ABOARD_INLINE void aboard_mve_store(int8_t *y, aboard_mve_words_t results, int32_t count) {
+    for (int32_t i = 0; i < ABOARD_MIN(count, 4); ++i) {
+        y[i] = (int8_t)results.lanes[i];
+    }
+}
+
+#endif
 
 #endif

@@ -6,12 +6,14 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_ARM_MVE_FULLY_CONNECTED_H
 
-#include <arm_mve.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
 #include "band.h"
 #include "finish.h"
+#include "helium.h"
+#include "length.h"
 #include "sums.h"
 
 /** Parameters of aboard_fully_connected_mve. */
@@ -22,6 +24,8 @@ typedef struct {
     aboard_mve_reach_t reach;   /**< Chunks of the inputs of a sample. */
     aboard_mve_finish_t finish; /**< Of the result. */
 } aboard_fully_connected_mve_t;
+
+#if ABOARD_MVE_ASM
 
 /* Formatted by hand: one instruction a line. */
 /* clang-format off */
@@ -64,20 +68,34 @@ typedef struct {
     "vqmovnb.s16 %q[a], %q[a]\n\t" \
     "vstrb.16 %q[a], [%[y]], #8\n\t"
 
-#define ABOARD_MVE_EIGHTS_ASM(sums) \
+#define ABOARD_MVE_EIGHTS_ASM(sums, length) \
     __asm__ volatile("movw %[left], %[blocks]\n\t" \
                      "1:\n\t" \
                      sums \
                      "subw %[x], %[x], #16 * %c[rows] * %c[chunks]\n\t" \
                      ABOARD_MVE_EIGHTS_FINISH \
                      "subs %[left], %[left], #1\n\t" \
-                     "bne 1b" \
+                     "bne 1b" length \
                      : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x] "+r"(x), [w] "+r"(weights), \
                        [y] "+l"(y), [left] "=&r"(left), [again] "=&r"(again) \
                      : [blocks] "i"(p->outputs / 8), [rows] "i"(p->reach.rows), [chunks] "i"(p->reach.chunks), \
                        [line] "i"(p->finish.form == ABOARD_MVE_LINE), [shift] "i"(p->finish.shift), \
                        [zero_point] "i"(p->finish.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q4")
+
+#define ABOARD_MVE_EIGHTS_UNROLLED(length) \
+    ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL) \
+                          ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)), length)
+
+#define ABOARD_MVE_EIGHTS_LOOPED(length) \
+    ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_CLEAR \
+                          "mov %[again], %[rows]\n\t" \
+                          "2:\n\t" \
+                          ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)) \
+                          "subs %[again], %[again], #1\n\t" \
+                          "bne 2b\n\t", length)
+
+/* clang-format on */
 
 /**
  * Computes all channels of a sample: blocks of eight, which have no limits and no left shift.
@@ -93,23 +111,37 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
     int32_t left;
     int32_t again;
     if (p->reach.rows == 1) {
-        ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL)
-                              ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)));
+        ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (p->reach.chunks - 2), ABOARD_MVE_EIGHTS_UNROLLED);
     } else {
-        ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_CLEAR
-                              "mov %[again], %[rows]\n\t"
-                              "2:\n\t"
-                              ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA))
-                              "subs %[again], %[again], #1\n\t"
-                              "bne 2b\n\t");
+        ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (p->reach.chunks - 1), ABOARD_MVE_EIGHTS_LOOPED);
     }
 }
 
-/* clang-format on */
+#else
+
+/** As the assembler. */
+ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connected_mve_t *p, const int8_t *x, int8_t *y,
+                                                     const int8_t *weights) {
+    for (int32_t n = 0; n < p->outputs; n += 8) {
+        int32_t sums[8];
+        int32_t constants[24];
+        aboard_mve_products(p->reach, x, weights, 8, sums);
+        weights += 8 * ABOARD_MVE_CHUNK * p->reach.rows * p->reach.chunks;
+        memcpy(constants, weights, sizeof(constants));
+        weights += sizeof(constants);
+        for (int32_t i = 0; i < 8; ++i) {
+            const int32_t channel = i < 4 ? 2 * i : 2 * i - 7;
+            y[n + channel] =
+                aboard_mve_result(&p->finish, sums[i], constants[i], 0, constants[8 + i], constants[16 + i]);
+        }
+    }
+}
+
+#endif
 
 /** Finishes four channels and writes them, or the first `count` where that is fewer; 0 or less: none. */
-ABOARD_INLINE void aboard_fully_connected_mve_store(const aboard_mve_finish_t *f, int32x4_t sums, const int32_t *c,
-                                                    int8_t *y, int32_t count) {
+ABOARD_INLINE void aboard_fully_connected_mve_store(const aboard_mve_finish_t *f, aboard_mve_words_t sums,
+                                                    const int32_t *c, int8_t *y, int32_t count) {
     const aboard_mve_constants_t constants = aboard_mve_constants(f, c);
     aboard_mve_store(y, aboard_mve_finish(f, sums, &constants), count);
 }

@@ -6,12 +6,14 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_POOL2D_H
 #define ABOARD_KERNELS_ARM_MVE_POOL2D_H
 
-#include <arm_mve.h>
 #include <stdint.h>
 
 #include "../pool2d.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
+#include "helium.h"
+
+#if ABOARD_MVE_ASM
 
 /**
  * Quotients of sums, rounded to nearest with ties away from zero.
@@ -110,5 +112,21 @@ ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8
         }
     }
 }
+
+#else
+
+/** As with Helium. */
+ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                             int32_t last) {
+    aboard_average_pool2d_s8(p, in, out, first, last);
+}
+
+/** As with Helium. */
+ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                         int32_t last) {
+    aboard_max_pool2d_s8(p, in, out, first, last);
+}
+
+#endif
 
 #endif

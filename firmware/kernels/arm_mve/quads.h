@@ -143,6 +143,12 @@
     ".set aboard_chunk, aboard_chunk + 1\n\t" \
     ".endr\n\t"
 
+/** Instructions of a chunk beside its taps, of a tap, and of a further chunk of a run; lines of the text of a row. */
+#define ABOARD_MVE_QUADS_CHUNK_LENGTH 3
+#define ABOARD_MVE_QUADS_TAP_LENGTH 11
+#define ABOARD_MVE_QUADS_RUN_LENGTH 14
+#define ABOARD_MVE_QUADS_ROW_LINES 100
+
 /** Back by as many rows, at once where one instruction can. */
 #define ABOARD_MVE_QUADS_BACK(rows) \
     ".if %c[advance] * (" rows ") < 4096\n\t" \

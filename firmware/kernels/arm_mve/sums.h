@@ -10,10 +10,12 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_SUMS_H
 #define ABOARD_KERNELS_ARM_MVE_SUMS_H
 
-#include <arm_mve.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
+#include "helium.h"
+#include "length.h"
 
 /** Inputs that one instruction takes. */
 #define ABOARD_MVE_CHUNK 16
@@ -27,6 +29,14 @@ typedef struct {
 
 /** Chunks that are computed without a loop. */
 #define ABOARD_MVE_UNROLLED 12
+
+/** Two vectors of sums. */
+typedef struct {
+    aboard_mve_words_t a;
+    aboard_mve_words_t b;
+} aboard_mve_sums_t;
+
+#if ABOARD_MVE_ASM
 
 /** Registers that hold sums. */
 #define ABOARD_MVE_CLOBBERS "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "cc", "memory"
@@ -95,11 +105,54 @@ typedef struct {
     op " r12, %q[a], %q[b]\n\t" \
     op " lr, %q[a], %q[c]\n\t"
 
-/** Two vectors of sums. */
-typedef struct {
-    int32x4_t a;
-    int32x4_t b;
-} aboard_mve_sums_t;
+/** Instructions that repeat for a chunk: of aboard_mve_pair and of aboard_mve_eight. */
+#define ABOARD_MVE_PAIR_REPEATED 14
+#define ABOARD_MVE_EIGHT_REPEATED 17
+
+#define ABOARD_MVE_PAIR_UNROLLED(length) \
+    __asm__ volatile(ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MUL) \
+                     ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA)) \
+                     ABOARD_MVE_REPEAT("%c[rows] - 1", ABOARD_MVE_PAIR_ADVANCE \
+                         ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA))) \
+                     ABOARD_MVE_GATHER length \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1), \
+                       [w] "+r"(weights) \
+                     : [rows] "i"(s.rows), [chunks] "i"(s.chunks), [advance] "i"(s.advance) \
+                     : ABOARD_MVE_CLOBBERS)
+
+#define ABOARD_MVE_PAIR_LOOPED(length) \
+    __asm__ volatile(ABOARD_MVE_CLEAR \
+                     "1:\n\t" \
+                     ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA)) \
+                     ABOARD_MVE_PAIR_ADVANCE \
+                     "subs %[left], %[left], #1\n\t" \
+                     "bne 1b\n\t" \
+                     ABOARD_MVE_GATHER length \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1), \
+                       [w] "+r"(weights), [left] "+r"(left) \
+                     : [chunks] "i"(s.chunks), [advance] "i"(s.advance) \
+                     : ABOARD_MVE_CLOBBERS)
+
+#define ABOARD_MVE_EIGHT_UNROLLED(length) \
+    __asm__ volatile(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL) \
+                     ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)) \
+                     ABOARD_MVE_GATHER length \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights) \
+                     : [chunks] "i"(s.chunks) \
+                     : ABOARD_MVE_CLOBBERS)
+
+#define ABOARD_MVE_EIGHT_LOOPED(length) \
+    __asm__ volatile(ABOARD_MVE_CLEAR \
+                     "1:\n\t" \
+                     ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)) \
+                     "subs %[left], %[left], #1\n\t" \
+                     "bne 1b\n\t" \
+                     ABOARD_MVE_GATHER length \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights), [left] "+r"(left) \
+                     : [chunks] "i"(s.chunks) \
+                     : ABOARD_MVE_CLOBBERS)
+
+/* clang-format on */
 
 /**
  * Multiplies what two pixels see with the weights of four channels.
@@ -118,28 +171,10 @@ ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8
     int32x4_t d;
     const int8_t *weights = *w;
     if (s.rows * s.chunks <= ABOARD_MVE_UNROLLED) {
-        __asm__ volatile(ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MUL)
-                         ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA))
-                         ABOARD_MVE_REPEAT("%c[rows] - 1", ABOARD_MVE_PAIR_ADVANCE
-                             ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA)))
-                         ABOARD_MVE_GATHER
-                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1),
-                           [w] "+r"(weights)
-                         : [rows] "i"(s.rows), [chunks] "i"(s.chunks), [advance] "i"(s.advance)
-                         : ABOARD_MVE_CLOBBERS);
+        ABOARD_MVE_SIZED(ABOARD_MVE_PAIR_REPEATED * (s.rows * s.chunks - 3) + 2 * s.rows, ABOARD_MVE_PAIR_UNROLLED);
     } else {
         int32_t left = s.rows;
-        __asm__ volatile(ABOARD_MVE_CLEAR
-                         "1:\n\t"
-                         ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA))
-                         ABOARD_MVE_PAIR_ADVANCE
-                         "subs %[left], %[left], #1\n\t"
-                         "bne 1b\n\t"
-                         ABOARD_MVE_GATHER
-                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1),
-                           [w] "+r"(weights), [left] "+r"(left)
-                         : [chunks] "i"(s.chunks), [advance] "i"(s.advance)
-                         : ABOARD_MVE_CLOBBERS);
+        ABOARD_MVE_SIZED(ABOARD_MVE_PAIR_REPEATED * (s.chunks - 1), ABOARD_MVE_PAIR_LOOPED);
     }
     *w = weights;
     const aboard_mve_sums_t sums = {a, b};
@@ -161,29 +196,66 @@ ABOARD_INLINE aboard_mve_sums_t aboard_mve_eight(aboard_mve_reach_t s, const int
     int32x4_t c;
     const int8_t *weights = *w;
     if (s.rows == 1) {
-        __asm__ volatile(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL)
-                         ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA))
-                         ABOARD_MVE_GATHER
-                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights)
-                         : [chunks] "i"(s.chunks)
-                         : ABOARD_MVE_CLOBBERS);
+        ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (s.chunks - 2), ABOARD_MVE_EIGHT_UNROLLED);
     } else {
         int32_t left = s.rows;
-        __asm__ volatile(ABOARD_MVE_CLEAR
-                         "1:\n\t"
-                         ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA))
-                         "subs %[left], %[left], #1\n\t"
-                         "bne 1b\n\t"
-                         ABOARD_MVE_GATHER
-                         : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights), [left] "+r"(left)
-                         : [chunks] "i"(s.chunks)
-                         : ABOARD_MVE_CLOBBERS);
+        ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (s.chunks - 1), ABOARD_MVE_EIGHT_LOOPED);
     }
     *w = weights;
     const aboard_mve_sums_t sums = {a, b};
     return sums;
 }
 
-/* clang-format on */
+#else
+
+/** Sum of products of a chunk. */
+ABOARD_INLINE int32_t aboard_mve_chunk(const int8_t *x, const int8_t *weights) {
+    int32_t sum = 0;
+    for (int32_t i = 0; i < ABOARD_MVE_CHUNK; ++i) {
+        sum += x[i] * weights[i];
+    }
+    return sum;
+}
+
+/** Sums of one input: weights are [chunks of all rows][channels][16]. */
+ABOARD_INLINE void aboard_mve_products(aboard_mve_reach_t s, const int8_t *x, const int8_t *weights, int32_t channels,
+                                       int32_t *sums) {
+    for (int32_t n = 0; n < channels; ++n) {
+        sums[n] = 0;
+    }
+    for (int32_t row = 0; row < s.rows; ++row) {
+        for (int32_t chunk = 0; chunk < s.chunks; ++chunk) {
+            for (int32_t n = 0; n < channels; ++n) {
+                sums[n] += aboard_mve_chunk(x, weights);
+                weights += ABOARD_MVE_CHUNK;
+            }
+            x += ABOARD_MVE_CHUNK;
+        }
+        x += s.advance;
+    }
+}
+
+/** As the assembler. */
+ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8_t *x0, const int8_t *x1,
+                                                const int8_t **w) {
+    aboard_mve_sums_t sums;
+    aboard_mve_products(s, x0, *w, 4, sums.a.lanes);
+    aboard_mve_products(s, x1, *w, 4, sums.b.lanes);
+    *w += 4 * ABOARD_MVE_CHUNK * s.rows * s.chunks;
+    return sums;
+}
+
+/** As the assembler. */
+ABOARD_INLINE aboard_mve_sums_t aboard_mve_eight(aboard_mve_reach_t s, const int8_t *x, const int8_t **w) {
+    int32_t all[8];
+    aboard_mve_sums_t sums;
+    aboard_mve_products(s, x, *w, 8, all);
+    memcpy(&sums.a, all, sizeof(sums.a));
+    memcpy(&sums.b, all + 4, sizeof(sums.b));
+    *w += 8 * ABOARD_MVE_CHUNK * s.rows * s.chunks;
+    return sums;
+}
+
+#endif
 
 #endif

@@ -36,6 +36,9 @@ HEADER = "arm_mve/conv2d.h"
 #: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows it can step.
 CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
 
+#: Longest row of a window, in chunks, of which the loop over rows repeats the instructions.
+_MAX_ROW = 128
+
 #: Bytes that a load or store of bytes can add to its address.
 MAX_STEP = 127
 
@@ -180,7 +183,8 @@ def _pairs(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> Ke
     height, width = op.window(node)
     cols = band_cols(node, x)
     run, stride = width * x.channels, cols * x.channels or x.row_stride
-    direct = run % CHUNK == 0 and (height == 1 or 0 <= stride - run <= MAX_ADVANCE)
+    reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
+    direct = run % CHUNK == 0 and reached
     patch = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
     gap = stride - run if height > 1 else 0
     params: dict[str, Literal] = {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/helium.h
+ * In which of two forms these kernels are compiled: with Helium, or in portable C.
+ *
+ * Assembler and intrinsics need an optimising compiler: shifts and distances are part of instructions, and parameters
+ * become literals only where they are propagated. Without optimisation, and for compilers that do not know Helium, the
+ * C that stands beside each of them gives the same results from the same packed weights.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_HELIUM_H
+#define ABOARD_KERNELS_ARM_MVE_HELIUM_H
+
+/** 1: assembly and intrinsics; 0: C. */
+#ifndef ABOARD_MVE_ASM
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__) && defined(__OPTIMIZE__)
+#define ABOARD_MVE_ASM 1
+#else
+#define ABOARD_MVE_ASM 0
+#endif
+#endif
+
+/** Four words: a vector. */
+#if ABOARD_MVE_ASM
+#include <arm_mve.h>
+typedef int32x4_t aboard_mve_words_t;
+#else
+#include <stdint.h>
+typedef struct {
+    int32_t lanes[4];
+} aboard_mve_words_t;
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/length.h
+ * How long assembler is that repeats itself.
+ *
+ * A compiler counts the lines of assembler text to learn its length, and places constants by that within the reach of
+ * its loads: 1020 bytes for those of vectors and floats. It does not see what `.rept` repeats. Text that repeats
+ * therefore ends with as many empty lines as it has instructions, in steps, since their number is part of the text.
+ * gcc counts lines; clang counts statements, and what `.space` says.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_LENGTH_H
+#define ABOARD_KERNELS_ARM_MVE_LENGTH_H
+
+#define ABOARD_MVE_16_LINES "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+#define ABOARD_MVE_64_LINES ABOARD_MVE_16_LINES ABOARD_MVE_16_LINES ABOARD_MVE_16_LINES ABOARD_MVE_16_LINES
+#define ABOARD_MVE_256_LINES ABOARD_MVE_64_LINES ABOARD_MVE_64_LINES ABOARD_MVE_64_LINES ABOARD_MVE_64_LINES
+#define ABOARD_MVE_1024_LINES ABOARD_MVE_256_LINES ABOARD_MVE_256_LINES ABOARD_MVE_256_LINES ABOARD_MVE_256_LINES
+
+/** `lines`, and the same for clang: as many `bytes` that are not there. */
+#define ABOARD_MVE_LENGTH(lines, bytes) "\n\t.if 0\n\t.space " #bytes "\n\t.endif" lines
+
+/** The statement `ASM(text)`, `text` standing for `repeated` instructions beside the lines of the statement. */
+#define ABOARD_MVE_SIZED(repeated, ASM)                                                                                \
+    do {                                                                                                               \
+        if ((repeated) <= 0) {                                                                                         \
+            ASM("");                                                                                                   \
+        } else if ((repeated) <= 32) {                                                                                 \
+            ASM(ABOARD_MVE_LENGTH(ABOARD_MVE_16_LINES ABOARD_MVE_16_LINES, 128));                                      \
+        } else if ((repeated) <= 64) {                                                                                 \
+            ASM(ABOARD_MVE_LENGTH(ABOARD_MVE_64_LINES, 256));                                                          \
+        } else if ((repeated) <= 128) {                                                                                \
+            ASM(ABOARD_MVE_LENGTH(ABOARD_MVE_64_LINES ABOARD_MVE_64_LINES, 512));                                      \
+        } else if ((repeated) <= 256) {                                                                                \
+            ASM(ABOARD_MVE_LENGTH(ABOARD_MVE_256_LINES, 1024));                                                        \
+        } else if ((repeated) <= 512) {                                                                                \
+            ASM(ABOARD_MVE_LENGTH(ABOARD_MVE_256_LINES ABOARD_MVE_256_LINES, 2048));                                   \
+        } else {                                                                                                       \
+            ASM(ABOARD_MVE_LENGTH(ABOARD_MVE_1024_LINES ABOARD_MVE_1024_LINES, 8192));                                 \
+        }                                                                                                              \
+    } while (0)
+
+#endif

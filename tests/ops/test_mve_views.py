@@ -1,0 +1,87 @@
+"""The C that stands beside instructions of Helium: any view, any rows, rings, every form, sanitized."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import aboard
+from aboard.kernels.contract import View
+from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
+from support.mve_layers import NAME, TARGET, implementation, refusal
+from support.weighted_models import Layer
+
+WINDOWED = st.one_of(
+    mve_layers.window_layers("CONV_2D"),
+    mve_layers.window_layers("DEPTHWISE_CONV_2D"),
+    mve_layers.depthwise_layers(),
+    mve_layers.convolutions(),
+)
+SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def check(model: bytes, x: np.ndarray) -> None:
+    """Fails unless a model, whose nodes all are for Helium, gives the results of its ops under sanitizers."""
+    module = aboard.compile(model, target=str(TARGET), name="model")
+    assert {node.implementation for node in module.manifest.nodes} == {NAME}
+    with tempfile.TemporaryDirectory() as folder:
+        got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
+    np.testing.assert_array_equal(next(iter(got.values())), one_op.evaluate(model, x)[0])
+
+
+@settings(SETTINGS, max_examples=24)
+@given(st.data(), WINDOWED)
+def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer) -> None:
+    x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))
+
+
+@settings(SETTINGS, max_examples=12)
+@given(st.data(), mve_layers.window_layers("CONV_2D"))
+def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer) -> None:
+    x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+
+
+@settings(SETTINGS, max_examples=12)
+@given(st.data(), mve_layers.matrix_layers())
+def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
+    assert refusal(layer) is None
+    x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_rings_of_rows(stride: int) -> None:
+    kernel_views.check_rings("CONV_2D", stride, implementation, TARGET)
+
+
+@settings(SETTINGS, max_examples=12)
+@given(st.one_of(mve_layers.layers(), mve_layers.depthwise_layers(), mve_layers.convolutions()))
+def test_sanitized(layer: Layer) -> None:
+    check(layer.model(), layer.input())
+
+
+@settings(SETTINGS, max_examples=8)
+@given(st.one_of(mve_layers.pools(), mve_layers.sums()))
+def test_pools_and_sums(case: tuple[bytes, np.ndarray]) -> None:
+    model, x = case
+    module = aboard.compile(model, target=str(TARGET), name="model")
+    with tempfile.TemporaryDirectory() as folder:
+        got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
+    native = aboard.compile(model, target="host/native", name="model")
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = sanitized.run(native, {native.manifest.inputs[0].name: x}, Path(folder))
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(got[name], values)
+
+
+@pytest.mark.parametrize("number", range(len(mve_layers.long_sums())))
+def test_long_sums(number: int) -> None:
+    layer = mve_layers.long_sums()[number]
+    check(layer.model(), layer.input())

@@ -1,0 +1,165 @@
+"""Layers that kernels with Helium take, random and chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from aboard.importers import load
+from aboard.ir import Node
+from aboard.kernels import of
+from aboard.kernels.contract import Implementation
+from aboard.target import Target
+from support.tflite_builder import ModelBuilder
+from support.weighted_models import ACTIVATIONS, Layer, window_out
+
+NAME = "arm_mve_s8"
+TARGET = Target("c -mcpu=cortex-m55 -runtime=standalone")
+
+
+def implementation(node: Node) -> Implementation:
+    """Returns the implementation of a node's op with Helium."""
+    return next(i for i in of(node.op) if i.name == NAME)
+
+
+def refusal(layer: Layer) -> str | None:
+    """Returns why a layer is not for Helium; None when it is."""
+    (node,) = load(layer.model(), name="model").nodes
+    return implementation(node).refuses(node, TARGET)
+
+
+@st.composite
+def window_layers(draw: st.DrawFn, kind: str) -> Layer:
+    """Draws a convolution as wide as those of real models; vectors and blocks are rarely full."""
+    padding = draw(st.sampled_from(["SAME", "VALID"]))
+    window = (draw(st.integers(1, 5)), draw(st.integers(1, 5)))
+    strides = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+    size = tuple(draw(st.integers(taps, taps + 6)) for taps in window)
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 3, 4, 8, 12, 16, 17, 32, 40]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    if kind == "CONV_2D":
+        channels = draw(st.sampled_from([1, 3, 4, 6, 8, 11, 16]))
+        return Layer(kind, (batch, *size, depth), (channels, *window, depth), (batch, *out, channels), 0, options)
+    options["DepthMultiplier"] = 1
+    return Layer(kind, (batch, *size, depth), (1, *window, depth), (batch, *out, depth), 3, options)
+
+
+@st.composite
+def matrix_layers(draw: st.DrawFn) -> Layer:
+    """Draws a fully connected layer."""
+    samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 200, 256, 400]))
+    outputs = draw(st.one_of(st.integers(1, 21), st.sampled_from([8, 16, 24])))
+    return Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {})
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> Layer:
+    """Draws a layer of any kind with any quantisation, mostly one that is followed by a RELU."""
+    kind = draw(st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"]))
+    layer = draw(matrix_layers() if kind == "FULLY_CONNECTED" else window_layers(kind))
+    layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
+    layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.01, 100.0, 1e-4]))
+    layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
+    layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))
+    layer.seed, layer.zero_every = draw(st.integers(0, 2**20)), draw(st.sampled_from([0, 0, 0, 0, 3]))
+    layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
+    return layer
+
+
+@st.composite
+def depthwise_layers(draw: st.DrawFn) -> Layer:
+    """Draws a depthwise layer for which words of four pixels suit: several groups of results, and what is left over."""
+    if draw(st.booleans()):
+        window = (draw(st.integers(1, 4)), draw(st.integers(1, 4)))
+        strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 3))), draw(st.sampled_from(["SAME", "VALID"]))
+        size = (draw(st.integers(4, 14)), draw(st.integers(4, 45)))
+    else:
+        window, strides, padding = (draw(st.integers(1, 13)), 1), (1, 1), "VALID"
+        size = (draw(st.integers(14, 40)), draw(st.integers(1, 3)))
+    if draw(st.booleans()):
+        window, strides, size = window[::-1], strides[::-1], size[::-1]
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 4, 5, 8, 16, 20, 33]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1], "DepthMultiplier": 1}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    # Beyond eight columns there are words alone, which have no limits inside of int8.
+    zero_points_out = [-128] if window[1] > 8 else [-128, -128, -7]
+    return Layer(
+        "DEPTHWISE_CONV_2D", (batch, *size, depth), (1, *window, depth), (batch, *out, depth), 3, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from(zero_points_out)), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Layer:
+    """Draws a convolution for which four pixels at a time suit, read where they lie, in a band or from patches."""
+    source = draw(st.sampled_from(["direct", "band", "patch"]))
+    depth = draw(st.sampled_from({"direct": [4, 16, 20, 32, 60, 64], "band": [16, 32, 48], "patch": [1, 3, 5]}[source]))
+    window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, 5)))
+    strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 2))), draw(st.sampled_from(["SAME", "VALID"]))
+    size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 13)))
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([2, 4, 6, 10]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    return Layer(
+        "CONV_2D", (batch, *size, depth), (channels, *window, depth), (batch, *out, channels), 0, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -128, -7])), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
+    """Draws a pool and its input."""
+    window = (draw(st.integers(1, 4)), draw(st.integers(1, 4)))
+    strides, padding = (draw(st.integers(1, 3)), draw(st.integers(1, 3))), draw(st.sampled_from(["SAME", "VALID"]))
+    size = tuple(draw(st.integers(taps, taps + 5)) for taps in window)
+    out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 3, 8, 9, 16, 20, 33]))
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(ACTIVATIONS))
+    build = ModelBuilder().tensor("x", (batch, *size, depth), np.int8, scale=0.03, zero_point=4)
+    build.tensor("y", (batch, *out, depth), np.int8, scale=0.03, zero_point=4)
+    build.op(draw(st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"])), ["x"], ["y"], options)
+    x = np.random.default_rng(draw(st.integers(0, 99))).integers(-128, 128, (batch, *size, depth)).astype(np.int8)
+    return build.build(["x"], ["y"]), x
+
+
+def sum_of_halves(depth: int, kind: str, activation: str, seed: int) -> tuple[bytes, np.ndarray]:
+    """Returns a model of the sum or difference of both halves of an input, and its input."""
+    rng = np.random.default_rng(seed)
+    scales = rng.uniform(0.01, 0.1, 3).astype(np.float32)
+    half = (1, 3, 5, depth)
+    build = ModelBuilder().tensor("x", (1, 3, 5, 2 * depth), np.int8, scale=0.05, zero_point=-3)
+    build.tensor("y", half, np.int8, scale=float(scales[2]), zero_point=int(rng.choice([-128, 0, 7])))
+    build.tensor("axis", (), np.int32, data=[3])
+    for name in "ab":
+        build.tensor(name, half, np.int8, scale=0.05, zero_point=-3)
+    build.op("SPLIT", ["axis", "x"], ["a", "b"], {"NumSplits": 2})
+    build.op(kind, ["a", "b"], ["y"], {"FusedActivationFunction": activation})
+    return build.build(["x"], ["y"]), rng.integers(-128, 128, (1, 3, 5, 2 * depth)).astype(np.int8)
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
+    """Draws the sum or difference of both halves of an input."""
+    depth, kind = draw(st.sampled_from([1, 4, 7, 16, 37, 48])), draw(st.sampled_from(["ADD", "SUB"]))
+    return sum_of_halves(depth, kind, draw(st.sampled_from(ACTIVATIONS)), draw(st.integers(0, 99)))
+
+
+def long_sums() -> list[Layer]:
+    """Returns layers with more chunks than are unrolled: rows of a window, one long row, a prime number of chunks."""
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    return [
+        Layer("CONV_2D", (1, 4, 4, 80), (5, 3, 3, 80), (1, 2, 2, 5), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 2, 3, 256), (8, 1, 1, 256), (1, 2, 3, 8), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 4, 41, 64), (4, 3, 3, 64), (1, 2, 39, 4), 0, options),
+        Layer("CONV_2D", (1, 4, 130, 16), (4, 3, 1, 16), (1, 2, 130, 4), 0, options),
+        Layer("CONV_2D", (1, 7, 7, 64), (6, 5, 3, 64), (1, 3, 5, 6), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 1, 3, 17 * 16), (4, 1, 1, 17 * 16), (1, 1, 3, 4), 0, options, zero_point_out=-128),
+        Layer("FULLY_CONNECTED", (1, 640), (13, 640), (1, 13), 0, {}, zero_point_out=-128),
+    ]
