@@ -247,9 +247,12 @@ ABOARD_INLINE const uint32_t *aboard_dsp_s16_pair_sums(const uint32_t *w, const 
 ABOARD_INLINE const uint32_t *aboard_dsp_s16_sample_sums(const uint32_t *w, const uint32_t *x, int32_t quads,
                                                          uint32_t *sums) {
     for (int32_t quad = 0; quad < quads; ++quad) {
+        /* The sample may be an array of int16, which C does not let be read as words. */
+        uint32_t pairs[ABOARD_DSP_S16_SAMPLE_WORDS];
+        memcpy(pairs, x, sizeof(pairs));
         for (int32_t i = 0; i < 4; ++i) {
-            sums[i] = aboard_dsp_mac(x[0], aboard_dsp_s16_half(w[i], 0), sums[i]);
-            sums[i] = aboard_dsp_mac(x[1], aboard_dsp_s16_half(w[i], 1), sums[i]);
+            sums[i] = aboard_dsp_mac(pairs[0], aboard_dsp_s16_half(w[i], 0), sums[i]);
+            sums[i] = aboard_dsp_mac(pairs[1], aboard_dsp_s16_half(w[i], 1), sums[i]);
         }
         w += 4;
         x += ABOARD_DSP_S16_SAMPLE_WORDS;

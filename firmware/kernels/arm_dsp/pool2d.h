@@ -104,11 +104,10 @@ ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, c
             *to++ = more;
         }
     }
-    const int16_t *const halves = (const int16_t *)(const void *)sums;
     for (int32_t c = 0; last == from->rows && c < from->channels; ++c) {
-        /* Channels 0 to 3 of a quad lie in halves 0, 2, 1, 3. */
-        const int32_t half = c / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD + c % 2 * 2 + c / 2 % 2;
-        out[c] = aboard_dsp_average(p, halves[half], from->rows * from->cols);
+        const aboard_dsp_sums_t *const quad = &sums[c / ABOARD_DSP_QUAD];
+        const uint32_t halves = (c % 2 != 0 ? quad->odd : quad->even) >> (c / 2 % 2 * 16);
+        out[c] = aboard_dsp_average(p, (int16_t)halves, from->rows * from->cols);
     }
 }
 

@@ -34,7 +34,7 @@ GENERATOR = f"aboard {VERSION}"
 _PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "status.h", "view.h")
 _OPT_FLAGS = {"size": ("-Os",), "balanced": ("-O2",), "speed": ("-O3", "-DABOARD_SPEED")}
 # Kernels keep sums in registers; gcc 12 packs them into Helium vectors lane by lane, and kws takes half as long again.
-_CFLAGS = ("-fno-strict-aliasing", "-fno-tree-slp-vectorize")
+_CFLAGS = ("-fno-tree-slp-vectorize",)
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 
 
