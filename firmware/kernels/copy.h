@@ -26,9 +26,9 @@ ABOARD_INLINE void aboard_copy_run(uint8_t *out, const uint8_t *in, int32_t coun
     if (bytes == 1) {
         *out = *in;
     } else if (element_bytes >= 4) {
-        memcpy(__builtin_assume_aligned(out, 4), __builtin_assume_aligned(in, 4), bytes);
+        memcpy(ABOARD_AT_MULTIPLE(out, 4), ABOARD_AT_MULTIPLE(in, 4), bytes);
     } else if (element_bytes == 2) {
-        memcpy(__builtin_assume_aligned(out, 2), __builtin_assume_aligned(in, 2), bytes);
+        memcpy(ABOARD_AT_MULTIPLE(out, 2), ABOARD_AT_MULTIPLE(in, 2), bytes);
     } else {
         memcpy(out, in, bytes);
     }

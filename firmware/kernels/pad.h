@@ -38,9 +38,9 @@ ABOARD_INLINE void aboard_fill_run(uint8_t *out, int32_t count, int32_t value, i
     for (int32_t i = 0; i < count; ++i) {
         if (element_bytes == 2) {
             const int16_t half = (int16_t)value;
-            memcpy(__builtin_assume_aligned(out + i * 2, 2), &half, 2);
+            memcpy(ABOARD_AT_MULTIPLE(out + i * 2, 2), &half, 2);
         } else {
-            memcpy(__builtin_assume_aligned(out + i * 4, 4), &value, 4);
+            memcpy(ABOARD_AT_MULTIPLE(out + i * 4, 4), &value, 4);
         }
     }
 }

@@ -52,7 +52,7 @@ ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const i
         sum += step < p->steps ? ((uint32_t)table[step] + (1u << 11)) >> 12 : 0;
     }
     /* sum = scaled * 2^-headroom with scaled in [1, 2): its reciprocal needs no integer bits. */
-    const int32_t headroom = __builtin_clz(sum);
+    const int32_t headroom = aboard_leading_zeros(sum);
     const int32_t reciprocal = aboard_one_over_one_plus((int32_t)((sum << headroom) - ((uint32_t)1 << 31)));
     const int32_t exponent = 12 - headroom + 31 - 8;
     for (int32_t c = 0; c < channels; ++c) {

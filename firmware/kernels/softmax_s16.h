@@ -47,7 +47,7 @@ ABOARD_INLINE void aboard_softmax_pixel_s16(const aboard_softmax_s16_t *p, const
         sum += (uint32_t)power;
     }
     /* The sum lies in [2^(bits - 1), 2^bits), so that it is 1 + x there, x with 16 bits. */
-    const int32_t bits = 32 - __builtin_clz(sum);
+    const int32_t bits = 32 - aboard_leading_zeros(sum);
     const uint32_t normal = ((sum << (31 - bits)) + (1u << 13)) >> 14;
     const int32_t centred = (int32_t)normal - (1 << 15) - (1 << 16);
     const int32_t scale = aboard_softmax_look_up(ABOARD_MIN(centred, INT16_MAX), tables + ABOARD_SOFTMAX_S16_TABLE);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file config.h
- * Compiler-dependent words that generated code and kernels use. C99 and later, gcc and clang.
+ * Compiler-dependent words that generated code and kernels use: C99 and later, gcc and clang, and in portable code
+ * compilers that know attributes.
  */
 #ifndef ABOARD_CONFIG_H
 #define ABOARD_CONFIG_H
+
+#include <stdint.h>
 
 /* gcc 12 counts loops down for the loop instructions of Armv8.1-M even where it then has no register for them and uses
  * SUBS, and forgets that SUBS changes flags which are still to be read behind the loop: `for (; n > 1; n -= 2) ...;
@@ -51,17 +54,38 @@
 #define ABOARD_RESTRICT __restrict
 
 /** Asks for the next loop to be unrolled n times. */
+#define ABOARD_PRAGMA(x) _Pragma(#x)
 #if defined(__clang__)
-#define ABOARD_PRAGMA(x) _Pragma(#x)
 #define ABOARD_UNROLL(n) ABOARD_PRAGMA(clang loop unroll_count(n))
-#else
-#define ABOARD_PRAGMA(x) _Pragma(#x)
+#elif defined(__GNUC__)
 #define ABOARD_UNROLL(n) ABOARD_PRAGMA(GCC unroll n)
+#else
+#define ABOARD_UNROLL(n)
 #endif
 
 /** Tells the compiler that an integer or pointer may have changed, so that it neither derives further pointers from it
  * nor puts off the sums before it: there are no registers for either. Costs no instruction. */
 #define ABOARD_OPAQUE(value) __asm__ volatile("" : "+r"(value))
+
+/** A pointer to a multiple of n bytes. */
+#if defined(__GNUC__)
+#define ABOARD_AT_MULTIPLE(pointer, n) __builtin_assume_aligned(pointer, n)
+#else
+#define ABOARD_AT_MULTIPLE(pointer, n) (pointer)
+#endif
+
+/** Bits above the highest that is set; one is. */
+ABOARD_INLINE int32_t aboard_leading_zeros(uint32_t x) {
+#if defined(__GNUC__)
+    return __builtin_clz(x);
+#else
+    int32_t zeros = 0;
+    for (; x >> 31 == 0; x <<= 1) {
+        ++zeros;
+    }
+    return zeros;
+#endif
+}
 
 /** 1: instructions of 16 bits alone (Armv6-M): arithmetic in eight registers, no product of 64 bits. */
 #ifndef ABOARD_THUMB1

@@ -1,0 +1,163 @@
+"""Bundles build with nothing but the flags that select a core, at every level, and give the reference's bytes.
+
+In CI a part of the matrix; with ABOARD_FULL=1 every core with every compiler at every level, with and without link-time
+optimisation.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aboard
+from aboard.compiler import Module
+from aboard.target import cpu as cpus
+from support import models, mve_layers, oracle, plain_builds, zoo
+from support.plain_builds import LEVELS, Build
+
+CORES = (
+    "cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m4+nofp", "cortex-m7", "cortex-m7+nofp.dp",
+    "cortex-m33", "cortex-m33+nodsp+nofp", "cortex-m55", "cortex-m55+nomve", "cortex-m55+nomve.fp", "rv32imc",
+    "rv32imac", "rv32imafc",
+)  # fmt: skip
+LTO = "-flto"
+
+
+def part() -> Iterator[Build]:
+    """Yields the builds of the matrix that every run of the tests makes."""
+    for core in CORES:
+        for level in ("-O0", "-O2"):
+            yield Build(core, "gcc", (level,))
+    for level in ("-Og", "-Os", "-O3"):
+        yield Build("cortex-m55", "gcc", (level,))
+    for core, compiler in (("cortex-m4", "gcc"), ("cortex-m55", "gcc"), ("cortex-m55", "clang"), ("rv32imac", "gcc")):
+        yield Build(core, compiler, ("-O2", LTO))
+    for core in ("cortex-m0", "cortex-m4", "cortex-m55", "rv32imac"):
+        for compiler, level in (("clang", "-O0"), ("clang", "-O2"), ("zig", "-Os")):
+            yield Build(core, compiler, (level,))
+    for compiler in ("gcc", "clang"):
+        for options in (("-O0",), ("-O3",), ("-O3", LTO)):
+            yield Build("native", compiler, options)
+    yield Build("native", "zig", ("-O2",))
+    yield Build("native", "tcc", ())
+
+
+def whole() -> Iterator[Build]:
+    """Yields all builds."""
+    for core in (*CORES, "native"):
+        for compiler in ("gcc", "clang", "zig"):
+            for level in LEVELS:
+                yield Build(core, compiler, (level,))
+                yield Build(core, compiler, (level, LTO))
+    yield Build("native", "tcc", ())
+
+
+BUILDS = list(whole() if os.environ.get("ABOARD_FULL") else part())
+
+
+@functools.cache
+def cases() -> dict[str, tuple[bytes, np.ndarray, bytes]]:
+    """Returns models with nearly every operator, an input of each, and the reference's outputs."""
+    rng = np.random.default_rng(1)
+    found = {
+        "ops_s8": (zoo.many_ops(np.int8), rng.integers(-128, 128, (1, 8, 8, 4)).astype(np.int8)),
+        "ops_s16": (zoo.many_ops(np.int16), rng.integers(-32768, 32768, (1, 8, 8, 4)).astype(np.int16)),
+        "ops_f32": (zoo.many_ops(np.float32), rng.normal(0, 1, (1, 8, 8, 4)).astype(np.float32)),
+        "shapes": (zoo.many_shapes(), rng.integers(-128, 128, (1, 13, 20, 8)).astype(np.int8)),
+    }
+    found |= {f"long{i}": (layer.model(), layer.input()) for i, layer in enumerate(mve_layers.long_sums())}
+    return {
+        name: (model, x, b"".join(np.ascontiguousarray(y).tobytes() for y in oracle.tflm(model, x)))
+        for name, (model, x) in found.items()
+    }
+
+
+@functools.cache
+def compiled(core: str) -> list[tuple[Module, np.ndarray]]:
+    """Returns the models compiled for a core, each with its input."""
+    target = "host/native" if core == "native" else f"c -mcpu={core} -runtime=standalone"
+    # Long sums have code of their own with Helium alone.
+    kept = [name for name in cases() if not name.startswith("long") or "mve" in cpus.find(core).features]
+    return [(aboard.compile(cases()[name][0], target=target, name=name), cases()[name][1]) for name in kept]
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=str)
+def test_results_are_the_references(build: Build, tmp_path: Path) -> None:
+    got = plain_builds.run(compiled(build.core), build, tmp_path, ("-ffp-contract=off",))
+    differing = [
+        module.name for (module, _), y in zip(compiled(build.core), got, strict=True) if y != cases()[module.name][2]
+    ]
+    assert differing == []
+
+
+CONTRACTED = [
+    Build("cortex-m7", "gcc", ("-O3",)),
+    Build("cortex-m55", "clang", ("-O2",)),
+    Build("rv32imafc", "gcc", ("-O2",)),
+]
+
+
+@pytest.mark.parametrize("build", CONTRACTED, ids=str)
+def test_contracted_floats_are_near(build: Build, tmp_path: Path) -> None:
+    (case,) = [(module, x) for module, x in compiled(build.core) if module.name == "ops_f32"]
+    (got,) = plain_builds.run([case], build, tmp_path)
+    wanted = np.frombuffer(cases()["ops_f32"][2], np.float32)
+    np.testing.assert_allclose(np.frombuffer(got, np.float32), wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55"])
+def test_a_bundle_for_another_core_runs_here(core: str, tmp_path: Path) -> None:
+    got = plain_builds.run(compiled(core), Build("native", "gcc", ("-O2",)), tmp_path, ("-ffp-contract=off",))
+    assert got == [cases()[module.name][2] for module, _ in compiled(core)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", models.available(["kws", "ic", "mcunet_vww"]))
+def test_large_models_for_helium_compile(name: str, level: str, tmp_path: Path) -> None:
+    module = aboard.compile(models.read(name), target="arm/mps3_an547", name="model")
+    assert plain_builds.compile_model(module, Build("cortex-m55", "gcc", (level,)), tmp_path)
+
+
+def test_assembler_is_not_longer_than_its_lines(tmp_path: Path) -> None:
+    # Compilers count lines, four bytes each, to place constants where loads reach them.
+    build = Build("cortex-m55", "gcc", ("-O2",))
+    seen = 0
+    for module, _ in compiled(build.core):
+        for text in plain_builds.compile_model(module, build, tmp_path, ("-S",)):
+            for lines, size in assembled(text, build):
+                assert size <= 4 * lines, f"{text}: {size} bytes in {lines} lines"
+                seen += 1
+    assert seen > 50
+
+
+def assembled(text: Path, build: Build) -> list[tuple[int, int]]:
+    """Returns the lines of each assembler statement in a compiler's output, and the bytes they become.
+
+    Naked functions are left out: the compiler places nothing in them.
+    """
+    marked, lines, naked = [], [], False
+    for line in text.read_text(encoding="utf-8").splitlines():
+        if "%function" in line or "Naked Function" in line:
+            naked = "Naked" in line
+        if naked:
+            pass
+        elif re.match(r'@ [1-9]\d* ".*" 1$', line):
+            marked.append(f".Lbegin{len(lines)}:")
+            lines.append(-1)
+        elif line == '@ 0 "" 2':
+            marked.append(f".Lend{len(lines) - 1}:")
+            lines[-1] = len(marked) - 1 - marked.index(f".Lbegin{len(lines) - 1}:")
+        marked.append(line)
+    sizes = [f".word .Lend{i} - .Lbegin{i}" for i in range(len(lines))]
+    source, words = text.with_suffix(".marked.s"), text.with_suffix(".bin")
+    source.write_text("\n".join([*marked, '.section sizes, "a"', *sizes, ""]), encoding="utf-8")
+    subprocess.run([*build.command, "-c", str(source), "-o", str(text)], check=True)
+    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", "-j", "sizes", str(text), str(words)], check=True)
+    return list(zip(lines, np.frombuffer(words.read_bytes(), np.uint32).tolist(), strict=True)) if lines else []
