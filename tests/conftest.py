@@ -28,6 +28,14 @@ def no_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def warnings_are_errors() -> Iterator[None]:
+    """Makes CMake compile projects with -Werror, which those of users do not carry."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CFLAGS", "-Werror")
+        yield
+
+
 def pytest_report_header() -> list[str]:
     return [cmsis_nn_tree.report(), renode.report()]
 

@@ -74,7 +74,8 @@ def prepared(
     if not project.image.is_file():
         raise ToolError(f"{project.image}: no image, expected a built project. Run `aboard build {project.path}`")
     program = str(_gdb(project.board, gdb))
-    extra = [word for command in commands for word in ("-ex", command)]
+    # Debug information names sources relative to the project.
+    extra = [word for command in (f"directory {project.path}", *commands) for word in ("-ex", command)]
     if project.board.is_host:
         yield Debugging("native", (), (program, str(project.image), *extra), None)
         return

@@ -264,7 +264,7 @@ def test_debug_with_a_probe(project: Project, openocd: Path, capsys: pytest.Capt
     ]  # fmt: skip
     assert result["gdb"] == [
         sys.executable, str(project.image), "-ex", "target extended-remote 127.0.0.1:4444",
-        "-ex", "monitor reset halt", "-ex", "load", "-ex", "break main",
+        "-ex", "monitor reset halt", "-ex", "load", "-ex", f"directory {project.path}", "-ex", "break main",
     ]  # fmt: skip
     assert result["exit_code"] is None
 
