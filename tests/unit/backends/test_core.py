@@ -15,7 +15,8 @@ from aboard.compiler import partition_model
 from aboard.errors import ProjectError, TargetError
 from aboard.rpc import replies
 from aboard.target import cpu as cpus
-from support import fake_device, models, zoo
+from support import fake_device, models, oracle, zoo
+from support.tflite_builder import ModelBuilder
 
 FIRST, SECOND = "arm/mps2_an521:cpu0", "arm/mps2_an521:cpu1"
 PLAIN = f"c -runtime=host + {SECOND}"
@@ -173,3 +174,16 @@ def test_cores_of_no_board_can_be_looked_at_and_not_compiled() -> None:
     ):
         aboard.compile(model, target=target)
     assert aboard.Target("c -mcpu=cortex-m4 + c -mcpu=cortex-m4").devices[0].hardware is None
+
+
+def test_a_kernel_whose_scratch_has_no_bytes_computes_there() -> None:
+    # One pixel by eight channels of one: nothing is staged, and the call names its scratch all the same.
+    builder = ModelBuilder().tensor("x", (1, 1, 1, 1), np.int8, scale=0.05, zero_point=-128)
+    builder.tensor("w", (1, 1, 1, 8), np.int8, scale=0.02, data=np.arange(-4, 4))
+    builder.tensor("y", (1, 1, 1, 8), np.int8, scale=0.01, zero_point=23)
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 8}
+    data = builder.op("DEPTHWISE_CONV_2D", ["x", "w"], ["y"], options).build(["x"], ["y"])
+    x = np.full((1, 1, 1, 1), 100, np.int8)
+    module = aboard.compile(data, target=PLAIN, name="m")
+    assert [node.op for node in module.manifest.nodes] == ["subgraph"]
+    np.testing.assert_array_equal(module.run(x), oracle.tflm(data, x)[0])

@@ -95,8 +95,9 @@ def _parameters(region: Region, found: Lowered, pools: Sequence[_Pool]) -> list[
     for pool in pools:
         constant = Constant(pool.name, pool.values, ALIGN)
         parameters.append((ConstantArg(constant), f"const {c_text.c_type(pool.values.dtype)} *{pool.name}"))
-    if found.scratch_bytes:
-        parameters.append((ScratchArg(Scratch(found.scratch_bytes, ALIGN), "uint8_t *"), "uint8_t *s0"))
+    if found.offsets:
+        # Calls name what lies there, also where it has no bytes.
+        parameters.append((ScratchArg(Scratch(max(found.scratch_bytes, 1), ALIGN), "uint8_t *"), "uint8_t *s0"))
     return parameters
 
 
