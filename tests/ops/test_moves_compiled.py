@@ -54,3 +54,20 @@ def test_clean_and_exact(dtype: type, opt: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(got, wanted)
     for compiler in COMPILERS if opt == "balanced" else COMPILERS[:1]:
         sanitized.compile_strictly(module, tmp_path, compiler)
+
+
+@pytest.mark.parametrize("mode", ["consumed", "kept", "rows"])
+def test_a_model_that_needs_no_code_is_clean(mode: str, tmp_path: Path) -> None:
+    build = ModelBuilder().tensor("shape", (4,), np.int32, data=[1, 2, 12, 1])
+    build.tensor("x", (1, 6, 1, 4), np.int8, scale=0.1, zero_point=5).tensor("axis", (), np.int32, data=1)
+    for name, shape in (("y", (1, 2, 12, 1)), ("first", (1, 1, 12, 1)), ("second", (1, 1, 12, 1))):
+        build.tensor(name, shape, np.int8, scale=0.1, zero_point=5)
+    build.op("RESHAPE", ["x", "shape"], ["y"]).op("SPLIT", ["axis", "y"], ["first", "second"], {"NumSplits": 2})
+    model = build.build(["x"], ["first", "second"])
+    module = aboard.compile(model, target=f"c -runtime=host -input={mode}", name="moves")
+    assert mode != "consumed" or not module.manifest.nodes
+    x = np.arange(24).astype(np.int8).reshape(1, 6, 1, 4)
+    for got, wanted in zip(sanitized.run(module, {"x": x}, tmp_path).values(), oracle.tflm(model, x), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    for compiler in COMPILERS:
+        sanitized.compile_strictly(module, tmp_path, compiler)

@@ -98,7 +98,7 @@ class Arenas:
             "static ABOARD_NOINLINE aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
             "    uint8_t *const arena = memory;",
             "    (void)hooks;",
-            "    if (memory == NULL) {",
+            "    if (arena == NULL) {",
             "        return ABOARD_ERROR_NULL;",
             "    }",
             f"    if (bytes < {self.macros[0]}) {{",
