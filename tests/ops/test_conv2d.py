@@ -15,6 +15,7 @@ from aboard.importers import load
 from aboard.ops import get
 from aboard.ops.window import Padding
 from support import one_op, oracle, sanitized
+from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, check_near, dequantized, layers, refusal
 
 OPTIONS = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
@@ -61,6 +62,40 @@ def test_two_layers_that_share_code(opt: str, spread: float) -> None:
     model = build.build(["x"], ["y2"])
     expected = oracle.tflm(model, first.input())[0]
     np.testing.assert_array_equal(one_op.compiled(model, first.input(), attributes=f"-opt={opt}")[0], expected)
+
+
+def moved_up(shift: int, bias: int) -> bytes:
+    """Returns a model whose result has the scale of its sums, divided by 2^shift; 12 products of 127 and 255."""
+    build = ModelBuilder().tensor("x", (1, 1, 1, 12), np.int8, scale=0.5, zero_point=127)
+    build.tensor("w", (1, 1, 1, 12), np.int8, scale=0.25, data=np.full((1, 1, 1, 12), 127))
+    build.tensor("b", (1,), np.int32, scale=0.125, data=[bias])
+    build.tensor("y", (1, 1, 1, 1), np.int8, scale=0.125 / 2**shift, zero_point=-128)
+    return build.op("CONV_2D", ["x", "w", "b"], ["y"], {"StrideH": 1, "StrideW": 1, "Padding": "VALID"}).build(
+        ["x"], ["y"]
+    )
+
+
+@pytest.mark.parametrize("value", [-128, 127])
+def test_a_sum_that_is_moved_up_within_32_bits(value: int) -> None:
+    # A ratio of 2^11 is a shift by 12, which sums below 2^19 survive.
+    bias = 2**19 - 1 - 12 * 127 * 255
+    one_op.check_equal(moved_up(11, bias), np.full((1, 1, 1, 12), value, np.int8))
+
+
+def test_refuses_a_sum_that_would_leave_32_bits_when_it_is_moved_up() -> None:
+    bias = 2**19 - 12 * 127 * 255
+    with pytest.raises(ModelError) as caught:
+        load(moved_up(11, bias))
+    assert str(caught.value).startswith(
+        "model (bytes): node 0 CONV_2D: scales of input and weights by that of the result, got 2048 for sums of up to "
+        "524288 in channel 0, expected less than 2^31 for their product. Quantise the model again"
+    )
+
+
+@pytest.mark.parametrize("field", ["DilationHFactor", "StrideW"])
+def test_refuses_what_the_reference_keeps_in_16_bits(field: str) -> None:
+    options = {**OPTIONS, "Padding": "SAME", field: 1 << 16}
+    assert "expected at most 32767 each" in refusal(dataclasses.replace(LAYER, options=options))
 
 
 def test_accumulator_that_wraps() -> None:

@@ -120,7 +120,37 @@ def problem(node: Node, axis: int, *, narrow: bool = True) -> str | None:
     if wrong is None and kind in (Form.INT8, Form.INT16):
         wrong = _tensor_problem(node.input(INPUT)) or _tensor_problem(node.output)
         wrong = wrong or _rescaling_problem(node, axis)
-    return _wide_problem(node, axis) if wrong is None and has_wide_sums(node) else wrong
+    if wrong is not None or kind in (Form.FLOAT, Form.HYBRID):
+        return wrong
+    return _wide_problem(node, axis) if has_wide_sums(node) else _narrow_problem(node, axis)
+
+
+def _narrow_problem(node: Node, axis: int) -> str | None:
+    """Returns why a sum of 32 bits may leave them when it is moved up, which the reference does not define, or None."""
+    shift = multipliers(node, axis)[1]
+    if not (shift > 0).any():
+        return None
+    weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
+    info = np.iinfo(node.input(INPUT).dtype.value)
+    zero_point = node.input(INPUT).quant.zero_point
+    most = max(int(info.max) - zero_point, zero_point - int(info.min))
+    taps = weights.type.elements // weights.shape[axis]
+    sums = np.full(weights.shape[axis], taps * 128, np.float64)
+    if weights.data is not None:
+        others = tuple(a for a in range(len(weights.shape)) if a != axis)
+        sums = np.abs(weights.data.astype(np.int64)).sum(axis=others).astype(np.float64)
+    sums *= most
+    if bias is not None and bias.data is not None:
+        sums += np.abs(bias.data.reshape(-1).astype(np.float64))
+    outside = np.flatnonzero((shift > 0) & (sums * 2.0**shift >= 2.0**31))
+    if not outside.size:
+        return None
+    channel = int(outside[0])
+    ratio = node.input(INPUT).quant.scale * channel_scales(node, axis)[channel] / node.output.quant.scale
+    return (
+        f"scales of input and weights by that of the result, got {ratio:g} for sums of up to {sums[channel]:.0f} in "
+        f"channel {channel}, expected less than 2^31 for their product. Quantise the model again"
+    )
 
 
 def _rescaling_problem(node: Node, axis: int) -> str | None:
