@@ -7,7 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= 2
 
-.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-costs bench-line bench-planner bench-check wheel clean
+.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-costs bench-line bench-planner \
+  bench-check fuzz fuzz-long fuzz-page wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -18,6 +19,8 @@ help:
 	@echo "make bench   measure, and write docs/benchmarks.md (make bench-check only compares; make bench-costs measures"
 	@echo "             kernels layer by layer, for estimates; make bench-line the serial line; make bench-planner the"
 	@echo "             planner, on public instances of its problem)"
+	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
+	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/trust.md)"
 	@echo "make wheel   build dist/*.whl"
 
 setup: $(VENV)/.stamp-setup
@@ -86,6 +89,18 @@ bench-planner: setup-dev
 
 bench-check: setup-dev
 	@$(BIN)/python tests/bench/run.py --check $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
+
+FUZZ = OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz/run.py --jobs $(JOBS) $(if $(CAMPAIGNS),--campaigns $(CAMPAIGNS)) \
+  $(if $(SEED),--seed $(SEED))
+
+fuzz: setup-dev
+	@$(FUZZ) --seconds $(or $(SECONDS),60) $(if $(CASES),--cases $(CASES))
+
+fuzz-long: setup-dev
+	@$(FUZZ) --long --record
+
+fuzz-page: setup-dev
+	@$(BIN)/python tests/fuzz/run.py --page
 
 wheel: setup-dev
 	@$(BIN)/python -m build --wheel --outdir dist .

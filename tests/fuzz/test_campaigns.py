@@ -1,0 +1,178 @@
+"""A small part of each campaign, with a fixed seed; and that campaigns notice what they are there for."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aboard.host_runtime import HostModel
+from fuzz import campaign, differential, graphs, minimise, mutations, page, random_graph, run, sandbox, seeds
+from fuzz.adapted import ADAPTED
+
+HERE = Path(__file__).resolve().parent
+#: Cases in every test run, which take some seconds each; campaigns that are not named get the last budget.
+CASES = {"models": 60, "graphs": 40, "boards": 9, "process": 4, "elementwise": 30}
+SECONDS = "60"
+HOST = "c -runtime=host"
+
+
+@pytest.mark.parametrize("name", [name for name in run.campaigns() if name not in ADAPTED])
+def test_a_small_part_of_a_campaign(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(HERE / f"{name}.py"), "--seed", "1", "--out", str(tmp_path), "--seconds", SECONDS]
+    command += ["--cases", str(CASES.get(name, 200))]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    counts = json.loads(lines[-1])
+    assert lines[0] == f"{name}: seed 1"
+    assert (counts["campaign"], counts["seed"], counts["failures"]) == (name, 1, 0)
+    assert counts["compared"] >= 0.25 * counts["cases"] > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    known = seeds.sources()
+
+    def drawn(seed: int) -> list[bytes]:
+        rng = np.random.default_rng(seed)
+        return [mutations.mutated(seeds.draw(rng, known), rng)[0] for _ in range(5)]
+
+    assert drawn(4) == drawn(4) != drawn(5)
+
+
+def test_a_wrong_result_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = differential.Case(random_graph.draw(np.random.default_rng(3), "int8"), HOST, 1)
+    assert differential.judge(case).outcome == "compared"
+    right = HostModel.run_named
+
+    def wrong(self: HostModel, feed: dict) -> dict:
+        outputs = right(self, feed)
+        name = list(outputs)[-1]
+        return outputs | {name: np.asarray(outputs[name]) ^ np.int8(1)}
+
+    monkeypatch.setattr(HostModel, "run_named", wrong)
+    verdict = differential.judge(case)
+    assert (verdict.outcome, verdict.kind) == ("failed", "the C differs from the op in numpy")
+
+
+def test_floats_within_the_tolerance_are_equal() -> None:
+    data = random_graph.draw(np.random.default_rng(8), "float32", random_graph.Limits(500, 5000, 2))
+    graph = differential.load(data)
+    feed = differential.inputs(graph, 1)
+    values = differential.interpreter.run_all(graph, feed)
+    wanted = [values[tensor.name] for tensor in graph.outputs]
+    near = [value + np.float32(0.5 * differential.TOLERANCE) for value in wanted]
+    assert differential.check(graph, feed, near, wanted, "floats")
+    far = [value + np.float32(1) for value in wanted]
+    with pytest.raises(differential.Failure, match=f"floats: output 0: {wanted[0].size} of {wanted[0].size} differ"):
+        differential.check(graph, feed, far, wanted, "floats")
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def _flood() -> None:
+    len(bytes(1 << 40))
+
+
+def _raise() -> None:
+    raise KeyError("what it says")
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"), [(_crash, "signal 11"), (_spin, "timeout"), (_flood, "memory"), (_raise, "exception")]
+)
+def test_a_process_of_its_own_survives_nothing_and_hurts_nobody(function, wrong: str) -> None:
+    def called(stage: sandbox.Stage) -> None:
+        stage("one")
+        stage("two")
+        function()
+
+    start = time.monotonic()
+    ended = sandbox.call(called, seconds=1, megabytes=512)
+    assert (ended.wrong, ended.stage, ended.value) == (wrong, "two", None)
+    assert ("what it says" in ended.text) == (wrong == "exception")
+    assert time.monotonic() - start < 10
+
+
+def test_a_failure_is_made_as_small_as_it_goes() -> None:
+    data = random_graph.draw(np.random.default_rng(10), "int8", random_graph.Limits(operators=10))
+    kinds = minimise.kinds(data).split()
+    assert len(kinds) > 4
+    rarest = min(kinds, key=kinds.count)
+    smaller = minimise.smallest(data, lambda model: rarest in minimise.kinds(model).split())
+    assert minimise.kinds(smaller) == rarest
+    assert differential.judge(differential.Case(smaller, HOST, 0)).outcome == "compared"
+
+
+def test_failures_of_one_kind_are_kept_a_few_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = campaign.Campaign("graphs", campaign.options("", ["--seed", "9", "--cases", "5", "--out", str(tmp_path)]))
+    model = random_graph.draw(np.random.default_rng(3), "int8", random_graph.Limits(500, 5000, 2))
+    for _ in one.numbers():
+        verdict = differential.Verdict("failed", "no such kind", "no such kind: 1 of 2 differ")
+        graphs.count(one, differential.Case(model, HOST, 0), verdict)
+    assert one.finish() == 1
+    counts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (counts["cases"], counts["failures"]) == (5, 5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"graphs-9-{number}{suffix}" for number in range(3) for suffix in (".json", ".tflite")
+    ]
+    case = tmp_path / "graphs-9-0.json"
+    assert json.loads(case.read_text())["repeat"] == f"python tests/fuzz/graphs.py --replay {case}"
+    assert graphs.replay(case, "graphs") == 0
+
+
+@pytest.mark.parametrize("name", [name for name in run.campaigns() if name in ADAPTED])
+def test_a_small_part_of_a_campaign_with_arguments_of_its_own(name: str, tmp_path: Path) -> None:
+    counts = run.run(run.Part(name, 1, 300, 5.0), tmp_path)
+    assert (counts["campaign"], counts["seed"], counts["failures"]) == (name, 1, 0)
+    assert counts["cases"] > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_of_other_lines() -> None:
+    line = "own: frames 1234 damaged 5 failures 1 in 2.5 s"
+    counts = ADAPTED["wire"].counts("wire", 7, ["seed 7", line], 1, 2.51)
+    expected = {"cases": 1234, "compared": 1233, "refused": 0, "failures": 1, "seconds": 2.5, "damaged": 5}
+    assert counts == {"campaign": "wire", "seed": 7, **expected}
+    assert ADAPTED["hostile"].counts("hostile", 7, ["kept as x"], 1, 2.51)["failures"] == 1
+    budget = ADAPTED["wire_libfuzzer"].arguments(3, 100, 9.0, Path("out"))
+    assert budget == ["--engine", "libfuzzer", "--seed", "3", "--cases", "out", "--seconds", "9.0"]
+
+
+def test_parts_of_a_campaign_add_up() -> None:
+    first = {"campaign": "models", "seed": 1, "cases": 10, "failures": 0, "seconds": 1.5}
+    second = {"campaign": "models", "seed": 2, "cases": 11, "failures": 1, "seconds": 2.0, "gcc": 3}
+    total = {"campaign": "models", "seeds": [1, 2], "cases": 21, "failures": 1, "seconds": 3.5, "gcc": 3}
+    assert run.merged([first, second]) == [total]
+
+
+def test_the_page_says_what_was_recorded() -> None:
+    text = page.PAGE.read_text(encoding="utf-8")
+    record = json.loads(run.RECORD.read_text(encoding="utf-8"))
+    assert page.filled(text, record) == text
+    assert {one["campaign"] for one in record["campaigns"]} <= set(run.campaigns())
+    assert sum(one["failures"] for one in record["campaigns"]) == 0
+
+
+def test_the_tests_that_the_page_names_exist() -> None:
+    root = page.PAGE.parents[1]
+    named = set(re.findall(r"`(tests/[\w/.-]+)`", page.PAGE.read_text(encoding="utf-8")))
+    assert len(named) > 10
+    assert {name for name in named if not (root / name).exists()} == set()
