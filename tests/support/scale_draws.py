@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,12 +60,18 @@ def model(draws: Sequence[Draw]) -> bytes:
 
 def refusals(draws: Sequence[Draw]) -> dict[int, str]:
     """Returns why the importer refuses draws, by their number."""
+    if _refusal(draws) is None:
+        return {}
+    alone = {number: _refusal([draw]) for number, draw in enumerate(draws)}
+    return {number: text for number, text in alone.items() if text is not None}
+
+
+def _refusal(draws: Sequence[Draw]) -> str | None:
     try:
         load(model(draws), name="model")
     except ModelError as error:
-        found = re.findall(r"node (\d+) \w+: (.*)", str(error))
-        return {int(number): text for number, text in found}
-    return {}
+        return str(error)
+    return None
 
 
 def accepted(draw: Callable[[np.random.Generator], Draw], rng: np.random.Generator, count: int) -> list[Draw]:
