@@ -10,7 +10,10 @@ The samples are written to tests/bench/layers.json, the table to host/aboard/ker
 counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same models;
 here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
 operator, with those also that are not its first choice. Small models of many operators and of many shapes are
-added, for kernels that no such model uses, and for fits that hold beyond them.
+added, for kernels that no such model uses, and drawn layers, for fits that hold beyond the benchmarks.
+
+Errors are those of models that were left out: each model's layers are predicted from the samples of all others. The
+errors of whole models, left out one by one, go to host/aboard/kernels/prediction_errors.json.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import combinations
@@ -30,6 +33,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -47,6 +51,7 @@ SAMPLES = ROOT / "tests" / "bench" / "layers.json"
 RECORD = ROOT / "docs" / "benchmarks.json"
 LIBRARY = ROOT / "host" / "aboard" / "backends" / "cmsis_nn" / "instructions.json"
 TABLE = ROOT / "host" / "aboard" / "kernels" / "instructions.json"
+ERRORS = ROOT / "host" / "aboard" / "kernels" / "prediction_errors.json"
 
 #: One core of each kind: those whose kernels and instruction sets are those of another core are estimated by its row.
 CORES = {
@@ -62,6 +67,12 @@ MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *mo
 CHOOSING = ("m3", "m4", "m55")
 SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8", "many_shapes", "deep_shapes")
 
+#: Seeds of the models of drawn layers, which are measured with all kernels too.
+DRAWN = range(6)
+
+#: Models whose predictions are compared with what was measured, each from the samples of all others.
+LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN))
+
 #: Which of a layer's kernels are measured: the two that are preferred, and the last, which serves every core.
 _RANKS = (0, 1, -1)
 
@@ -71,15 +82,16 @@ MEASURES = {"instructions": "", "cycles": "cycles_"}
 Sample = dict[str, Any]
 
 
-def facts(node: Mapping[str, Any]) -> dict[str, int]:
+def facts(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
     """Returns what a layer's cost is reckoned by, from a node of a manifest, as `aboard.kernels.estimate` does.
 
     Args:
         node: The node.
+        slow_epilogue: Whether its kernel uses the slower of its requantisation epilogues.
     """
     shapes = [tuple(operand["shape"]) for operand in node["inputs"]]
     results = [tuple(result["shape"]) for result in node["outputs"]]
-    return estimate.Work.of(node["macs"], shapes, results).terms
+    return estimate.Work.of(node["macs"], shapes, results, slow_epilogue=slow_epilogue).terms
 
 
 @contextmanager
@@ -121,8 +133,9 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "opt": opt,
             "op": manifest["nodes"][number]["op"],
             "implementation": manifest["nodes"][number]["implementation"],
-            **facts(manifest["nodes"][number]),
+            **facts(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
             **({} if (growth := cost.growth(steps[number], storage)) == 1 else {"growth": round(growth, 4)}),
+            **({} if (turns := storage.turns_of(steps[number].node)) == 1 else {"turns": turns}),
             "instructions": histogram.total(counts),
             "cycles": times.cycles(counts, executed.listing),
         }
@@ -135,7 +148,8 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
 def measured(core: str, files: Sequence[Path]) -> list[Sample]:
     """Returns the samples of all models on a core, each once where several builds gave the same."""
     found: list[Sample] = []
-    showing = [path for path in files if path.stem in SHOWING] if core in CHOOSING else []
+    showing = [path for path in files if path.stem in SHOWING or path.stem.startswith("drawn")]
+    showing = showing if core in CHOOSING else []
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         found += [layer for layers in pool.map(lambda path: samples(path, core, "balanced"), files) for layer in layers]
         for rank in _RANKS:
@@ -145,8 +159,8 @@ def measured(core: str, files: Sequence[Path]) -> list[Sample]:
     return list({json.dumps({**layer, "opt": ""}): layer for layer in reversed(found)}.values())[::-1]
 
 
-def fit(layers: Sequence[Sample], measure: str = "instructions") -> tuple[dict[str, float], float]:
-    """Returns the terms of what was measured, none negative, and the median relative error.
+def fit(layers: Sequence[Sample], measure: str = "instructions") -> dict[str, float]:
+    """Returns the terms of what was measured, none negative; those that are 0 are left out.
 
     Of all sets of terms that come out positive, the one with the least squared relative error; always fewer terms than
     different layers, and no set-up above half of the smallest layer: larger ones come of layers that are all alike.
@@ -155,35 +169,88 @@ def fit(layers: Sequence[Sample], measure: str = "instructions") -> tuple[dict[s
         layers: Of an implementation on a core.
         measure: Key of `MEASURES`.
     """
-    terms = estimate.TERMS
-    work_done = np.array(
-        [
-            [1.0 if term == "setup" else layer.get("growth", 1.0) * layer.get(term, 0) for term in terms]
-            for layer in layers
-        ]
-    )
-    found_out = np.array([float(max(layer[measure], 1)) for layer in layers])
-    scaled = work_done / found_out[:, None]
-    different = len({tuple(row) for row in work_done.tolist()})
-    useful = [term for term in range(len(terms)) if work_done[:, term].any()]
-    best, least = np.zeros(len(terms)), np.inf
+    names = estimate.TERMS
+    done = np.array([_work(layer) for layer in layers])
+    took = np.array([max(layer[measure] - _of_turns(layer), 1.0) for layer in layers])
+    scaled = done / took[:, None]
+    different = len({tuple(row) for row in done.tolist()})
+    useful = [term for term in range(len(names)) if done[:, term].any()]
+    best: tuple[int, ...] = ()
+    least = np.inf
     for count in range(1, min(max(different - 1, 1), len(useful)) + 1):
-        for chosen in combinations(useful, count):
+        for chosen, found, error in _solved(scaled, list(combinations(useful, count))):
             if chosen == (0,) and len(useful) > 1:
                 continue
-            found = np.linalg.lstsq(scaled[:, chosen], np.ones(len(layers)), rcond=None)[0]
-            error = float(np.sum((scaled[:, chosen] @ found - 1) ** 2))
             setup = found[0] if chosen[0] == 0 else 0.0
-            if (found >= 0).all() and setup <= found_out.min() / 2 and error < least * 0.99:
-                best, least = np.zeros(len(terms)), error
-                best[list(chosen)] = found
-    errors = np.abs(scaled @ best - 1)
-    fitted = {name: float(f"{value:.4g}") for name, value in zip(terms, best, strict=True) if value}
-    return fitted, round(float(np.median(errors)), 3)
+            if (found >= 0).all() and setup <= took.min() / 2 and error < least * 0.99:
+                best, least = chosen, error
+    if not best:
+        return {}
+    terms = np.linalg.lstsq(scaled[:, best], np.ones(len(layers)), rcond=None)[0]
+    return {names[term]: float(f"{value:.4g}") for term, value in zip(best, terms, strict=True) if value > 0}
 
 
-def table(layers: Iterable[Sample]) -> list[dict[str, Any]]:
-    """Returns a row for each core, op and implementation, sorted; terms that are 0 are left out."""
+def _solved(
+    scaled: npt.NDArray[np.float64], sets: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.float64], float]]:
+    """Yields each set of columns with the factors that bring their sum nearest to 1 in every row, and what is left.
+
+    Normal equations, all sets of a size at once: a fit tries hundreds of sets, and a table makes thousands of fits.
+    """
+    size = np.sqrt((scaled**2).sum(0))
+    size[size == 0] = 1.0
+    unit = scaled / size
+    gram, right = unit.T @ unit, unit.sum(0)
+    index = np.array(sets)
+    squares, sums = gram[index[:, :, None], index[:, None, :]], right[index]
+    factors = (np.linalg.pinv(squares, hermitian=True) @ sums[..., None])[..., 0]
+    for chosen, factor in zip(sets, factors, strict=True):
+        left = unit[:, chosen] @ factor - 1
+        yield chosen, factor / size[list(chosen)], float(left @ left)
+
+
+def _work(layer: Sample) -> list[float]:
+    """Returns how often each term of `estimate.TERMS` counts in a layer."""
+    return [1.0 if term == "setup" else layer.get("growth", 1.0) * layer.get(term, 0) for term in estimate.TERMS]
+
+
+def _of_turns(layer: Sample) -> float:
+    return float((layer.get("turns", 1) - 1) * estimate.TURN)
+
+
+def predicted(terms: Mapping[str, float], layer: Sample) -> float:
+    """Returns what terms give for a layer."""
+    found = sum(terms.get(term, 0.0) * n for term, n in zip(estimate.TERMS, _work(layer), strict=True))
+    return float(found + _of_turns(layer))
+
+
+def left_out_error(layers: Sequence[Sample], measure: str) -> float | None:
+    """Returns the median relative error of layers that are predicted from those of other models.
+
+    None where all layers are of one model.
+
+    Args:
+        layers: Of an implementation on a core.
+        measure: Key of `MEASURES`.
+    """
+    names = dict.fromkeys(layer["model"] for layer in layers)
+    if len(names) < 2:
+        return None
+    errors = []
+    for name in names:
+        terms = fit([layer for layer in layers if layer["model"] != name], measure)
+        mine = [layer for layer in layers if layer["model"] == name]
+        errors += [abs(predicted(terms, layer) / max(layer[measure], 1) - 1) for layer in mine]
+    return round(float(np.median(errors)), 3)
+
+
+def table(layers: Iterable[Sample], *, errors: bool = True) -> list[dict[str, Any]]:
+    """Returns a row for each core, op and implementation, sorted; terms that are 0, and unknown errors, are left out.
+
+    Args:
+        layers: All samples.
+        errors: Whether errors are computed too, which takes seconds.
+    """
     groups: dict[tuple[str, str, str], list[Sample]] = {}
     for layer in layers:
         groups.setdefault((layer["core"], layer["op"], layer["implementation"]), []).append(layer)
@@ -193,10 +260,50 @@ def table(layers: Iterable[Sample]) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"core": core, "op": op, "implementation": implementation, "layers": len(group)}
         for name, prefix in MEASURES.items():
             if all(name in layer for layer in group):
-                terms, error = fit(group, name)
-                row |= {f"{prefix}{term}": value for term, value in {**terms, "error": error}.items()}
+                row |= {f"{prefix}{term}": value for term, value in fit(group, name).items()}
+                error = left_out_error(group, name) if errors else None
+                row |= {} if error is None else {f"{prefix}error": error}
         rows.append(row)
     return rows
+
+
+def model_errors(layers: Sequence[Sample], names: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Returns, by core, how far off predictions of whole models are that were left out of the fit.
+
+    `instructions`, `cycles` and `rate` (cycles of an instruction): the relative error in the median and at most.
+
+    Args:
+        layers: All samples.
+        names: The models that are left out, one after the other.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for core in dict.fromkeys(layer["core"] for layer in layers):
+        of_core = [layer for layer in layers if layer["core"] == core]
+        errors: dict[str, list[float]] = {"instructions": [], "cycles": [], "rate": []}
+        for name in names:
+            whole = [layer for layer in of_core if layer["model"] == name and layer["opt"] == "balanced"]
+            if not whole:
+                continue
+            rows = [estimate.Row.read(row) for row in table((e for e in layers if e["model"] != name), errors=False)]
+            ratios = {measure: _ratio(rows, whole, measure) for measure in MEASURES}
+            ratios["rate"] = ratios["cycles"] / ratios["instructions"]
+            for measure, ratio in ratios.items():
+                errors[measure].append(abs(ratio - 1))
+        found[core] = {
+            measure: {"median": round(float(np.median(all_)), 3), "most": round(max(all_), 3)}
+            for measure, all_ in errors.items()
+        } | {"models": len(errors["rate"])}
+    return found
+
+
+def _ratio(rows: Sequence[estimate.Row], layers: Sequence[Sample], measure: str) -> float:
+    """Returns what rows predict for layers, as a share of what was measured."""
+    total = 0.0
+    for layer in layers:
+        cores = estimate.nearest(Target(f"c -mcpu={layer['core']}"), is_float=layer["implementation"].endswith("f32"))
+        near = estimate.measured(rows, cores, layer["op"], layer["implementation"])
+        total += predicted(getattr(near[0], measure), layer) if near else layer[measure]
+    return total / sum(layer[measure] for layer in layers)
 
 
 def library() -> list[dict[str, Any]]:
@@ -251,6 +358,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             files = [path for name in models.available(MODELS) if (path := models.path(name)) is not None]
             made = {f"many_ops_{dtype.__name__}": zoo.many_ops(dtype) for dtype in (np.int8, np.float32)}
             made |= {"many_shapes": zoo.many_shapes(), "deep_shapes": zoo.many_shapes(zoo.DEEP)}
+            made |= {f"drawn_{seed}": zoo.drawn_layers(seed) for seed in DRAWN}
             for name, data in made.items():
                 files.append(Path(folder) / f"{name}.tflite")
                 files[-1].write_bytes(data)
@@ -258,6 +366,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         layers.sort(key=lambda layer: list(CORES.values()).index(layer["core"]))
         SAMPLES.write_text(compact(layers) + "\n", encoding="utf-8")
     TABLE.write_text(compact(table(layers)) + "\n", encoding="utf-8")
+    ERRORS.write_text(json.dumps(model_errors(layers, LEFT_OUT), indent=1) + "\n", encoding="utf-8")
     LIBRARY.write_text(compact(library()) + "\n", encoding="utf-8")
     return 0
 

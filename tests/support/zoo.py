@@ -141,3 +141,41 @@ def many_shapes(layers: Sequence[tuple[str, int, int, int]] = SHAPES, seed: int 
         y = c.op("FULLY_CONNECTED", [y, *c.weights((outputs, width), 0)], (1, outputs), zero_point=-128)
         width = outputs
     return c.builder.build(["t0"], [y])
+
+
+def drawn_layers(seed: int, count: int = 12) -> bytes:
+    """Returns an int8 model of drawn layers with weights, each with an input and an output of its own.
+
+    Zero points of results are -128 with RELU, as most layers of the benchmarks have, or any without: then only some
+    layers are requantised by a single rounding.
+
+    Args:
+        seed: For shapes and weights.
+        count: Layers.
+    """
+    c, rng = _Chain(np.int8, seed), np.random.default_rng(seed)
+    given, results = [], []
+    for _ in range(count):
+        kind = str(rng.choice(["CONV_2D"] * 5 + ["DEPTHWISE_CONV_2D"] * 5 + ["FULLY_CONNECTED"] * 2))
+        zero_point = int(rng.choice([-128, -128, rng.integers(-100, 100)]))
+        relu = {"FusedActivationFunction": "RELU" if zero_point == -128 else "NONE"}
+        inputs = int(rng.integers(1, 65)) if rng.random() < 0.5 else 4 * int(rng.integers(1, 17))
+        outputs = int(rng.integers(1, 65)) if rng.random() < 0.5 else 4 * int(rng.integers(1, 17))
+        if kind == "FULLY_CONNECTED":
+            shape, result = (1, inputs * int(rng.integers(1, 32))), (1, outputs)
+            weights, axis, options = (outputs, shape[1]), 0, relu
+        else:
+            window, stride = int(rng.choice([1, 1, 3, 3, 5])), int(rng.choice([1, 1, 2]))
+            shape = (1, int(rng.integers(4, 20)), int(rng.integers(4, 20)), inputs)
+            outputs = inputs if kind == "DEPTHWISE_CONV_2D" else outputs
+            result = (1, -(-shape[1] // stride), -(-shape[2] // stride), outputs)
+            options = {"StrideH": stride, "StrideW": stride, "Padding": "SAME", **relu}
+            options |= {"DepthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
+            axis = 3 if kind == "DEPTHWISE_CONV_2D" else 0
+            weights = (1, window, window, outputs) if axis else (outputs, window, window, inputs)
+        taps = int(np.prod(weights)) // outputs
+        x = c.value(shape, 0.02, -128)
+        y = c.op(kind, [x, *c.weights(weights, axis)], result, options, scale=0.015 * taps**0.5, zero_point=zero_point)
+        given.append(x)
+        results.append(y)
+    return c.builder.build(given, results)

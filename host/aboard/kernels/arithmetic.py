@@ -140,6 +140,7 @@ class ArithmeticS8(Arithmetic):
             },
             arguments=(InputArg(0, "const int8_t *"), InputArg(1, "const int8_t *"), OutputArg(0, "int8_t *")),
             rows=outputs[0].rows,
+            slow_epilogue=line is None,
         )
 
 

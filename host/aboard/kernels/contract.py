@@ -165,6 +165,8 @@ class KernelCall:
         rows: Output rows in all.
         step_rows: Rows a call must compute at once: 1 where any range will do, `rows` where only all will do.
         code_key: Further text that instances must share to be the same code; normally empty.
+        slow_epilogue: True where the kernel turns sums into results by the slower of its requantisation epilogues, which
+            a prediction has to know: no single rounding is proven to equal the reference's two for this layer.
     """
 
     header: str
@@ -175,6 +177,7 @@ class KernelCall:
     rows: int
     step_rows: int = 1
     code_key: str = field(default="")
+    slow_epilogue: bool = False
 
     @property
     def function_key(self) -> str:
@@ -218,6 +221,7 @@ class ExternalCall:
     device: Target
     folder: str
     runtime: Runtime | None = None
+    slow_epilogue: ClassVar[bool] = False
 
     @property
     def constants(self) -> list[Constant]:

@@ -104,6 +104,7 @@ class PortableS8(PixelPairs):
                 ScratchArg(Scratch(scratch), "int8_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not result.fast,
         )
 
 

@@ -101,6 +101,7 @@ class DspS8(PixelPairs):
                 ScratchArg(Scratch(depth if depth % composites.QUAD == 0 else 2 * padded), "int8_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not layer.line,
         )
 
     def _layer(self, node: Node) -> composites.Requantized | str:

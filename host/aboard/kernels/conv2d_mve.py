@@ -173,6 +173,7 @@ def _quads(node: Node, x: View, y: View, found: quads.Quads, matrix: Array, resu
             ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
         ),
         rows=y.rows,
+        slow_epilogue=not result.is_line,
         # Instructions hold the parameters: there is no code for several layers.
         code_key=repr(params),
     )
@@ -210,6 +211,7 @@ def _pairs(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> Ke
             ScratchArg(scratch, "int8_t *"),
         ),
         rows=y.rows,
+        slow_epilogue=not result.is_line,
         # Instructions hold the parameters: there is no code for several layers.
         code_key=repr(params),
     )

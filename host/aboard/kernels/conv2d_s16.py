@@ -78,4 +78,5 @@ class PortableS16(ConvolutionS16):
                 ScratchArg(Scratch(0 if direct else 2 * np.int16().nbytes * matrix.shape[1]), "int16_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not result.short,
         )

@@ -72,6 +72,7 @@ class DspS16(ConvolutionS16):
                 ScratchArg(Scratch(2 * np.int16().nbytes * patch), "int16_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not result.short,
         )
 
 

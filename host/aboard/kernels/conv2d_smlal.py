@@ -72,4 +72,5 @@ class SmlalS8(PixelPairs):
                 ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not layer.line,
         )

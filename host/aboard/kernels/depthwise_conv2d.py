@@ -47,6 +47,10 @@ _BLOCK_COST, _FINISH_COST = 12, 9
 _PIXEL_BYTES, _WORTH = 38, 80
 
 
+#: `fast` of `finish.h` where one rounding gives the results.
+LINE = 3
+
+
 def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
     """Returns the fields of the C struct `aboard_depthwise_conv2d_shape_t`."""
     return {**shape_params(node, x, y), "multiplier": op.depth_multiplier(node)}
@@ -119,6 +123,7 @@ class PortableS8(_Portable):
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=params_of_finish["fast"] != LINE,
             # Code for every geometry at once would be larger than one copy for each of a few.
             code_key=repr(params),
         )
@@ -131,7 +136,7 @@ def _finished(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
     if line is not None:
         constants = np.stack([line.bias, line.factor, line.constant], 1)
         low, high = activation.range(node.output.quant)
-        shared = {"fast": 3, "zero_point": node.output.quant.zero_point, "low": low, "high": high}
+        shared = {"fast": LINE, "zero_point": node.output.quant.zero_point, "low": low, "high": high}
         return line.weights.astype(np.int8), wrap32(constants).astype(np.int32), shared
     result = finish(node, matrix, bias, activation, op.AXIS)
     stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)

@@ -114,6 +114,7 @@ class DspS8(Implementation):
                 ScratchArg(Scratch(PLANES * _span(strip, stride) * pitch), "uint32_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not layer.line,
             # One copy for every geometry would need the code for every size of block.
             code_key=repr(params),
         )

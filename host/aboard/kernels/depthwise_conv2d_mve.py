@@ -139,6 +139,7 @@ class MveS8(Implementation):
                 ScratchArg(Scratch(in_words.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not result.is_line,
             step_rows=y.rows,
             # Instructions hold the parameters: there is no code for several layers.
             code_key=repr(params),
@@ -180,6 +181,7 @@ def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: Finis
             ScratchArg(Scratch(ring, align=BLOCK, persistent=True), "int8_t *"),
         ),
         rows=y.rows,
+        slow_epilogue=not result.is_line,
         # Instructions hold the parameters: there is no code for several layers.
         code_key=repr(params),
     )

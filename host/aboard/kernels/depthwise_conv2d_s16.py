@@ -57,4 +57,5 @@ class PortableS16(DepthwiseS16):
                 ConstantArg(Constant("constants", result.constants)),
             ),
             rows=y.rows,
+            slow_epilogue=not result.short,
         )

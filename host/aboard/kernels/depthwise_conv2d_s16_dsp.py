@@ -63,6 +63,7 @@ class DspS16(DepthwiseS16):
                 ConstantArg(Constant("weights", _words(packing.matrix(node, op.AXIS), result))),
             ),
             rows=y.rows,
+            slow_epilogue=not result.short,
         )
 
 

@@ -80,6 +80,7 @@ class DspTapsS8(Windowed):
                 ScratchArg(Scratch(x.channels if padded else 0), "int8_t *"),
             ),
             rows=y.rows,
+            slow_epilogue=not layer.line,
         )
 
 

@@ -1,11 +1,13 @@
-"""Estimates how many instructions and cycles of the host a node takes, from what was measured of its kernel.
+"""Predicts how many instructions and cycles of the host a node takes, from what was measured of its kernel.
 
 `instructions.json` has, for each kind of core, op and implementation, instructions and cycles of a layer, of a
-multiply-accumulate, of an element and so on (`TERMS`). It is made by `tests/bench/costs.py`, which profiles the
-benchmarks' models layer by layer in QEMU; cycles are estimates themselves, made of the executed instructions and a
-table of what each costs on the core. What was not measured is taken from what is nearest: the same implementation on
-the core most like the target's, else another implementation of the op, else the average element. So a figure always
-comes with its basis.
+multiply-accumulate, of an element and so on (`TERMS`). `tests/bench/costs.py` makes it: it profiles models layer by
+layer in QEMU. Cycles are estimates themselves: the executed instructions times what each costs on the core. What was
+not measured is taken from what is nearest: the same implementation on the core most like the target's, else another
+implementation of the op, else the average element. So a figure always comes with its basis.
+
+Errors are those of layers that the figures were not fitted to: each model is left out of the fit once, and its layers
+are predicted from the others.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ _FILE = Path(__file__).with_name("instructions.json")
 
 #: Instructions of a further turn of a cascade: table, switch, row counter, and what a kernel does once in a call. On
 #: Cortex-M4 a convolution of `kws` takes 120 more for each turn.
-_TURN = 120
+TURN = 120
 
 
 #: What the cost of a layer is made of: calls, and the fields of `Work`.
-TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel")
+TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel", "rounded")
 
 _CYCLES = "cycles_"
 
@@ -50,6 +52,7 @@ class Work:
         spread: Multiply-accumulates of windows that are more than a pixel each, whose elements lie apart.
         line: Rows of the result times its channels.
         pixel: Pixels of the result.
+        rounded: Elements of the result that a slow requantisation epilogue makes (`KernelCall.slow_epilogue`), else 0.
     """
 
     mac: int
@@ -59,22 +62,32 @@ class Work:
     spread: int
     line: int
     pixel: int
+    rounded: int
 
     @classmethod
-    def of(cls, macs: int, operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> Work:
+    def of(
+        cls,
+        macs: int,
+        operands: Sequence[Sequence[int]],
+        results: Sequence[Sequence[int]],
+        *,
+        slow_epilogue: bool = False,
+    ) -> Work:
         """Returns it for a node.
 
         Args:
             macs: Its multiply-accumulates.
             operands: Shapes of its operands, constants left out.
             results: Shapes of its results.
+            slow_epilogue: Whether the kernel has to use the slower of its requantisation epilogues.
         """
         read, written = sum(prod(shape) for shape in operands), sum(prod(shape) for shape in results)
         channels = results[0][-1] if results[0] else 1
         element = written if macs else max(read, written)
         window = macs // max(channels, 1)
         spread, line = macs if window != read else 0, rows_of(results[0]) * channels
-        return cls(macs, element, read, window, spread, line, prod(results[0]) // max(channels, 1))
+        rounded = written if slow_epilogue else 0
+        return cls(macs, element, read, window, spread, line, prod(results[0]) // max(channels, 1), rounded)
 
     @property
     def terms(self) -> dict[str, int]:
@@ -92,9 +105,9 @@ class Row:
         implementation: Name of the implementation.
         layers: Layers it was fitted to.
         instructions: Instructions of each term.
-        error: Median of the layers' relative errors.
+        error: Median relative error of layers of models that were left out of the fit; None where one model has all.
         cycles: Cycles of each term; empty where they are not known.
-        cycles_error: Median of the layers' relative errors.
+        cycles_error: The same error of the cycles.
     """
 
     core: str
@@ -102,16 +115,16 @@ class Row:
     implementation: str
     layers: int
     instructions: Mapping[str, float]
-    error: float
+    error: float | None
     cycles: Mapping[str, float]
-    cycles_error: float
+    cycles_error: float | None
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Row:
         """Returns a row of the file, in which terms that are 0 are left out."""
         instructions = {term: float(row[term]) for term in TERMS if term in row}
         cycles = {term: float(row[f"{_CYCLES}{term}"]) for term in TERMS if f"{_CYCLES}{term}" in row}
-        error, cycles_error = row["error"], row.get(f"{_CYCLES}error", 0.0)
+        error, cycles_error = row.get("error"), row.get(f"{_CYCLES}error")
         return cls(
             row["core"], row["op"], row["implementation"], row["layers"], instructions, error, cycles, cycles_error
         )
@@ -125,7 +138,8 @@ class Estimate:
         instructions: How many.
         cycles: How many; the instructions where no cycles are known.
         basis: What was measured, in words.
-        error: Median relative error of that measurement's fit; None where another kernel's figures had to do.
+        error: Median relative error of layers that the measurement was not fitted to; None where that is not known, or
+            another kernel's figures had to do.
         cycles_error: The same of the cycles; None also where these are not known of this very core.
     """
 
@@ -147,10 +161,11 @@ def table(path: Path = _FILE) -> tuple[Row, ...]:
     return tuple(Row.read(row) for row in rows)
 
 
-def work(node: Node) -> Work:
+def work(node: Node, *, slow_epilogue: bool = False) -> Work:
     """Returns what a node's cost is reckoned by."""
     operands = [tensor.type.shape for tensor in node.operands if not tensor.is_constant]
-    return Work.of(ops.get(node.op).macs(node), operands, [tensor.type.shape for tensor in node.outputs])
+    results = [tensor.type.shape for tensor in node.outputs]
+    return Work.of(ops.get(node.op).macs(node), operands, results, slow_epilogue=slow_epilogue)
 
 
 def estimate(
@@ -160,6 +175,8 @@ def estimate(
     rows: Sequence[Row] | None = None,
     turns: int = 1,
     growth: float = 1.0,
+    *,
+    slow_epilogue: bool = False,
 ) -> Estimate:
     """Returns what a node takes on the host of a target.
 
@@ -170,12 +187,13 @@ def estimate(
         rows: What was measured, where it is not of the host's own kernels; on cores of which `table` has some.
         turns: In how many calls it is computed.
         growth: How much more the kernel has to do beside that than in one call (`Implementation.growth`).
+        slow_epilogue: Whether the kernel has to use the slower of its epilogues (`KernelCall.slow_epilogue`).
     """
-    done = work(node)
+    done = work(node, slow_epilogue=slow_epilogue)
     cores = nearest(target, is_float=node.output.dtype.is_float)
-    measured = _measured(table() if rows is None else rows, cores, node.op, implementation)
-    if measured:
-        row = measured[0]
+    found = measured(table() if rows is None else rows, cores, node.op, implementation)
+    if found:
+        row = found[0]
         own = row.implementation == implementation
         instructions = _sum(row.instructions, done, turns, growth)
         return Estimate(
@@ -194,11 +212,11 @@ def estimate(
 
 def _sum(terms: Mapping[str, float], done: Work, turns: int, growth: float) -> int:
     """Returns the sum of the terms of a node that is computed in a number of calls."""
-    calls = terms.get("setup", 0.0) + (turns - 1) * _TURN
+    calls = terms.get("setup", 0.0) + (turns - 1) * TURN
     return round(calls + growth * sum(terms.get(term, 0.0) * count for term, count in done.terms.items()))
 
 
-def _measured(rows: Sequence[Row], cores: Sequence[str], op: str, implementation: str) -> list[Row]:
+def measured(rows: Sequence[Row], cores: Sequence[str], op: str, implementation: str) -> list[Row]:
     """Returns the rows of an op: the implementation's first, then by nearness of the core, then by their layers."""
     found = [row for row in rows if row.op == op]
     return sorted(found, key=lambda row: (row.implementation != implementation, cores.index(row.core), -row.layers))

@@ -49,9 +49,14 @@ class FinishMve:
     params: Mapping[str, Literal]
 
     @property
+    def is_line(self) -> bool:
+        """True when one rounding gives the results."""
+        return self.form is FinishForm.LINE
+
+    @property
     def is_plain_line(self) -> bool:
         """True when the line alone gives the results: the limits are those of int8."""
-        return self.form is FinishForm.LINE and (self.params["low"], self.params["high"]) == (-128, 127)
+        return self.is_line and (self.params["low"], self.params["high"]) == (-128, 127)
 
     def blocks(self, channels: int = LANES, order: Int64 | None = None) -> Array:
         """Returns the constants as [blocks, kinds, channels of a block], filled up with zeros.

@@ -59,14 +59,19 @@ class Form:
     weights_bytes: int
 
 
-def form(node: Node, implementation: Implementation, target: Target) -> Form:
-    """Returns what an implementation of a node takes, computed by itself."""
+def alone(node: Node, implementation: Implementation, target: Target) -> Call:
+    """Returns the call of a node whose operands and results are stored whole."""
     inputs = tuple(None if t is None else View.whole(t.shape, t.dtype.bytes) for t in node.inputs)
     outputs = tuple(View.whole(t.shape, t.dtype.bytes) for t in node.outputs)
-    call = implementation.lower(node, inputs, outputs, target)
+    return implementation.lower(node, inputs, outputs, target)
+
+
+def form(node: Node, implementation: Implementation, target: Target) -> Form:
+    """Returns what an implementation of a node takes, computed by itself."""
+    call = alone(node, implementation, target)
     counted = implementation.instructions(node)
     if counted is None:
-        counted = estimate(node, implementation.name, target).instructions
+        counted = estimate(node, implementation.name, target, slow_epilogue=call.slow_epilogue).instructions
     size = sum(constant.values.nbytes for constant in call.constants)
     return Form(implementation, counted, constants(node, call) | code(call, target), size)
 

@@ -70,6 +70,7 @@ class PortableS8(_Portable):
                 ConstantArg(Constant("constants", constants)),
             ),
             rows=outputs[0].rows,
+            slow_epilogue=not result.fast,
         )
 
 

@@ -84,6 +84,7 @@ class DspS8(Implementation):
                 ScratchArg(Scratch(0 if direct else 8 * quads), "uint32_t *"),
             ),
             rows=outputs[0].rows,
+            slow_epilogue=not layer.line,
         )
 
 

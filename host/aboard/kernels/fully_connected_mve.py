@@ -116,6 +116,7 @@ class MveS8(Implementation):
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=outputs[0].rows,
+            slow_epilogue=not result.is_line,
             # Instructions hold the parameters: there is no code for several layers.
             code_key=repr(params),
         )

@@ -45,4 +45,5 @@ class PortableS16(Implementation):
                 ConstantArg(Constant("constants", result.constants)),
             ),
             rows=outputs[0].rows,
+            slow_epilogue=not result.short,
         )

@@ -69,4 +69,5 @@ class DspS16(Implementation):
                 ScratchArg(Scratch(staged), "uint32_t *"),
             ),
             rows=outputs[0].rows,
+            slow_epilogue=not result.short,
         )

@@ -69,4 +69,5 @@ class SmlalS8(Implementation):
                 ConstantArg(Constant("weights", long_sums.matrix(layer, each=each), form="int8")),
             ),
             rows=outputs[0].rows,
+            slow_epilogue=not layer.line,
         )

@@ -16,7 +16,7 @@ from aboard.errors import ModelError
 from aboard.ir import Graph, Node
 from aboard.kernels import forms
 from aboard.kernels.contract import Implementation
-from aboard.kernels.estimate import estimate
+from aboard.kernels.estimate import Estimate, estimate
 from aboard.kernels.registry import of
 from aboard.target import Target
 
@@ -201,8 +201,8 @@ def _timed(explained: Explanation, target: Target) -> Explanation:
         return explained
     timed, errors = [], {}
     for candidate in explained.candidates:
-        found = estimate(explained.node, candidate.implementation.name, target)
-        if not candidate.refused and found.cycles_error is not None:
+        found = None if candidate.refused else _estimated(explained.node, candidate.implementation, target)
+        if found is not None and found.cycles_error is not None:
             errors[candidate.implementation] = found.cycles_error
             timed.append(replace(candidate, cycles=found.cycles))
         else:
@@ -214,6 +214,11 @@ def _timed(explained: Explanation, target: Target) -> Explanation:
     wrong = max(_LEAST_ERROR, errors[before.implementation] + errors[best.implementation])
     clearly = best.cycles < before.cycles * (1 - wrong)
     return Explanation(explained.node, best if clearly else before, tuple(timed), by_cycles=clearly)
+
+
+def _estimated(node: Node, implementation: Implementation, target: Target) -> Estimate:
+    slow = forms.alone(node, implementation, target).slow_epilogue
+    return estimate(node, implementation.name, target, slow_epilogue=slow)
 
 
 def choose(node: Node, target: Target) -> Choice:

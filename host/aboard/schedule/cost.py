@@ -11,7 +11,14 @@ from aboard.target import Target
 def cost(step: Step, storage: Storage, target: Target) -> Estimate:
     """Returns what a step that a kernel computes takes on the host, all its turns together."""
     turns = storage.turns_of(step.node)
-    return estimate(step.node, step.implementation.name, target, turns=turns, growth=growth(step, storage))
+    return estimate(
+        step.node,
+        step.implementation.name,
+        target,
+        turns=turns,
+        growth=growth(step, storage),
+        slow_epilogue=step.call.slow_epilogue,
+    )
 
 
 def growth(step: Step, storage: Storage) -> float:
