@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from aboard import boards, mlperf, placement
+from aboard import boards, mlperf, placement, templates
 from aboard.board import Board
-from aboard.errors import BoardError, CapacityError
+from aboard.errors import BoardError, CapacityError, TargetError
 from aboard.manifest import Manifest
 from aboard.placement import Placement
 from aboard.templates import OptionValue
@@ -76,8 +76,102 @@ def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: 
     )
 
 
+@dataclass(frozen=True)
+class Use:
+    """What an image needs of a kind of memory, and what the board has.
+
+    Attributes:
+        kind: `ram` or `flash`: the regions of data and of code.
+        items: Bytes by what they are for.
+        available: Bytes that the board has; None where that is not limited.
+    """
+
+    kind: str
+    items: Mapping[str, int]
+    available: int | None
+
+    @property
+    def needed(self) -> int:
+        """All of the items."""
+        return sum(self.items.values())
+
+    @property
+    def fits(self) -> bool:
+        """True where the board has as much."""
+        return self.available is None or self.needed <= self.available
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether models fit a board.
+
+    Attributes:
+        ram: RAM in the region of data: arena, copied weights, buffers, stack.
+        flash: Flash in the region of code: constants, code as predicted, the least that the firmware takes.
+        elsewhere: What does not fit into other regions, in words.
+    """
+
+    ram: Use
+    flash: Use
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What does not fit, in words."""
+        lacking = [
+            f"{use.kind}: {use.needed:,} bytes needed, {use.available:,} available"
+            for use in (self.ram, self.flash)
+            if not use.fits
+        ]
+        return (*lacking, *self.elsewhere)
+
+
+def fit(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board) -> Fit:
+    """Returns whether models fit a board together, with what they need, item by item.
+
+    Raises:
+        TargetError: A model names a memory region that the board does not have, or that does not suit.
+    """
+    memory = plan(models, options, board)
+    copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
+    ram = {
+        "arena": memory.arena,
+        "copied weights": copied,
+        "copy of the inputs": memory.input_copy,
+        "buffers": memory.buffers,
+        "profile": memory.nodes * _TICK_BYTES,
+        "stack": memory.stack,
+        "firmware": IMAGE_RAM_BYTES,
+    }
+    elsewhere = sum(weights.bytes for weights in memory.placement.weights if not weights.copied)
+    code = sum(max((m.flash_predicted_bytes or 0) - m.weights_bytes, 0) for m in models)
+    constants = sum(model.weights_bytes for model in models) - elsewhere
+    flash = {"constants": constants, "code, predicted": code, "firmware": IMAGE_FLASH_BYTES}
+    return Fit(
+        Use("ram", {name: size for name, size in ram.items() if size}, board.ram_bytes),
+        Use("flash", {name: size for name, size in flash.items() if size}, board.flash_bytes),
+        tuple(_elsewhere(memory.placement, board)),
+    )
+
+
+def fit_alone(model: Manifest, board: Board) -> Fit:
+    """Returns whether a model fits a board as the one model of the board's default project.
+
+    A memory region that the model names and the board lacks is one of the problems.
+    """
+    template = templates.load(model.template or templates.default(board.id, is_host=board.is_host))
+    options = template.parse_options({})
+    try:
+        return fit([model], options, board)
+    except TargetError as error:
+        without = model.model_copy(update={"arenas": (), "weights_region": None})
+        return replace(fit([without], options, board), elsewhere=(str(error),))
+
+
 def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board) -> Memory:
     """Returns what models need together, if it fits the board.
+
+    Code is left to the linker, which knows its size: what is predicted of it does not refuse a model.
 
     Raises:
         TargetError: A model names a memory region that the board does not have, or that does not suit.

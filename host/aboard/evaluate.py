@@ -61,9 +61,10 @@ class Evaluation:
         return round(sum(run.ticks for run in self.runs) / len(self.runs))
 
     @property
-    def seconds(self) -> float:
-        """Mean of a sample, by the device's clock."""
-        return sum(run.microseconds for run in self.runs) / len(self.runs) / 1e6
+    def seconds(self) -> float | None:
+        """Mean of a sample; None in an emulator, which measures no time."""
+        times = [run.microseconds for run in self.runs if run.microseconds is not None]
+        return sum(times) / len(times) / 1e6 if times else None
 
     @property
     def stack_bytes(self) -> int:

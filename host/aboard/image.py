@@ -33,6 +33,7 @@ class ImageSizes:
             library.
         stack_reserved: Bytes set aside for the stack; 0 where the operating system does that.
         models: The part of each model alone, by name.
+        includes_stack: True where `image_ram_bytes` has the stacks in it, as what Zephyr's linker reports.
     """
 
     image_flash_bytes: int
@@ -40,6 +41,12 @@ class ImageSizes:
     model_flash_bytes: int
     stack_reserved: int
     models: Mapping[str, int] = field(default_factory=dict)
+    includes_stack: bool = False
+
+    @property
+    def ram_needed_bytes(self) -> int:
+        """RAM that the image needs on its board: data, bss and stack; there is no heap."""
+        return self.image_ram_bytes + (0 if self.includes_stack else self.stack_reserved)
 
 
 @dataclass(frozen=True)

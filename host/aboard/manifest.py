@@ -125,8 +125,9 @@ class NodeRecord(_Record):
         tuning: Value of every knob of the device.
         tuning_origin: Where these values are from: `default`, `given`, `record`, or why a record was left aside; empty
             where there are none.
-        estimated_instructions: Instructions of the host, estimated from what was measured of its kernel; None where a
-            device computes it.
+        estimated_instructions: Instructions of the host, predicted from measurements of its kernel; None where a device
+            computes it.
+        estimated_cycles: The same in cycles of memory without wait states.
         cascade: Number of the cascade in which it takes turns with its neighbours, a few rows each, so that what lies
             between them is never there as a whole; None where it is computed at once.
     """
@@ -146,7 +147,38 @@ class NodeRecord(_Record):
     tuning: dict[Line, StrictBool | StrictInt | Line] = {}
     tuning_origin: Line = ""
     estimated_instructions: Count | None = None
+    estimated_cycles: Count | None = None
     cascade: Size | None = None
+
+
+class ErrorRecord(_Record):
+    """Relative errors of predictions of whole models, each predicted from measurements of all other models.
+
+    Attributes:
+        median: The median error, as a share.
+        most: The largest one.
+    """
+
+    median: Annotated[float, Field(ge=0)]
+    most: Annotated[float, Field(ge=0)]
+
+
+class PredictionRecord(_Record):
+    """How well the estimates of a model's nodes are known.
+
+    Attributes:
+        core: The core that was measured: that of the model, or the measured one that is nearest to it.
+        models: How many models were predicted to find the errors; 0 where another core had to stand in.
+        instructions: Errors of instructions; None where another core had to stand in.
+        cycles: The same of cycles.
+        rate: The same of cycles for each instruction.
+    """
+
+    core: Word
+    models: Count = 0
+    instructions: ErrorRecord | None = None
+    cycles: ErrorRecord | None = None
+    rate: ErrorRecord | None = None
 
 
 class ArenaRecord(_Record):
@@ -230,6 +262,7 @@ class Manifest(_Record):
         tests: Files of the program that proves a build, relative to the bundle; no part of the model.
         include_folders: Folders the sources need beside `include`, relative to the bundle.
         template: Project template that the target's runtime brings; None where the board's own will do.
+        prediction: How well the estimates of the nodes are known; None where nothing is known of them.
     """
 
     format: Literal[1] = FORMAT
@@ -255,6 +288,7 @@ class Manifest(_Record):
     tests: tuple[RelativePath, ...] = ()
     include_folders: tuple[RelativePath, ...] = ()
     template: Word | None = None
+    prediction: PredictionRecord | None = None
     inputs: Annotated[tuple[TensorRecord, ...], Field(min_length=1)]
     outputs: Annotated[tuple[TensorRecord, ...], Field(min_length=1)]
     nodes: tuple[NodeRecord, ...]

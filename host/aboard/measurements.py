@@ -1,16 +1,17 @@
-"""What a device measured: one run, a series of runs, and the ticks of every node."""
+"""What a device measured: one run, a series of runs, and the ticks of every node.
+
+An emulator counts instructions. How long the core would take for them is an estimate (`EstimatedTime`): only a device
+measures time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from aboard.manifest import NodeRecord, label
+from aboard.manifest import ErrorRecord, Manifest, NodeRecord, label
 from aboard.tensor_io import Values
 
-#: Turns ticks and ticks per second into instructions; None where they cannot be told.
-Count: TypeAlias = Callable[[int, int], "int | None"]
 _MICRO = 1_000_000
 
 
@@ -22,21 +23,62 @@ class Duration:
         ticks: Of the device's counter.
         tick_hz: Ticks in a second.
         instructions: The same in instructions; None where they cannot be told.
+        is_real: False where the counter counts the virtual time of an emulator.
     """
 
     ticks: int
     tick_hz: int
     instructions: int | None
-
-    @classmethod
-    def of(cls, ticks: int, tick_hz: int, count: Count) -> Duration:
-        """Returns a number of ticks with its instructions."""
-        return cls(ticks, tick_hz, count(ticks, tick_hz))
+    is_real: bool = True
 
     @property
-    def microseconds(self) -> float:
-        """The same in microseconds; in an emulator, of its virtual time."""
-        return self.ticks * _MICRO / self.tick_hz
+    def microseconds(self) -> float | None:
+        """The same in microseconds; None in an emulator, whose time says nothing of a core's."""
+        return self.ticks * _MICRO / self.tick_hz if self.is_real else None
+
+
+@dataclass(frozen=True)
+class EstimatedTime:
+    """How long a core would take for instructions that an emulator counted.
+
+    Attributes:
+        cycles: The instructions times the cycles that the model's kernels take for each, memory without wait states.
+        seconds: The cycles at the board's clock.
+        core: The core that the cycles were estimated for; another than the board's where that was not measured.
+        error: Largest relative error of that among models that were left out of the fit: of cycles for each
+            instruction where instructions were counted, else of cycles; None where another core had to stand in.
+    """
+
+    cycles: int
+    seconds: float
+    core: str
+    error: float | None
+
+    @classmethod
+    def of(cls, manifest: Manifest, instructions: int | None, clock_hz: int | None) -> EstimatedTime | None:
+        """Returns the estimate for a run of a model; None without a count, a clock, or estimates for all nodes."""
+        counted = [node.estimated_instructions for node in manifest.nodes]
+        cycles = [node.estimated_cycles for node in manifest.nodes]
+        if instructions is None or clock_hz is None or None in counted or None in cycles:
+            return None
+        known = manifest.prediction
+        if known is None:
+            return None
+        rate = sum(n or 0 for n in cycles) / max(sum(n or 0 for n in counted), 1)
+        return cls._made(round(instructions * rate), clock_hz, known.core, known.rate)
+
+    @classmethod
+    def predicted(cls, manifest: Manifest, clock_hz: int | None) -> EstimatedTime | None:
+        """Returns the estimate before anything has run; None without a clock, or without estimates for all nodes."""
+        cycles = [node.estimated_cycles for node in manifest.nodes]
+        known = manifest.prediction
+        if clock_hz is None or known is None or None in cycles:
+            return None
+        return cls._made(sum(n or 0 for n in cycles), clock_hz, known.core, known.cycles)
+
+    @classmethod
+    def _made(cls, cycles: int, clock_hz: int, core: str, error: ErrorRecord | None) -> EstimatedTime:
+        return cls(cycles, cycles / clock_hz, core, None if error is None else error.most)
 
 
 @dataclass(frozen=True)
@@ -64,8 +106,8 @@ class RunResult:
         return self.duration.instructions
 
     @property
-    def microseconds(self) -> float:
-        """Time in microseconds."""
+    def microseconds(self) -> float | None:
+        """Time in microseconds; None in an emulator."""
         return self.duration.microseconds
 
 
@@ -121,22 +163,27 @@ class Profile:
         """Returns the profile as plain text, one line a node."""
         total = sum(entry.duration.ticks for entry in self.nodes) or 1
         counted = self.run.instructions is not None
-        head = ["#", "node", "op", "instructions" if counted else "ticks", "us", "share", "MACs"]
+        timed = self.run.microseconds is not None
+        head = ["#", "node", "op", "instructions" if counted else "ticks", *(["us"] if timed else []), "share", "MACs"]
         rows = [
             [
                 str(entry.index),
                 label(entry.node.name),
                 entry.node.implementation if entry.node.device else entry.node.op,
                 _count(entry.duration),
-                f"{entry.duration.microseconds:.1f}",
+                *_microseconds(entry.duration),
                 f"{100 * entry.duration.ticks / total:.1f} %",
                 str(entry.node.macs),
             ]
             for entry in self.nodes
         ]
         run = self.run.duration
-        rows.append(["", "whole run", "", _count(run), f"{run.microseconds:.1f}", "", ""])
+        rows.append(["", "whole run", "", _count(run), *_microseconds(run), "", ""])
         return f"{self.model}\n{_align(head, rows, left=(1, 2))}"
+
+
+def _microseconds(duration: Duration) -> list[str]:
+    return [] if duration.microseconds is None else [f"{duration.microseconds:.1f}"]
 
 
 def _count(duration: Duration) -> str:

@@ -57,6 +57,10 @@ class RunnerLike(Protocol):
     def instructions(self, ticks: int, tick_hz: int, /) -> int | None:
         """Turns ticks into instructions; None where they cannot be told."""
 
+    @property
+    def real_time(self) -> bool:
+        """False for an emulator, whose time is virtual."""
+
 
 class Session(AbstractContextManager["Session"]):
     """A running device with the models of a project on it. Use it in a `with` statement.
@@ -472,9 +476,7 @@ class Session(AbstractContextManager["Session"]):
         return self._infos[number].inputs_kept or self._infos[number].inputs_restored
 
     def _duration(self, ticks: int) -> Duration:
-        count = self._runner.instructions if self._runner is not None else _unknown
-        return Duration.of(ticks, self._client.hello.tick_hz, count)
-
-
-def _unknown(ticks: int, hz: int) -> int | None:  # noqa: ARG001 - stands in for a runner's method
-    return None
+        runner, tick_hz = self._runner, self._client.hello.tick_hz
+        if runner is None:
+            return Duration(ticks, tick_hz, None)
+        return Duration(ticks, tick_hz, runner.instructions(ticks, tick_hz), runner.real_time)

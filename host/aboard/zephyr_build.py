@@ -95,6 +95,7 @@ def sizes(project: Project) -> ImageSizes:
         found,
         image_flash_bytes=used.get("FLASH", found.image_flash_bytes),
         image_ram_bytes=used.get("RAM", found.image_ram_bytes),
+        includes_stack="RAM" in used,
         models=models,
         model_flash_bytes=sum(models.values()),
     )

@@ -2,6 +2,7 @@
 
 python tests/bench/costs.py                     all models on all cores
 python tests/bench/costs.py --cores m4 m55      these only; the samples of the others stay
+python tests/bench/costs.py --models kws vww    these only; the samples of the others stay
 python tests/bench/costs.py --fit               measures nothing, fits again to the samples that are there
 
 The library cmsis-nn gets a table of its own, from the layers that the record of the benchmarks has of another system.
@@ -67,14 +68,20 @@ MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *mo
 CHOOSING = ("m3", "m4", "m55")
 SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8", "many_shapes", "deep_shapes")
 
-#: Seeds of the models of drawn layers, which are measured with all kernels too.
-DRAWN = range(6)
+#: Models of drawn layers, which are measured with all kernels too: most channels by seed; small ones for small boards.
+DRAWN = {0: 64, 1: 64, 2: 64, 3: 64, 4: 24, 5: 24, 6: 16}
+
+#: Seeds of models of drawn operators of other kinds.
+OTHERS = range(3)
 
 #: Models whose predictions are compared with what was measured, each from the samples of all others.
-LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN))
+LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN), *(f"drawn_others_{n}" for n in OTHERS))
 
 #: Which of a layer's kernels are measured: the two that are preferred, and the last, which serves every core.
 _RANKS = (0, 1, -1)
+
+#: What the layers of a fit have in common.
+GROUP = ("core", "op", "implementation", "function")
 
 #: What is fitted, and what the fields of a row of the table begin with.
 MEASURES = {"instructions": "", "cycles": "cycles_"}
@@ -133,6 +140,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "opt": opt,
             "op": manifest["nodes"][number]["op"],
             "implementation": manifest["nodes"][number]["implementation"],
+            "function": steps[number].call.function,
             **facts(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
             **({} if (growth := cost.growth(steps[number], storage)) == 1 else {"growth": round(growth, 4)}),
             **({} if (turns := storage.turns_of(steps[number].node)) == 1 else {"turns": turns}),
@@ -244,20 +252,27 @@ def left_out_error(layers: Sequence[Sample], measure: str) -> float | None:
     return round(float(np.median(errors)), 3)
 
 
+def _group(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns what the layers of a row of the table have in common."""
+    return tuple(row[key] for key in GROUP)
+
+
 def table(layers: Iterable[Sample], *, errors: bool = True) -> list[dict[str, Any]]:
-    """Returns a row for each core, op and implementation, sorted; terms that are 0, and unknown errors, are left out.
+    """Returns a row for each core, op, implementation and function, sorted.
+
+    Terms that are 0, and unknown errors, are left out.
 
     Args:
         layers: All samples.
         errors: Whether errors are computed too, which takes seconds.
     """
-    groups: dict[tuple[str, str, str], list[Sample]] = {}
+    groups: dict[tuple[str, ...], list[Sample]] = {}
     for layer in layers:
-        groups.setdefault((layer["core"], layer["op"], layer["implementation"]), []).append(layer)
+        groups.setdefault(_group(layer), []).append(layer)
     rows = []
-    for core, op, implementation in sorted(groups):
-        group = groups[core, op, implementation]
-        row: dict[str, Any] = {"core": core, "op": op, "implementation": implementation, "layers": len(group)}
+    for key in sorted(groups):
+        group = groups[key]
+        row: dict[str, Any] = {**dict(zip(GROUP, key, strict=True)), "layers": len(group)}
         for name, prefix in MEASURES.items():
             if all(name in layer for layer in group):
                 row |= {f"{prefix}{term}": value for term, value in fit(group, name).items()}
@@ -276,24 +291,36 @@ def model_errors(layers: Sequence[Sample], names: Collection[str]) -> dict[str, 
         layers: All samples.
         names: The models that are left out, one after the other.
     """
+    whole = table(layers, errors=False)
     found: dict[str, dict[str, Any]] = {}
     for core in dict.fromkeys(layer["core"] for layer in layers):
-        of_core = [layer for layer in layers if layer["core"] == core]
         errors: dict[str, list[float]] = {"instructions": [], "cycles": [], "rate": []}
         for name in names:
-            whole = [layer for layer in of_core if layer["model"] == name and layer["opt"] == "balanced"]
-            if not whole:
+            mine = [layer for layer in layers if (layer["core"], layer["model"]) == (core, name)]
+            if not mine:
                 continue
-            rows = [estimate.Row.read(row) for row in table((e for e in layers if e["model"] != name), errors=False)]
-            ratios = {measure: _ratio(rows, whole, measure) for measure in MEASURES}
+            rows = [estimate.Row.read(row) for row in _without(name, mine, layers, whole)]
+            ratios = {
+                key: _ratio(rows, [layer for layer in mine if layer["opt"] == "balanced"], key) for key in MEASURES
+            }
             ratios["rate"] = ratios["cycles"] / ratios["instructions"]
-            for measure, ratio in ratios.items():
-                errors[measure].append(abs(ratio - 1))
-        found[core] = {
-            measure: {"median": round(float(np.median(all_)), 3), "most": round(max(all_), 3)}
-            for measure, all_ in errors.items()
-        } | {"models": len(errors["rate"])}
+            for key, ratio in ratios.items():
+                errors[key].append(abs(ratio - 1))
+        spread = {
+            key: {"median": round(float(np.median(each)), 3), "most": round(max(each), 3)}
+            for key, each in errors.items()
+        }
+        found[core] = {"models": len(errors["rate"]), **spread}
     return found
+
+
+def _without(
+    name: str, mine: Sequence[Sample], layers: Sequence[Sample], whole: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Returns the rows of the table as they would be without a model's layers of one core."""
+    touched = {_group(layer) for layer in mine}
+    left = [layer for layer in layers if layer["model"] != name and _group(layer) in touched]
+    return [row for row in whole if _group(row) not in touched] + table(left, errors=False)
 
 
 def _ratio(rows: Sequence[estimate.Row], layers: Sequence[Sample], measure: str) -> float:
@@ -301,7 +328,7 @@ def _ratio(rows: Sequence[estimate.Row], layers: Sequence[Sample], measure: str)
     total = 0.0
     for layer in layers:
         cores = estimate.nearest(Target(f"c -mcpu={layer['core']}"), is_float=layer["implementation"].endswith("f32"))
-        near = estimate.measured(rows, cores, layer["op"], layer["implementation"])
+        near = estimate.measured(rows, cores, layer["op"], layer["implementation"], layer["function"])
         total += predicted(getattr(near[0], measure), layer) if near else layer[measure]
     return total / sum(layer[measure] for layer in layers)
 
@@ -309,13 +336,15 @@ def _ratio(rows: Sequence[estimate.Row], layers: Sequence[Sample], measure: str)
 def library() -> list[dict[str, Any]]:
     """Returns the rows of the library, from the layers that the record has of it."""
     found: list[Sample] = []
-    for cores in json.loads(RECORD.read_text(encoding="utf-8"))["anchors"]["layers"].values():
+    for model, cores in json.loads(RECORD.read_text(encoding="utf-8"))["anchors"]["layers"].items():
         for core, layers in cores.items():
             found += [
                 {
                     "core": CORES[core],
                     "op": layer["op"].lower().replace("_2d", "2d"),
+                    "model": model,
                     "implementation": "cmsis-nn",
+                    "function": "",
                     "mac": layer["macs"],
                     "element": elements(layer["op"], layer["shape"]),
                     "instructions": layer["insns"],
@@ -348,20 +377,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and fits; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cores", nargs="+", choices=list(CORES), default=list(CORES))
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="these only; the samples of the others stay")
     parser.add_argument("--fit", action="store_true", help="measure nothing, fit again")
     options = parser.parse_args(arguments)
     layers = json.loads(SAMPLES.read_text(encoding="utf-8")) if SAMPLES.is_file() else []
     if not options.fit:
         chosen = [CORES[core] for core in options.cores]
-        layers = [layer for layer in layers if layer["core"] not in chosen]
+        layers = [
+            layer
+            for layer in layers
+            if layer["core"] not in chosen or (options.models is not None and layer["model"] not in options.models)
+        ]
         with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
             files = [path for name in models.available(MODELS) if (path := models.path(name)) is not None]
             made = {f"many_ops_{dtype.__name__}": zoo.many_ops(dtype) for dtype in (np.int8, np.float32)}
             made |= {"many_shapes": zoo.many_shapes(), "deep_shapes": zoo.many_shapes(zoo.DEEP)}
-            made |= {f"drawn_{seed}": zoo.drawn_layers(seed) for seed in DRAWN}
+            made |= {f"drawn_others_{seed}": zoo.drawn_others(seed) for seed in OTHERS}
+            made |= {f"drawn_{seed}": zoo.drawn_layers(seed, most=most) for seed, most in DRAWN.items()}
             for name, data in made.items():
                 files.append(Path(folder) / f"{name}.tflite")
                 files[-1].write_bytes(data)
+            files = [path for path in files if options.models is None or path.stem in options.models]
             layers += [layer for core in options.cores for layer in measured(core, files)]
         layers.sort(key=lambda layer: list(CORES.values()).index(layer["core"]))
         SAMPLES.write_text(compact(layers) + "\n", encoding="utf-8")

@@ -143,7 +143,7 @@ def many_shapes(layers: Sequence[tuple[str, int, int, int]] = SHAPES, seed: int 
     return c.builder.build(["t0"], [y])
 
 
-def drawn_layers(seed: int, count: int = 12) -> bytes:
+def drawn_layers(seed: int, count: int = 12, most: int = 64) -> bytes:
     """Returns an int8 model of drawn layers with weights, each with an input and an output of its own.
 
     Zero points of results are -128 with RELU, as most layers of the benchmarks have, or any without: then only some
@@ -152,6 +152,7 @@ def drawn_layers(seed: int, count: int = 12) -> bytes:
     Args:
         seed: For shapes and weights.
         count: Layers.
+        most: Channels at most; also bounds the pixels, so that small boards hold the model.
     """
     c, rng = _Chain(np.int8, seed), np.random.default_rng(seed)
     given, results = [], []
@@ -159,14 +160,16 @@ def drawn_layers(seed: int, count: int = 12) -> bytes:
         kind = str(rng.choice(["CONV_2D"] * 5 + ["DEPTHWISE_CONV_2D"] * 5 + ["FULLY_CONNECTED"] * 2))
         zero_point = int(rng.choice([-128, -128, rng.integers(-100, 100)]))
         relu = {"FusedActivationFunction": "RELU" if zero_point == -128 else "NONE"}
-        inputs = int(rng.integers(1, 65)) if rng.random() < 0.5 else 4 * int(rng.integers(1, 17))
-        outputs = int(rng.integers(1, 65)) if rng.random() < 0.5 else 4 * int(rng.integers(1, 17))
+        inputs, outputs = (
+            int(rng.integers(1, most + 1)) if rng.random() < 0.5 else 4 * int(rng.integers(1, most // 4 + 1))
+            for _ in range(2)
+        )
         if kind == "FULLY_CONNECTED":
-            shape, result = (1, inputs * int(rng.integers(1, 32))), (1, outputs)
+            shape, result = (1, inputs * int(rng.integers(1, most // 2))), (1, outputs)
             weights, axis, options = (outputs, shape[1]), 0, relu
         else:
             window, stride = int(rng.choice([1, 1, 3, 3, 5])), int(rng.choice([1, 1, 2]))
-            shape = (1, int(rng.integers(4, 20)), int(rng.integers(4, 20)), inputs)
+            shape = (1, *(int(rng.integers(4, most // 3)) for _ in range(2)), inputs)
             outputs = inputs if kind == "DEPTHWISE_CONV_2D" else outputs
             result = (1, -(-shape[1] // stride), -(-shape[2] // stride), outputs)
             options = {"StrideH": stride, "StrideW": stride, "Padding": "SAME", **relu}
@@ -177,5 +180,51 @@ def drawn_layers(seed: int, count: int = 12) -> bytes:
         x = c.value(shape, 0.02, -128)
         y = c.op(kind, [x, *c.weights(weights, axis)], result, options, scale=0.015 * taps**0.5, zero_point=zero_point)
         given.append(x)
+        results.append(y)
+    return c.builder.build(given, results)
+
+
+def drawn_others(seed: int, count: int = 12) -> bytes:
+    """Returns an int8 model of drawn operators of other kinds, each with inputs and an output of its own.
+
+    Pools, sums and products with changes of scale, means, activations, and fully connected layers of whole blocks.
+
+    Args:
+        seed: For shapes, scales and weights.
+        count: Operators.
+    """
+    c, rng = _Chain(np.int8, seed), np.random.default_rng(seed)
+    kinds = ("MAX_POOL_2D", "AVERAGE_POOL_2D", "ADD", "MUL", "MEAN", "FULLY_CONNECTED", "SOFTMAX", "LOGISTIC")
+    given, results = [], []
+    for number in range(count):
+        kind = kinds[number % len(kinds)]
+        shape = (1, int(rng.integers(2, 17)), int(rng.integers(2, 17)), int(rng.choice([4, 8, 10, 16, 24, 32])))
+        if kind == "FULLY_CONNECTED":
+            shape, outputs = (1, 16 * int(rng.integers(1, 40))), 8 * int(rng.integers(1, 17))
+            given.append(c.value(shape, 0.02, -128))
+            y = c.op(
+                kind, [given[-1], *c.weights((outputs, shape[1]), 0)], (1, outputs), {}, scale=0.4, zero_point=-128
+            )
+        elif kind in ("ADD", "MUL"):
+            scales = rng.uniform(0.02, 0.1, 3)
+            given += [c.value(shape, scales[0], 3), c.value(shape, scales[1], -7)]
+            y = c.op(
+                kind, given[-2:], shape, {}, scale=float(scales[2]) * (100 * float(scales[0]) if kind == "MUL" else 1)
+            )
+        elif kind == "MEAN":
+            given.append(c.value(shape))
+            y = c.op(kind, [given[-1], c.constant([1, 2])], (1, shape[3]), {"KeepDims": False})
+        elif kind in ("SOFTMAX", "LOGISTIC"):
+            shape = (1, int(rng.integers(2, 65)))
+            given.append(c.value(shape))
+            y = c.op(
+                kind, [given[-1]], shape, {"Beta": 1.0} if kind == "SOFTMAX" else {}, scale=1 / 256, zero_point=-128
+            )
+        else:
+            window, stride = int(rng.choice([2, 2, 3])), int(rng.choice([1, 2]))
+            result = (1, -(-shape[1] // stride), -(-shape[2] // stride), shape[3])
+            options = {"StrideH": stride, "StrideW": stride, "FilterHeight": window, "FilterWidth": window}
+            given.append(c.value(shape))
+            y = c.op(kind, [given[-1]], result, {**options, "Padding": "SAME"})
         results.append(y)
     return c.builder.build(given, results)

@@ -49,6 +49,10 @@ class ToyRunner:
     def end_reason(self) -> str:
         return "" if self.lives else "ended by signal 9"
 
+    @property
+    def real_time(self) -> bool:
+        return False
+
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
         return ticks * 1_000_000_000 // tick_hz
 
@@ -87,9 +91,11 @@ def test_infer_measures() -> None:
     with attach(FakeDevice(), ToyRunner()) as device:
         result = device.infer(INPUTS, "adder")
     assert (result.ticks, result.instructions, result.stack_bytes) == (10, 400, 123)
-    assert result.microseconds == pytest.approx(0.4)
+    assert result.microseconds is None
     with attach(FakeDevice()) as device:
-        assert device.infer(INPUTS, "adder").instructions is None
+        measured = device.infer(INPUTS, "adder")
+    assert measured.instructions is None
+    assert measured.microseconds == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("has", [ALL, ALL & ~INPUT_COPY])
@@ -121,9 +127,17 @@ def test_profile_times_every_node(has: int) -> None:
     np.testing.assert_array_equal(profile.run.outputs["sum"], SUM)
     lines = profile.table().splitlines()
     assert lines[0] == "adder"
-    assert lines[1].split() == ["#", "node", "op", "instructions", "us", "share", "MACs"]
-    assert lines[2].split() == ["0", "add", "add", "800", "0.8", "33.3", "%", "24"]
-    assert lines[5].split() == ["whole", "run", "400", "0.4"]
+    assert lines[1].split() == ["#", "node", "op", "instructions", "share", "MACs"]
+    assert lines[2].split() == ["0", "add", "add", "800", "33.3", "%", "24"]
+    assert lines[5].split() == ["whole", "run", "400"]
+
+
+def test_a_profile_without_an_emulator_is_timed() -> None:
+    with attach(FakeDevice()) as device:
+        lines = device.profile(INPUTS, model="adder").table().splitlines()
+    assert lines[1].split() == ["#", "node", "op", "ticks", "us", "share", "MACs"]
+    assert lines[2].split() == ["0", "add", "add", "20", "0.8", "33.3", "%", "24"]
+    assert lines[5].split() == ["whole", "run", "10", "0.4"]
 
 
 def test_taps_rebuild_the_tensors() -> None:

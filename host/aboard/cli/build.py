@@ -56,6 +56,7 @@ def describe(project: Project, built: builds.BuildResult) -> BuildResult:
         ram_bytes=max(model.ram_bytes for model in project.models),
         flash_bytes=sizes.model_flash_bytes,
         image_ram_bytes=sizes.image_ram_bytes,
+        ram_needed_bytes=sizes.ram_needed_bytes,
         image_flash_bytes=sizes.image_flash_bytes,
         stack_reserved_bytes=sizes.stack_reserved,
         regions=[ImageRegion(**vars(region)) for region in built.regions],
@@ -69,7 +70,10 @@ def describe_toolchain(toolchain: Toolchain) -> ToolchainInfo:
 
 
 def _report(result: BuildResult, *, serves: bool, runs: bool) -> str:
-    ram = f"{amount(result.image_ram_bytes)}, of them the model {result.ram_bytes:,}"
+    ram = (
+        f"{amount(result.ram_needed_bytes)}, of them the model {result.ram_bytes:,} "
+        f"and the stack {result.stack_reserved_bytes:,}"
+    )
     if not serves:
         ram = f"{amount(result.ram_bytes)} for the arena, which the application provides"
     lines = facts(
@@ -78,7 +82,6 @@ def _report(result: BuildResult, *, serves: bool, runs: bool) -> str:
             ("toolchain", f"{result.toolchain.name} {result.toolchain.version}"),
             ("flash", f"{amount(result.image_flash_bytes)}, of them the model {result.flash_bytes:,}"),
             ("RAM", ram),
-            ("stack", f"{amount(result.stack_reserved_bytes)} set aside" if serves else None),
             *((f"region {region.name}", _share(region)) for region in result.regions if region.used_bytes),
             *((module.name, _both(module)) for module in result.modules),
         ]

@@ -11,6 +11,7 @@ import click
 from aboard import manifest as manifests
 from aboard import outputs
 from aboard.cli import model as models
+from aboard.cli import verdict
 from aboard.cli.console import Console
 from aboard.cli.options import (
     Place,
@@ -26,13 +27,22 @@ from aboard.cli.options import (
     tuning_option,
 )
 from aboard.cli.partition import placed
-from aboard.cli.schema import ArenaInfo, BufferInfo, CompileResult, IrDump, OpInfo, TensorInfo
+from aboard.cli.schema import (
+    ArenaInfo,
+    BufferInfo,
+    CompileResult,
+    IrDump,
+    OpInfo,
+    PredictionInfo,
+    TensorInfo,
+)
 from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, FormInfo, LayerInfo, ScheduleInfo
 from aboard.reports import compiled
+from aboard.reports.table import facts
 
 if TYPE_CHECKING:
     from aboard.compiler import Module
-    from aboard.manifest import TensorRecord
+    from aboard.manifest import PredictionRecord, TensorRecord
     from aboard.reports.layers import Layer
     from aboard.schedule.trade import Trade
 
@@ -171,7 +181,9 @@ def _layer(layer: Layer) -> LayerInfo:
 
 def _report(module: Module, result: CompileResult, trade: Trade | None) -> str:
     used = "" if result.records is None else f"\nTuning records of {result.records}"
-    return f"{_summary(module, trade)}\n\nBundle in {result.bundle}{used}"
+    lines = [(name, f"{value}: {remark}") for name, value, remark in verdict.rows(result, result.board)]
+    found = f"\n\n{facts(lines)}" if lines else ""
+    return f"{_summary(module, trade)}{found}\n\nBundle in {result.bundle}{used}"
 
 
 def _records(module: Module, given: Path | None) -> str | None:
@@ -207,6 +219,7 @@ def describe(
         weights_region=manifest.weights_region,
         weights_bytes=manifest.weights_bytes,
         flash_predicted_bytes=manifest.flash_predicted_bytes,
+        **vars(verdict.verdict(manifest, module.target.hardware)),
         inputs=[_tensor(record) for record in manifest.inputs],
         outputs=[_tensor(record) for record in manifest.outputs],
         ops=[
@@ -218,6 +231,7 @@ def describe(
                 output=list(node.outputs[0].shape) if node.outputs else [],
                 macs=node.macs,
                 estimated_instructions=node.estimated_instructions,
+                estimated_cycles=node.estimated_cycles,
                 weights_bytes=node.weights_bytes,
                 scratch_bytes=node.scratch_bytes,
                 tuning=dict(node.tuning),
@@ -225,12 +239,17 @@ def describe(
             )
             for node in manifest.nodes
         ],
+        prediction=None if manifest.prediction is None else _prediction(manifest.prediction),
         buffers=[BufferInfo.model_validate(record.model_dump()) for record in manifest.buffers],
         placed=placed(module.partition) if module.partition is not None and module.target.devices else None,
         records=records,
         ir=dumps,
         explain=None,
     )
+
+
+def _prediction(record: PredictionRecord) -> PredictionInfo:
+    return PredictionInfo.model_validate(record.model_dump())
 
 
 def _tensor(record: TensorRecord) -> TensorInfo:

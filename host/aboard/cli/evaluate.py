@@ -24,6 +24,8 @@ from aboard.cli.options import (
     place_options,
 )
 from aboard.cli.schema import EvaluateResult
+from aboard.cli.verdict import time_info, time_text
+from aboard.measurements import EstimatedTime
 from aboard.reports.table import amount, facts, table
 from aboard.session import Session
 
@@ -71,6 +73,8 @@ def command(
         ):
             found = evaluate.evaluate(session, loaded, advance)
     counts = found.instructions is None and found.runs[0].duration.tick_hz == plan.board.core().clock_hz
+    clock_hz = plan.board.core().clock_hz
+    estimated = EstimatedTime.of(modules[0].manifest, found.instructions, clock_hz)
     result = EvaluateResult(
         board=plan.board.id,
         runner=plan.runner.name,
@@ -81,6 +85,7 @@ def command(
         instructions_per_sample=found.instructions,
         cycles_per_sample=found.ticks if counts else None,
         seconds_per_sample=found.seconds,
+        estimated_time_per_sample=None if estimated is None else time_info(estimated),
         stack_bytes=found.stack_bytes or None,
     )
     console.emit(result, lambda: _report(result))
@@ -92,16 +97,14 @@ def _report(result: EvaluateResult) -> str:
         if result.cycles_per_sample is None
         else ("cycles", result.cycles_per_sample)
     )
+    time = time_text(result.seconds_per_sample, result.estimated_time_per_sample)
     lines = facts(
         [
             ("model", f"{result.model} on {result.board} ({result.runner})"),
             ("samples", result.samples),
             ("accuracy", f"{100 * result.accuracy:.1f} %"),
             timed,
-            (
-                "time",
-                None if result.seconds_per_sample is None else f"{1e6 * result.seconds_per_sample:,.1f} us a sample",
-            ),
+            ("time", None if time is None else f"{time} a sample"),
             ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
         ]
     )

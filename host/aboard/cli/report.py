@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aboard import outputs
-from aboard.cli import deploy
+from aboard.cli import deploy, verdict
 from aboard.cli import model as models
 from aboard.cli import run as runs
 from aboard.cli.console import Console
@@ -31,6 +31,7 @@ from aboard.cli.options import (
     tuning_option,
 )
 from aboard.cli.schema_report import ReportResult
+from aboard.cli.schema_verdict import Verdict
 from aboard.reports.table import amount, facts
 from aboard.version import VERSION
 
@@ -138,6 +139,7 @@ def command(
     }
     from aboard.reports import page
 
+    found = verdict.verdict(module.manifest, module.target.hardware)
     with console.step("weighing schedules"):
         told = page.Report(
             module=module,
@@ -147,9 +149,10 @@ def command(
             flash=None if image is None else image.flash,
             tools=(("aboard", VERSION), *(() if image is None else image.tools)),
             command=_again(model, given, means.options),
+            board_facts=verdict.rows(found, module.target.hardware),
         )
     outputs.write_file(path, outputs.sealed(page.html(told).encode()), force=force)
-    result = _describe(path, told, image)
+    result = _describe(path, told, image, found)
     console.emit(result, lambda: _text(result))
 
 
@@ -207,17 +210,18 @@ def _again(model: str, given: Mapping[str, object], options: Mapping[str, str]) 
     return shlex.join(words)
 
 
-def _describe(path: Path, told: Report, image: _Image | None) -> ReportResult:
+def _describe(path: Path, told: Report, image: _Image | None, found: Verdict) -> ReportResult:
     from aboard.reports import anchors as others
 
     manifest, measured = told.module.manifest, told.measured
     predicted = sum(node.estimated_instructions or 0 for node in manifest.nodes)
     return ReportResult(
+        **vars(found),
         path=str(path),
         name=manifest.name,
         model_hash=manifest.model_hash,
         target=manifest.target,
-        board=None if image is None else image.board,
+        board=told.module.target.hardware if image is None else image.board,
         runner=None if image is None else image.runner,
         unit="instructions" if measured is None else measured.unit,
         measured=measured is not None,
@@ -233,6 +237,7 @@ def _describe(path: Path, told: Report, image: _Image | None) -> ReportResult:
 
 def _text(result: ReportResult) -> str:
     how = "measured" if result.measured else "predicted"
+    lines = [(name, f"{value}: {remark}") for name, value, remark in verdict.rows(result, result.board)]
     flash = "not built (--build)" if result.flash_bytes is None else f"{amount(result.flash_bytes)} of the model"
     return facts(
         [
@@ -242,6 +247,7 @@ def _text(result: ReportResult) -> str:
             ("RAM", f"{amount(result.ram_bytes)}, proven bound {result.ram_lower_bound_bytes:,}"),
             ("flash", flash),
             ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
+            *lines,
             ("beside", ", ".join(result.compared_with) or None),
             ("report", result.path),
         ]

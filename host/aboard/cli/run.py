@@ -25,7 +25,9 @@ from aboard.cli.options import (
     runner_option,
 )
 from aboard.cli.schema import ProfileRow, RunResult
+from aboard.cli.verdict import time_info, time_text
 from aboard.errors import InputError, did_you_mean
+from aboard.measurements import EstimatedTime
 from aboard.projects import Project
 from aboard.reports.table import amount, facts
 from aboard.runners import Runner
@@ -150,6 +152,7 @@ def infer(
 def describe(outcome: Outcome) -> RunResult:
     """Returns what is said of an inference in JSON."""
     project, run = outcome.project, outcome.run
+    estimated = EstimatedTime.of(outcome.manifest, run.instructions, project.board.core().clock_hz)
     sizes = build.sizes(project)
     others = sum(size for name, size in sizes.models.items() if name != outcome.manifest.name)
     return RunResult(
@@ -161,10 +164,12 @@ def describe(outcome: Outcome) -> RunResult:
         outputs={name: values.tolist() for name, values in run.outputs.items()},
         instructions=run.instructions,
         cycles=cycles(project, outcome),
-        seconds=run.microseconds / 1e6,
+        seconds=None if run.microseconds is None else run.microseconds / 1e6,
+        estimated_time=None if estimated is None else time_info(estimated),
         ram_bytes=outcome.manifest.ram_bytes,
         flash_bytes=sizes.model_flash_bytes - others,
         image_ram_bytes=sizes.image_ram_bytes,
+        ram_needed_bytes=sizes.ram_needed_bytes,
         image_flash_bytes=sizes.image_flash_bytes,
         stack_bytes=run.stack_bytes or None,
         profile=None if outcome.profile is None else rows(outcome.profile),
@@ -201,8 +206,8 @@ def report(result: RunResult, outcome: Outcome) -> str:
             ("model", f"{result.model} on {result.board} ({result.runner})"),
             *((name, _preview(values)) for name, values in outcome.run.outputs.items()),
             timed,
-            ("time", f"{outcome.run.microseconds:,.1f} us"),
-            ("RAM", f"{amount(result.ram_bytes)} of the model, {result.image_ram_bytes:,} of the image"),
+            ("time", time_text(result.seconds, result.estimated_time)),
+            ("RAM", f"{amount(result.ram_bytes)} of the model, {result.ram_needed_bytes:,} of the image and its stack"),
             ("flash", f"{amount(result.flash_bytes)} of the model, {result.image_flash_bytes:,} of the image"),
             ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
             ("image", result.image),

@@ -31,6 +31,7 @@ from aboard.cli.schema_targets import (
     WhyResult,
 )
 from aboard.cli.schema_tune import TuneResult
+from aboard.cli.schema_verdict import EstimatedTimeInfo, Verdict
 
 
 class ErrorDetail(Result):
@@ -71,7 +72,10 @@ class OpInfo(Result):
     output: list[int] = Field(description="Shape of its first output.")
     macs: int = Field(description="Multiply-accumulates as compiled.")
     estimated_instructions: int | None = Field(
-        description="Instructions of the host, estimated from what was measured of the kernel; null on a device."
+        description="Instructions of the host, predicted from measurements of the kernel; null on a device."
+    )
+    estimated_cycles: int | None = Field(
+        description="Cycles of the host, predicted likewise, without wait states; null on a device."
     )
     weights_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
@@ -107,7 +111,24 @@ class IrDump(Result):
     text: str
 
 
-class CompileResult(Result):
+class ErrorInfo(Result):
+    """Relative errors of whole models, each predicted from measurements of all other models."""
+
+    median: float
+    most: float
+
+
+class PredictionInfo(Result):
+    """How well estimated instructions and cycles are known."""
+
+    core: str = Field(description="Core that was measured: the target's own, or the nearest.")
+    models: int = Field(description="Models that were predicted to find the errors; 0 where another core stands in.")
+    instructions: ErrorInfo | None = Field(description="Null where another core stands in.")
+    cycles: ErrorInfo | None = Field(description="Likewise.")
+    rate: ErrorInfo | None = Field(description="Cycles for each instruction; likewise.")
+
+
+class CompileResult(Verdict):
     """`aboard compile`."""
 
     name: str = Field(description="C identifier of the model.")
@@ -133,6 +154,7 @@ class CompileResult(Result):
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
     ops: list[OpInfo]
+    prediction: PredictionInfo | None = Field(description="Null where nothing is known of the estimates.")
     buffers: list[BufferInfo]
     placed: list[PlacedNode] | None = Field(description="Who computes each node; null without devices.")
     records: str | None = Field(description="File of tuning records of which some were used; null where none was.")
@@ -194,6 +216,7 @@ class BuildResult(Result):
     ram_bytes: int = Field(description="Of the models alone: the arena they share.")
     flash_bytes: int = Field(description="Of the models alone: their code, the kernels they use, their constants.")
     image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
+    ram_needed_bytes: int = Field(description="RAM of the whole image: data, bss and stack (there is no heap).")
     image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
     stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
     regions: list[ImageRegion] = Field(description="What the linker says of each; empty where it says nothing.")
@@ -226,10 +249,14 @@ class RunResult(Result):
     outputs: dict[str, Any] = Field(description="Nested lists by tensor name.")
     instructions: int | None = Field(description="Of one inference without the RPC; null where not emulated.")
     cycles: int | None = Field(description="Of one inference without the RPC; null where the counter counts no cycles.")
-    seconds: float | None = Field(description="Of one inference by the device's clock, emulated time where emulated.")
+    seconds: float | None = Field(description="Of one inference, measured on a device; null in an emulator.")
+    estimated_time: EstimatedTimeInfo | None = Field(
+        description="What the board would take for the instructions that an emulator counted; null on a device."
+    )
     ram_bytes: int = Field(description="Of the model alone: arena, scratch, inputs and outputs.")
     flash_bytes: int = Field(description="Of the models alone: code, the kernels they use, their constants.")
     image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
+    ram_needed_bytes: int = Field(description="RAM of the whole image: data, bss and stack (there is no heap).")
     image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
     stack_bytes: int | None = Field(description="High-water mark of the inference; null where not measured.")
     profile: list[ProfileRow] | None = Field(description="With `--profile`.")
@@ -287,7 +314,10 @@ class EvaluateResult(Result):
     confusion: list[list[int]] = Field(description="Row: label. Column: prediction. Both from 0.")
     instructions_per_sample: int | None = Field(description="Mean; null where not emulated.")
     cycles_per_sample: int | None = Field(description="Mean; null where the counter counts no cycles.")
-    seconds_per_sample: float | None = Field(description="Mean, by the device's clock, emulated time where emulated.")
+    seconds_per_sample: float | None = Field(description="Mean, measured on a device; null in an emulator.")
+    estimated_time_per_sample: EstimatedTimeInfo | None = Field(
+        description="What the board would take for the instructions that an emulator counted; null on a device."
+    )
     stack_bytes: int | None = Field(description="High-water mark over all samples.")
 
 

@@ -6,17 +6,17 @@ from typing import Literal
 
 from pydantic import Field
 
-from aboard.cli.schema_boards import Result
+from aboard.cli.schema_verdict import Verdict
 
 
-class ReportResult(Result):
+class ReportResult(Verdict):
     """`aboard report`."""
 
     path: str = Field(description="The HTML file.")
     name: str = Field(description="C identifier of the model.")
     model_hash: str = Field(description="SHA-256 of the model file, hex.")
     target: str = Field(description="Canonical form of the target.")
-    board: str | None = Field(description="Board, where an image was built.")
+    board: str | None = Field(description="Board of the target; null without one.")
     runner: str | None = Field(description="With `--profile`: what ran it.")
     unit: Literal["instructions", "cycles", "ticks"] = Field(description="What `total` counts.")
     measured: bool = Field(description="False where `total` is predicted.")

@@ -87,6 +87,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         source_flags=added.source_flags,
         include_folders=added.include_folders,
         template=runtimes.template_name(target),
+        prediction=records.prediction(target),
         inputs=records.tensors(graph.inputs, "input", program, layout),
         outputs=records.tensors(graph.outputs, "output", program, layout),
         nodes=records.nodes(program, instances, target),

@@ -10,7 +10,8 @@ from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
-from aboard.manifest import ArenaRecord, BufferRecord, NodeRecord, OperandRecord, TensorRecord
+from aboard.kernels.estimate import Estimate, model_errors, nearest
+from aboard.manifest import ArenaRecord, BufferRecord, NodeRecord, OperandRecord, PredictionRecord, TensorRecord
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
@@ -99,6 +100,7 @@ def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeR
         node, whole = step.node, program.whole(step)
         layout = workspace(whole)
         region = node.attrs if isinstance(node.attrs, SubgraphAttributes) else None
+        predicted = _predicted(step, target, program.storage)
         views = dict(enumerate(whole.inputs))
         inputs = [_operand(node.input(i), view, at) for i, at in layout.inputs.items() if (view := views[i])]
         outputs = [_operand(node.outputs[i], whole.outputs[i], at) for i, at in layout.outputs.items()]
@@ -118,16 +120,23 @@ def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeR
                 outputs=tuple(outputs),
                 tuning={} if region is None else dict(region.tuning),
                 tuning_origin="" if region is None else region.tuning_origin,
-                estimated_instructions=_estimated(step, target, program.storage),
+                estimated_instructions=None if predicted is None else predicted.instructions,
+                estimated_cycles=None if predicted is None else predicted.cycles,
                 cascade=cascades.get(node),
             )
         )
     return tuple(records)
 
 
-def _estimated(step: Step, target: Target, storage: Storage) -> int | None:
-    """Returns the instructions of a step of the host."""
-    return None if isinstance(step.call, ExternalCall) else cost(step, storage, target).instructions
+def _predicted(step: Step, target: Target, storage: Storage) -> Estimate | None:
+    return None if isinstance(step.call, ExternalCall) else cost(step, storage, target)
+
+
+def prediction(target: Target) -> PredictionRecord:
+    """Returns how well the estimates for a target's host are known."""
+    core = nearest(target, is_float=False)[0]
+    own = core == target.host.cpu.base
+    return PredictionRecord(core=core, **(model_errors()[core] if own else {}))
 
 
 def arenas(layout: Layout) -> tuple[ArenaRecord, ...]:

@@ -165,8 +165,8 @@ class KernelCall:
         rows: Output rows in all.
         step_rows: Rows a call must compute at once: 1 where any range will do, `rows` where only all will do.
         code_key: Further text that instances must share to be the same code; normally empty.
-        slow_epilogue: True where the kernel turns sums into results by the slower of its requantisation epilogues, which
-            a prediction has to know: no single rounding is proven to equal the reference's two for this layer.
+        slow_epilogue: True where the kernel needs the slower of its requantisation epilogues, because no single
+            rounding is proven to equal the reference's two for this layer. Predictions have to know it.
     """
 
     header: str

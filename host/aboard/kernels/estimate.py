@@ -23,10 +23,12 @@ from typing import Any
 
 from aboard import ops
 from aboard.ir import Node
+from aboard.kernels.contract import Call
 from aboard.ops import rows_of
 from aboard.target import Target
 
 _FILE = Path(__file__).with_name("instructions.json")
+_ERRORS = Path(__file__).with_name("prediction_errors.json")
 
 #: Instructions of a further turn of a cascade: table, switch, row counter, and what a kernel does once in a call. On
 #: Cortex-M4 a convolution of `kws` takes 120 more for each turn.
@@ -103,6 +105,7 @@ class Row:
         core: The core.
         op: Name of the op.
         implementation: Name of the implementation.
+        function: C function that it calls: an implementation may have several, for different shapes.
         layers: Layers it was fitted to.
         instructions: Instructions of each term.
         error: Median relative error of layers of models that were left out of the fit; None where one model has all.
@@ -113,6 +116,7 @@ class Row:
     core: str
     op: str
     implementation: str
+    function: str
     layers: int
     instructions: Mapping[str, float]
     error: float | None
@@ -125,9 +129,8 @@ class Row:
         instructions = {term: float(row[term]) for term in TERMS if term in row}
         cycles = {term: float(row[f"{_CYCLES}{term}"]) for term in TERMS if f"{_CYCLES}{term}" in row}
         error, cycles_error = row.get("error"), row.get(f"{_CYCLES}error")
-        return cls(
-            row["core"], row["op"], row["implementation"], row["layers"], instructions, error, cycles, cycles_error
-        )
+        name, function = row["implementation"], row.get("function", "")
+        return cls(row["core"], row["op"], name, function, row["layers"], instructions, error, cycles, cycles_error)
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ class Estimate:
         error: Median relative error of layers that the measurement was not fitted to; None where that is not known, or
             another kernel's figures had to do.
         cycles_error: The same of the cycles; None also where these are not known of this very core.
+        is_borrowed: True where another kernel's figures had to do.
     """
 
     instructions: int
@@ -148,6 +152,7 @@ class Estimate:
     basis: str
     error: float | None
     cycles_error: float | None = None
+    is_borrowed: bool = False
 
 
 @cache
@@ -159,6 +164,17 @@ def table(path: Path = _FILE) -> tuple[Row, ...]:
     """
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return tuple(Row.read(row) for row in rows)
+
+
+@cache
+def model_errors() -> Mapping[str, Mapping[str, Any]]:
+    """Returns, by measured core, the errors of whole models that were left out of the fit.
+
+    Keys: `models` (how many), `instructions`, `cycles` and `rate` (cycles for each instruction), each with the relative
+    error in the `median` and at `most`.
+    """
+    found: dict[str, dict[str, Any]] = json.loads(_ERRORS.read_text(encoding="utf-8"))
+    return found
 
 
 def work(node: Node, *, slow_epilogue: bool = False) -> Work:
@@ -176,7 +192,7 @@ def estimate(
     turns: int = 1,
     growth: float = 1.0,
     *,
-    slow_epilogue: bool = False,
+    call: Call | None = None,
 ) -> Estimate:
     """Returns what a node takes on the host of a target.
 
@@ -187,11 +203,13 @@ def estimate(
         rows: What was measured, where it is not of the host's own kernels; on cores of which `table` has some.
         turns: In how many calls it is computed.
         growth: How much more the kernel has to do beside that than in one call (`Implementation.growth`).
-        slow_epilogue: Whether the kernel has to use the slower of its epilogues (`KernelCall.slow_epilogue`).
+        call: The call that computes it, which tells the function and the requantisation epilogue; None where it is not
+            known.
     """
-    done = work(node, slow_epilogue=slow_epilogue)
+    done = work(node, slow_epilogue=call is not None and call.slow_epilogue)
+    function = "" if call is None else call.function
     cores = nearest(target, is_float=node.output.dtype.is_float)
-    found = measured(table() if rows is None else rows, cores, node.op, implementation)
+    found = measured(table() if rows is None else rows, cores, node.op, implementation, function)
     if found:
         row = found[0]
         own = row.implementation == implementation
@@ -202,12 +220,13 @@ def estimate(
             f"{row.implementation} on {row.core}",
             row.error if own else None,
             row.cycles_error if own and row.cycles and row.core == target.host.cpu.base else None,
+            is_borrowed=not own,
         )
     average = median(
         row.instructions["element"] for row in table() if row.core == cores[0] and "element" in row.instructions
     )
     guess = round(average * done.element)
-    return Estimate(guess, guess, f"average element on {cores[0]}", None)
+    return Estimate(guess, guess, f"average element on {cores[0]}", None, is_borrowed=True)
 
 
 def _sum(terms: Mapping[str, float], done: Work, turns: int, growth: float) -> int:
@@ -216,10 +235,14 @@ def _sum(terms: Mapping[str, float], done: Work, turns: int, growth: float) -> i
     return round(calls + growth * sum(terms.get(term, 0.0) * count for term, count in done.terms.items()))
 
 
-def measured(rows: Sequence[Row], cores: Sequence[str], op: str, implementation: str) -> list[Row]:
-    """Returns the rows of an op: the implementation's first, then by nearness of the core, then by their layers."""
+def measured(rows: Sequence[Row], cores: Sequence[str], op: str, implementation: str, function: str = "") -> list[Row]:
+    """Returns the rows of an op, the nearest first: by implementation, C function, core, and number of layers."""
     found = [row for row in rows if row.op == op]
-    return sorted(found, key=lambda row: (row.implementation != implementation, cores.index(row.core), -row.layers))
+
+    def unlike(row: Row) -> tuple[bool, bool, int, int]:
+        return row.implementation != implementation, row.function != function, cores.index(row.core), -row.layers
+
+    return sorted(found, key=unlike)
 
 
 def nearest(target: Target, *, is_float: bool) -> tuple[str, ...]:

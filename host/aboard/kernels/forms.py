@@ -71,7 +71,7 @@ def form(node: Node, implementation: Implementation, target: Target) -> Form:
     call = alone(node, implementation, target)
     counted = implementation.instructions(node)
     if counted is None:
-        counted = estimate(node, implementation.name, target, slow_epilogue=call.slow_epilogue).instructions
+        counted = estimate(node, implementation.name, target, call=call).instructions
     size = sum(constant.values.nbytes for constant in call.constants)
     return Form(implementation, counted, constants(node, call) | code(call, target), size)
 

@@ -217,8 +217,7 @@ def _timed(explained: Explanation, target: Target) -> Explanation:
 
 
 def _estimated(node: Node, implementation: Implementation, target: Target) -> Estimate:
-    slow = forms.alone(node, implementation, target).slow_epilogue
-    return estimate(node, implementation.name, target, slow_epilogue=slow)
+    return estimate(node, implementation.name, target, call=forms.alone(node, implementation, target))
 
 
 def choose(node: Node, target: Target) -> Choice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aboard.manifest import BufferRecord, Manifest, NodeRecord, label
+from aboard.reports import prediction
 from aboard.reports.table import amount, facts, table
 from aboard.tuning.space import shown
 
@@ -39,11 +40,11 @@ def operators(manifest: Manifest) -> str:
         "",
         "",
         sum(node.macs for node in manifest.nodes),
-        sum(node.estimated_instructions or 0 for node in manifest.nodes),
+        prediction.total(manifest),
         sum(node.weights_bytes for node in manifest.nodes),
         "",
     )
-    return table(("#", "op", "name", "output", "kernel", "MACs", "estimated", "weights", "scratch"), rows, total)
+    return table(("#", "op", "name", "output", "kernel", "MACs", "predicted", "weights", "scratch"), rows, total)
 
 
 def tuning(manifest: Manifest) -> str:
@@ -95,11 +96,10 @@ def _flash(manifest: Manifest) -> str | None:
 
 
 def _instructions(manifest: Manifest) -> str:
-    hosted = [n.estimated_instructions for n in manifest.nodes if n.estimated_instructions is not None]
-    elsewhere = len(manifest.nodes) - len(hosted)
-    return f"{sum(hosted):,} estimated on the host" + (
-        f"; {elsewhere} nodes on devices not counted" if elsewhere else ""
-    )
+    elsewhere = sum(node.estimated_instructions is None for node in manifest.nodes)
+    uncounted = f"; {elsewhere} nodes on devices not counted" if elsewhere else ""
+    known = manifest.prediction
+    return f"{prediction.total(manifest):,} {prediction.caption(known)}{uncounted}; {prediction.error(known)}"
 
 
 def memory_map(manifest: Manifest) -> str:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from aboard.compiler import Module
-from aboard.manifest import label
-from aboard.reports import forms, layers
+from aboard.manifest import PredictionRecord, label
+from aboard.reports import forms, layers, prediction
 from aboard.reports.forms import Other
 from aboard.reports.layers import Layer, ratio
 from aboard.reports.table import amount, cell, facts
@@ -29,9 +29,9 @@ def summary(module: Module, trade: Trade, width: int) -> str:
         trade: What its schedule was weighed against.
         width: Columns of the terminal.
     """
-    known = layers.of(module)
+    known, found = layers.of(module), module.manifest.prediction
     parts = [
-        *("Layers, instructions as predicted", by_layer(known, width), notes(known)),
+        *(f"Layers, instructions {prediction.caption(found)}", by_layer(known, width), notes(known, found)),
         *("The trade: RAM against instructions", schedules(trade, width), decision(module, known, trade)),
         *("The trade: flash against instructions", other_forms(forms.of(module), width), _flash(module)),
     ]
@@ -94,24 +94,27 @@ def times(value: float | None) -> str | None:
     return None if value is None else f"{value:.2f}"
 
 
-def notes(known: Sequence[Layer]) -> str:
+def notes(known: Sequence[Layer], record: PredictionRecord | None) -> str:
     """Returns `remarks` as lines; empty where there are none."""
-    lines = remarks(known)
+    lines = remarks(known, record)
     return facts(lines) if lines else ""
 
 
-def remarks(known: Sequence[Layer]) -> list[tuple[str, str]]:
-    """Returns what stands behind the figures: the bound's instructions, and where predictions are borrowed."""
+def remarks(known: Sequence[Layer], record: PredictionRecord | None) -> list[tuple[str, str]]:
+    """Returns what is behind the figures: the bound's instructions, errors, and where predictions are borrowed."""
     best = dict.fromkeys(layer.mac_instruction for layer in known if layer.mac_instruction)
     lines = [
         ("bound", f"{1 / found.macs:g} instructions per MAC ({found.name}); nothing else is counted in it")
         for found in best
     ]
+    lines.append(("whole model", prediction.error(record)))
     errors = [layer.predicted.error for layer in known if layer.predicted and layer.predicted.error is not None]
     if errors:
-        worst = f"{100 * max(errors):.0f} %"
-        lines.append(("predicted", f"from {len(errors)} layers' own kernels as measured; median error at most {worst}"))
-    borrowed = [layer for layer in known if layer.predicted and layer.predicted.error is None]
+        worst = prediction.percent(max(errors))
+        lines.append(
+            ("each layer", f"from measurements of its kernel; median error of layers left out at most {worst}")
+        )
+    borrowed = [layer for layer in known if layer.predicted and layer.predicted.is_borrowed]
     for basis in dict.fromkeys(layer.predicted.basis for layer in borrowed if layer.predicted):
         mine = ", ".join(str(layer.index) for layer in borrowed if layer.predicted and layer.predicted.basis == basis)
         what = "layers" if "," in mine else "layer"

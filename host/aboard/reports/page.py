@@ -11,9 +11,9 @@ import jinja2
 from markupsafe import Markup
 
 from aboard.compiler import Module, Scheduled
-from aboard.manifest import label
+from aboard.manifest import PredictionRecord, label
 from aboard.outputs import SEAL
-from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, profile_svg, turns_svg
+from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, prediction, profile_svg, turns_svg
 from aboard.reports.anchors import Comparison
 from aboard.reports.flash import Flash
 from aboard.reports.flash_svg import Part
@@ -61,6 +61,7 @@ class Report:
         flash: Where the flash goes; None where no image was built.
         tools: Names and versions of what it was made with.
         command: The command that makes the page again.
+        board_facts: What the board adds to the summary: name, value, and a remark for each.
     """
 
     module: Module
@@ -70,6 +71,7 @@ class Report:
     flash: Flash | None
     tools: Sequence[tuple[str, str]]
     command: str
+    board_facts: Sequence[tuple[str, str, str]] = ()
 
 
 def html(report: Report) -> str:
@@ -102,7 +104,7 @@ def _context(report: Report) -> dict[str, Any]:
         "cascades": _cascades(scheduled, known),
         "trade": report.trade,
         "layers": _layers(report, known),
-        "notes": _notes(known),
+        "notes": _notes(known, report.module.manifest.prediction),
         "forms": forms.of(report.module),
         "forms_rule": forms.rule(report.module.target),
         "bounded": any(layer.bound for layer in known),
@@ -122,7 +124,9 @@ def _drawn(key: str, draw: Any) -> Markup:
 
 
 def _unit(report: Report) -> str:
-    return "instructions, predicted" if report.measured is None else report.measured.unit
+    if report.measured is not None:
+        return report.measured.unit
+    return f"instructions, {prediction.caption(report.module.manifest.prediction)}"
 
 
 def _instructions(report: Report, known: Sequence[Layer]) -> int | None:
@@ -140,7 +144,10 @@ def _facts(report: Report, known: Sequence[Layer]) -> list[tuple[str, str, str]]
     elsewhere = sum(layer.predicted is None for layer in known)
     without = f", without {elsewhere} layers on devices" if elsewhere else ""
     if measured is None:
-        ran = ("Instructions", f"{_instructions(report, known):,}", f"predicted, not measured{without}")
+        about = (
+            f"{prediction.caption(manifest.prediction)}, not measured{without}; {prediction.error(manifest.prediction)}"
+        )
+        ran = ("Instructions", f"{_instructions(report, known):,}", about)
     else:
         ran = (measured.unit.capitalize(), f"{measured.total:,}", f"measured on {measured.where}")
     built = ("Flash of the model", "not built", "--build or --profile weighs it")
@@ -153,6 +160,7 @@ def _facts(report: Report, known: Sequence[Layer]) -> list[tuple[str, str, str]]
     return [
         ("RAM", f"{manifest.ram_bytes:,} bytes", f"tensors, scratch, inputs and outputs; {bound}"),
         ran,
+        *report.board_facts,
         built,
         stack,
         ("Constants", f"{manifest.weights_bytes:,} bytes", manifest.weights_region or "in the region of the code"),
@@ -244,9 +252,9 @@ def _profile(report: Report, known: Sequence[Layer]) -> tuple[list[Bar], str, st
     return bars, _unit(report), beside
 
 
-def _notes(known: Sequence[Layer]) -> list[str]:
-    """Returns what stands behind predictions and bounds."""
-    return [f"{name.capitalize()}: {text}" for name, text in explained.remarks(known)]
+def _notes(known: Sequence[Layer], record: PredictionRecord | None) -> list[str]:
+    """Returns what is behind predictions and bounds."""
+    return [f"{name.capitalize()}: {text}" for name, text in explained.remarks(known, record)]
 
 
 def _flash_pictures(report: Report, known: Sequence[Layer]) -> dict[str, Markup]:

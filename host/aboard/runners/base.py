@@ -29,6 +29,7 @@ class Runner(ABC):
         debugs: True when it has a gdb server.
         has_devices: True when it maps the models that packages bring of their devices (column `peripherals`), or is the
             board itself.
+        real_time: True where the image's counter measures the time of a core; an emulator's time is virtual.
         board: The board it is.
     """
 
@@ -37,6 +38,7 @@ class Runner(ABC):
     automatic: ClassVar[bool] = True
     debugs: ClassVar[bool] = False
     has_devices: ClassVar[bool] = False
+    real_time: ClassVar[bool] = False
 
     def __init__(self, board: Board) -> None:
         self.board = board

@@ -29,6 +29,7 @@ class NativeRunner(Runner):
 
     name: ClassVar[str] = "native"
     order: ClassVar[int] = 0
+    real_time: ClassVar[bool] = True
 
     def __init__(self, board: Board) -> None:
         super().__init__(board)

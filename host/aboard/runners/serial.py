@@ -21,6 +21,7 @@ class SerialRunner(Runner):
     order: ClassVar[int] = 90
     automatic: ClassVar[bool] = False
     has_devices: ClassVar[bool] = True
+    real_time: ClassVar[bool] = True
 
     def __init__(self, board: Board, device: str | None = None, port: str | None = None) -> None:
         """Prepares it.

@@ -17,7 +17,7 @@ def cost(step: Step, storage: Storage, target: Target) -> Estimate:
         target,
         turns=turns,
         growth=growth(step, storage),
-        slow_epilogue=step.call.slow_epilogue,
+        call=step.call,
     )
 
 

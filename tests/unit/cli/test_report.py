@@ -48,6 +48,10 @@ def test_a_prediction(capsys: pytest.CaptureFixture[str], work: Path) -> None:
         "stack_bytes": None,
         "known_as": None,
         "compared_with": [],
+        "fits": None,
+        "ram_needed_bytes": None,
+        "memory": None,
+        "estimated_time": None,
     }
     text = (work / "digits.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")

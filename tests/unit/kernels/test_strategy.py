@@ -78,10 +78,10 @@ def test_a_node_that_nobody_computes(monkeypatch: pytest.MonkeyPatch) -> None:
 def measured(monkeypatch: pytest.MonkeyPatch, **cycles: tuple[int, float | None]) -> None:
     """Lets estimates of implementations be these: cycles, and by how much they are wrong; None where not measured."""
 
-    def found(node: Node, name: str, target: Target) -> Estimate:
-        return Estimate(1, cycles[name][0], "a test", 0.0, cycles[name][1])
+    def found(node: Node, implementation: Implementation, target: Target) -> Estimate:
+        return Estimate(1, cycles[implementation.name][0], "a test", 0.0, cycles[implementation.name][1])
 
-    monkeypatch.setattr(strategy, "estimate", found)
+    monkeypatch.setattr(strategy, "_estimated", found)
 
 
 SPEED = Target("c -mcpu=cortex-m4 -opt=speed")

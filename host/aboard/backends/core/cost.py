@@ -18,7 +18,6 @@ def cost(target: Target, region: Region) -> Cost:
     program, homes = schedule(target, region)
     _, requests, overlaps = memory(program, homes)
     compute = sum(
-        estimate(step.node, step.implementation.name, core, slow_epilogue=step.call.slow_epilogue).instructions
-        for step in program.steps
+        estimate(step.node, step.implementation.name, core, call=step.call).instructions for step in program.steps
     )
     return Cost(_CALL + compute, ram_bytes=lower_bound(requests, overlaps))

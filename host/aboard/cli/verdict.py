@@ -1,0 +1,93 @@
+"""How commands show whether a board holds a model, and how long a run takes.
+
+A time is measured on a device, or estimated and then marked as such, with its basis and its error.
+"""
+
+from __future__ import annotations
+
+from aboard import boards, capacity
+from aboard.capacity import Fit
+from aboard.cli.schema_verdict import EstimatedTimeInfo, FitInfo, MemoryNeed, Verdict
+from aboard.manifest import Manifest
+from aboard.measurements import EstimatedTime
+from aboard.reports.prediction import core_name, percent
+
+
+def verdict(manifest: Manifest, hardware: str | None) -> Verdict:
+    """Returns whether a board holds a compiled model, and the time that is predicted for a run.
+
+    Args:
+        manifest: The model.
+        hardware: The board's id; None where the target names none.
+    """
+    if hardware is None:
+        return Verdict(fits=None, ram_needed_bytes=None, memory=None, estimated_time=None)
+    board = boards.load(hardware)
+    fit = capacity.fit_alone(manifest, board)
+    time = EstimatedTime.predicted(manifest, board.core().clock_hz)
+    return Verdict(
+        fits=not fit.problems,
+        ram_needed_bytes=fit.ram.needed,
+        memory=_fit(fit),
+        estimated_time=None if time is None else time_info(time),
+    )
+
+
+def _fit(fit: Fit) -> FitInfo:
+    ram, flash = (
+        MemoryNeed(needed_bytes=use.needed, available_bytes=use.available, items=dict(use.items))
+        for use in (fit.ram, fit.flash)
+    )
+    return FitInfo(ram=ram, flash=flash, problems=list(fit.problems))
+
+
+def time_info(estimated: EstimatedTime) -> EstimatedTimeInfo:
+    """Returns an estimate for JSON."""
+    return EstimatedTimeInfo(
+        cycles=estimated.cycles, seconds=estimated.seconds, core=estimated.core, error=estimated.error
+    )
+
+
+def rows(found: Verdict, board: str | None) -> list[tuple[str, str, str]]:
+    """Returns a verdict for people: name, value, and a remark for each line; empty without a board."""
+    if found.memory is None:
+        return []
+    holds = "yes" if found.fits else "no"
+    lines = [
+        (f"Fits {board}", holds, "; ".join(found.memory.problems) or "with the board's default project"),
+        ("RAM needed", _amount(found.memory.ram), _items(found.memory.ram)),
+        ("Flash needed", _amount(found.memory.flash), _items(found.memory.flash)),
+    ]
+    if found.estimated_time is not None:
+        lines.append(("Time", f"about {duration(found.estimated_time.seconds)}", basis(found.estimated_time)))
+    return lines
+
+
+def _amount(need: MemoryNeed) -> str:
+    available = "" if need.available_bytes is None else f" of {need.available_bytes:,}"
+    return f"{need.needed_bytes:,}{available} bytes"
+
+
+def _items(need: MemoryNeed) -> str:
+    return ", ".join(f"{name} {size:,}" for name, size in need.items.items())
+
+
+def time_text(seconds: float | None, estimated: EstimatedTimeInfo | None) -> str | None:
+    """Returns a measured time, else an estimated one with its basis and error, else None."""
+    if seconds is not None:
+        return f"{duration(seconds)}, measured"
+    return None if estimated is None else f"about {duration(estimated.seconds)}, {basis(estimated)}"
+
+
+def basis(estimated: EstimatedTimeInfo) -> str:
+    """Returns what an estimated time is made of, and how far off it may be."""
+    mhz = estimated.cycles / estimated.seconds / 1e6 if estimated.seconds else 0.0
+    error = "error not known" if estimated.error is None else f"up to {percent(estimated.error)} off"
+    cycles = f"{estimated.cycles:,} cycles of {core_name(estimated.core)} at {mhz:.4g} MHz"
+    return f"estimated: {cycles} without wait states, {error}"
+
+
+def duration(seconds: float) -> str:
+    """Returns a time with three digits in the unit that suits its size: `569 us`, `47.3 ms`, `1.2 s`."""
+    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms")) if seconds >= s), (1e-6, "us"))
+    return f"{seconds / scale:,.3g} {unit}" if seconds < 1000 else f"{seconds:,.0f} s"
