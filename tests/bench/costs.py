@@ -252,6 +252,12 @@ def left_out_error(layers: Sequence[Sample], measure: str) -> float | None:
     return round(float(np.median(errors)), 3)
 
 
+def _fit_error(terms: Mapping[str, float], layers: Sequence[Sample], measure: str) -> float:
+    """Returns the median relative error of the very layers that terms were fitted to: the noise that is left."""
+    errors = [abs(predicted(terms, layer) / max(layer[measure], 1) - 1) for layer in layers]
+    return round(float(np.median(errors)), 3)
+
+
 def _group(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns what the layers of a row of the table have in common."""
     return tuple(row[key] for key in GROUP)
@@ -275,7 +281,9 @@ def table(layers: Iterable[Sample], *, errors: bool = True) -> list[dict[str, An
         row: dict[str, Any] = {**dict(zip(GROUP, key, strict=True)), "layers": len(group)}
         for name, prefix in MEASURES.items():
             if all(name in layer for layer in group):
-                row |= {f"{prefix}{term}": value for term, value in fit(group, name).items()}
+                terms = fit(group, name)
+                row |= {f"{prefix}{term}": value for term, value in terms.items()}
+                row |= {f"{prefix}fit": _fit_error(terms, group, name)} if errors else {}
                 error = left_out_error(group, name) if errors else None
                 row |= {} if error is None else {f"{prefix}error": error}
         rows.append(row)

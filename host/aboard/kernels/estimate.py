@@ -111,6 +111,7 @@ class Row:
         error: Median relative error of layers of models that were left out of the fit; None where one model has all.
         cycles: Cycles of each term; empty where they are not known.
         cycles_error: The same error of the cycles.
+        cycles_fit: Median relative error of the cycles of the layers of the fit itself: the noise that is left in it.
     """
 
     core: str
@@ -122,6 +123,7 @@ class Row:
     error: float | None
     cycles: Mapping[str, float]
     cycles_error: float | None
+    cycles_fit: float
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Row:
@@ -130,7 +132,10 @@ class Row:
         cycles = {term: float(row[f"{_CYCLES}{term}"]) for term in TERMS if f"{_CYCLES}{term}" in row}
         error, cycles_error = row.get("error"), row.get(f"{_CYCLES}error")
         name, function = row["implementation"], row.get("function", "")
-        return cls(row["core"], row["op"], name, function, row["layers"], instructions, error, cycles, cycles_error)
+        fit = row.get(f"{_CYCLES}fit", 0.0)
+        return cls(
+            row["core"], row["op"], name, function, row["layers"], instructions, error, cycles, cycles_error, fit
+        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,8 @@ class Estimate:
         basis: What was measured, in words.
         error: Median relative error of layers that the measurement was not fitted to; None where that is not known, or
             another kernel's figures had to do.
-        cycles_error: The same of the cycles; None also where these are not known of this very core.
+        cycles_fit: Median relative error of the cycles of the layers that were fitted, which choices between kernels go
+            by; None where these are not known of this very core and kernel.
         is_borrowed: True where another kernel's figures had to do.
     """
 
@@ -151,7 +157,7 @@ class Estimate:
     cycles: int
     basis: str
     error: float | None
-    cycles_error: float | None = None
+    cycles_fit: float | None = None
     is_borrowed: bool = False
 
 
@@ -219,7 +225,7 @@ def estimate(
             _sum(row.cycles, done, turns, growth) if row.cycles else instructions,
             f"{row.implementation} on {row.core}",
             row.error if own else None,
-            row.cycles_error if own and row.cycles and row.core == target.host.cpu.base else None,
+            row.cycles_fit if own and row.cycles and row.core == target.host.cpu.base else None,
             is_borrowed=not own,
         )
     average = median(

@@ -202,8 +202,8 @@ def _timed(explained: Explanation, target: Target) -> Explanation:
     timed, errors = [], {}
     for candidate in explained.candidates:
         found = None if candidate.refused else _estimated(explained.node, candidate.implementation, target)
-        if found is not None and found.cycles_error is not None:
-            errors[candidate.implementation] = found.cycles_error
+        if found is not None and found.cycles_fit is not None:
+            errors[candidate.implementation] = found.cycles_fit
             timed.append(replace(candidate, cycles=found.cycles))
         else:
             timed.append(candidate)
@@ -211,7 +211,8 @@ def _timed(explained: Explanation, target: Target) -> Explanation:
     best = min((c for c in timed if c.cycles is not None), key=lambda c: c.cycles or 0, default=before)
     if before.cycles is None or best.cycles is None:
         return replace(explained, chosen=before, candidates=tuple(timed))
-    wrong = max(_LEAST_ERROR, errors[before.implementation] + errors[best.implementation])
+    # The errors of two fits are independent.
+    wrong = max(_LEAST_ERROR, math.hypot(errors[before.implementation], errors[best.implementation]))
     clearly = best.cycles < before.cycles * (1 - wrong)
     return Explanation(explained.node, best if clearly else before, tuple(timed), by_cycles=clearly)
 

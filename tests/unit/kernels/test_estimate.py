@@ -131,16 +131,16 @@ def test_turns_and_what_they_do_twice_are_counted() -> None:
     (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
     row = estimate.Row.read(
         {"core": "cortex-m4", "op": "conv2d", "implementation": "i", "layers": 3, "setup": 100.0, "mac": 1.0,
-         "error": 0.01, "cycles_setup": 200.0, "cycles_mac": 2.0, "cycles_error": 0.02}
+         "error": 0.01, "cycles_setup": 200.0, "cycles_mac": 2.0, "cycles_fit": 0.02}
     )  # fmt: skip
     target = Target("c -mcpu=cortex-m4")
     once, thrice = (estimate.estimate(conv, "i", target, [row], turns=turns) for turns in (1, 3))
     macs = estimate.work(conv).mac
     assert (once.instructions, once.cycles) == (100 + macs, 200 + 2 * macs)
-    assert (once.error, once.cycles_error) == (0.01, 0.02)
+    assert (once.error, once.cycles_fit) == (0.01, 0.02)
     # Cores differ more in cycles than in instructions.
     another = estimate.estimate(conv, "i", Target("c -mcpu=cortex-m7"), [row])
-    assert (another.error, another.cycles_error) == (0.01, None)
+    assert (another.error, another.cycles_fit) == (0.01, None)
     assert thrice.instructions - once.instructions == 2 * 120
     assert thrice.cycles - once.cycles == 2 * 120
     more = estimate.estimate(conv, "i", target, [row], growth=1.5)
