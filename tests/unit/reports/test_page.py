@@ -75,7 +75,9 @@ def test_a_prediction_says_that_it_is_one() -> None:
     told = report()
     text, manifest = page.html(told), told.module.manifest
     predicted = sum(node.estimated_instructions or 0 for node in manifest.nodes)
-    assert fact(text, "Instructions") == f"{predicted:,}: predicted, not measured"
+    about = fact(text, "Instructions")
+    assert about.startswith(f"{predicted:,}: predicted for Cortex-M4, not measured; error ")
+    assert about.endswith("models that were left out of the fit")
     assert fact(text, "RAM").startswith(f"{manifest.ram_bytes:,} bytes: tensors, scratch, inputs and outputs; which is")
     assert fact(text, "Flash of the model") == "not built: --build or --profile weighs it"
     assert fact(text, "Stack") == "not measured: --profile measures it"
@@ -232,7 +234,7 @@ def test_layers_of_devices_are_not_predicted() -> None:
     rows = [row for row in table(text, "#") if row["kernel, weights"].startswith("fake")]
     assert rows
     assert all((row["predicted"], row["bound"], row["for each MAC"]) == ("-", "-", "-") for row in rows)
-    assert re.search(r"predicted, not measured, without \d+ layers on devices", text)
+    assert re.search(r"predicted for Cortex-M4, not measured, without \d+ layers on devices", text)
 
 
 def test_it_says_how_it_was_made() -> None:
