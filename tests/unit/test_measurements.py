@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from aboard.cli.verdict import duration, time_info, time_text
-from aboard.manifest import ErrorRecord, Manifest, NodeRecord, PredictionRecord
+from aboard.manifest import ErrorRecord, Manifest, NodeRecord, PredictionRecord, TensorRecord
 from aboard.measurements import Duration, EstimatedTime
 
 RATE = ErrorRecord(median=0.01, most=0.04)
 CYCLES = ErrorRecord(median=0.02, most=0.1)
+TENSOR = TensorRecord(name="x", c_name="x", dtype="int8", shape=(16,), offset=0, bytes=16)
 
 
 def node(instructions: int | None, cycles: int | None) -> NodeRecord:
@@ -42,14 +43,14 @@ def model(*nodes: NodeRecord, prediction: PredictionRecord | None = None) -> Man
         input_mode="consumed",
         macs=0,
         macs_run=0,
-        ram_bytes=0,
+        ram_bytes=16,
         ram_lower_bound_bytes=0,
         weights_bytes=0,
         cflags=(),
         sources=(),
         headers=(),
-        inputs=(),
-        outputs=(),
+        inputs=(TENSOR,),
+        outputs=(TENSOR,),
         nodes=nodes,
         buffers=(),
         prediction=known,
