@@ -43,7 +43,7 @@ class HostModel:
         self.manifest = module.manifest
         with Scratch() as temporary:
             library = build_library(module, temporary, cflags)
-            self._ffi = cffi.FFI()
+            self._ffi = self._declared(cffi.FFI())
             count = max(len(module.manifest.arenas), 1)
             self._ffi.cdef(f"int {module.name}_run({', '.join(['void *, size_t'] * count)});")
             if self.manifest.input_mode == "rows":
@@ -55,11 +55,20 @@ class HostModel:
         """Runs the model once; see `Module.run`."""
         return single(self.run_named(feed))
 
+    def _declared(self, ffi: cffi.FFI) -> cffi.FFI:
+        """Returns `ffi` with whatever a subclass calls declared."""
+        return ffi
+
+    def _arenas(self) -> tuple[list[int], list[np.ndarray[tuple[int], np.dtype[np.uint8]]]]:
+        """Returns the sizes of the arenas, and memory for each."""
+        manifest = self.manifest
+        sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
+        return sizes, [_aligned(size) for size in sizes]
+
     def run_named(self, feed: Feed) -> dict[str, Values]:
         """Runs the model once and returns all outputs by tensor name."""
         manifest = self.manifest
-        sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
-        arenas = [_aligned(size) for size in sizes]
+        sizes, arenas = self._arenas()
         pairs = [(self._ffi.from_buffer(arena), size) for arena, size in zip(arenas, sizes, strict=True)]
         memory = [argument for pair in pairs for argument in pair]
         inputs = encode(feed, manifest.inputs, manifest.name)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import aboard
-from aboard import resources
+from aboard import cli, resources
+from aboard.target import Knob
 from support import fake_device
 
 BOARD = "arm/mps2_an386"
@@ -32,3 +35,24 @@ def test_a_device_on_an_emulated_core(tmp_path: Path) -> None:
     assert all(profile.nodes[index].duration.ticks > 0 for index in mine)
     assert "fake: product" in profile.table()
     assert set(tapped) >= set(mine)
+
+
+def test_verify_finds_a_wrong_region_behind_a_softmax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "digits.tflite"
+    model.write_bytes(fake_device.softmax_model())
+    words = ["verify", str(model), "--target", f"{BOARD} + fake", "--samples", "1"]
+    wrong = Knob("subtle", ("wrong", "right"), "Whether the smallest result is right")
+    with fake_device.fake_device(wrong):
+        assert cli.invoke([*words, "--json"]) == 1
+        found = json.loads(capsys.readouterr().out)
+        assert cli.invoke(words) == 1
+        text = capsys.readouterr().out
+    assert (found["differing_bytes"], found["equal"], found["first_difference"]) == (0, False, None)
+    assert {(fault["device"], fault["differing"], fault["elements"]) for fault in found["region_faults"]} == {
+        ("fake", 1, 10)
+    }
+    assert found["region_faults"][0]["sample"] == 0
+    assert "Regions that are not exact:\n  sample 0: node 0, " in text
+    with fake_device.fake_device():
+        assert cli.invoke([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["region_faults"] == []

@@ -19,12 +19,15 @@ from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import DevicePattern, any_tensor, chain, constant, constant_or_absent, op, optional
 from aboard.target import Knob, Runtime, Target, Value
 from support.device import device
+from support.tflite_builder import ModelBuilder
 
 #: How often a layer is computed; and once more where its outputs are not as many as the second knob has it.
 RUNS = Knob("runs", (2, 1, 3), "How often each layer is computed")
 SUITS = Knob("suits", ("few", "many"), "Layers of how many outputs are not computed once more")
 #: Its second value is wrong on purpose.
 ZERO = Knob("zero", ("right", "wrong"), "Which zero point the inputs have")
+#: Its second value flips a bit of the smallest result of every layer, which a softmax behind it does not show.
+SUBTLE = Knob("subtle", ("right", "wrong"), "Whether the smallest result is right")
 MANY_OUTPUTS = 20
 
 HEADER = """\
@@ -35,6 +38,8 @@ typedef struct { int32_t rows, inner, outs, zero_in, zero_out, low, high; } fake
 /** Weights lie input by input; `scale` holds multiplier and shift of each output. */
 void fake_product(const fake_layer_t *l, const int8_t *x, const int8_t *w, const int32_t *bias, const int32_t *scale,
                   int8_t *y);
+/** Flips the lowest bit of the smallest result of each row. */
+void fake_flip(const fake_layer_t *l, int8_t *y);
 #endif
 """
 
@@ -67,6 +72,16 @@ void fake_product(const fake_layer_t *l, const int8_t *x, const int8_t *w, const
             sum = sum < l->low ? l->low : sum;
             y[row * l->outs + out] = (int8_t)(sum > l->high ? l->high : sum);
         }
+    }
+}
+
+void fake_flip(const fake_layer_t *l, int8_t *y) {
+    for (int32_t row = 0; row < l->rows; ++row) {
+        int32_t least = row * l->outs;
+        for (int32_t i = least; i < (row + 1) * l->outs; ++i) {
+            least = y[i] < y[least] ? i : least;
+        }
+        y[least] = (int8_t)(y[least] ^ 1);
     }
 }
 """
@@ -121,6 +136,7 @@ def codegen(target: Target, region: Region) -> DeviceCode:
             f"    static const fake_layer_t l{number} = {{{fields}}};",
             *[f"    fake_product(&l{number}, {places[number]}, {names}, {places[number + 1]});"]
             * _runs(matched.named["layer"], region.tuning),
+            *([f"    fake_flip(&l{number}, {places[number + 1]});"] if region.tuning.get("subtle") == "wrong" else []),
         ]
     lines = ['#include "fake_product.h"', "", f"aboard_status_t {region.name}({', '.join(parameters)}) {{"]
     text = "\n".join([*lines, *calls, "    return ABOARD_OK;", "}"])
@@ -157,6 +173,20 @@ def _constants(node: Node, number: int) -> list[Constant]:
     scale = np.stack(weighted.multipliers(node, 0), axis=1).astype(np.int32)
     packed = {"weights": np.ascontiguousarray(matrix.T), "bias": sums, "scale": scale}
     return [Constant(f"{name}{number}", values, 16) for name, values in packed.items()]
+
+
+def softmax_model() -> bytes:
+    """Returns a model of a fully connected layer whose smallest result is far below the others, and a softmax."""
+    builder, rng = ModelBuilder(), np.random.default_rng(3)
+    builder.tensor("x", (1, 8), np.int8, scale=0.05, zero_point=0)
+    builder.tensor("w", (10, 8), np.int8, scale=0.01, data=rng.integers(-127, 128, (10, 8)))
+    bias = np.concatenate([[-150_000], rng.integers(0, 5000, 9)])
+    builder.tensor("b", (10,), np.int32, scale=0.0005, data=bias)
+    builder.tensor("y", (1, 10), np.int8, scale=0.5, zero_point=0)
+    builder.tensor("p", (1, 10), np.int8, scale=1 / 256, zero_point=-128)
+    builder.op("FULLY_CONNECTED", ["x", "w", "b"], ["y"], {})
+    builder.op("SOFTMAX", ["y"], ["p"], {"Beta": 1.0})
+    return builder.build(["x"], ["p"])
 
 
 @contextmanager

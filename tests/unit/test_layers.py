@@ -40,7 +40,9 @@ LAYERS = (
     ("emit",),
     ("backends",),
     ("compiler", "host_runtime"),
-    ("verify", "evaluate", "reports", "tuner"),
+    ("verify", "evaluate", "host_trace"),
+    ("region_check",),
+    ("reports", "tuner"),
     ("cli", "demo", "testing"),
 )
 

@@ -86,6 +86,7 @@ def compile_all(
     name: str | None,
     opt: str | None,
     tuning: Path | None = None,
+    toolchain: str | None = None,
 ) -> list[model_argument.Compiled]:
     """Compiles models, or reads those that are bundles.
 
@@ -95,7 +96,7 @@ def compile_all(
     modules = []
     for text in models:
         with console.step(f"compiling {text}"):
-            modules.append(model_argument.load(text, place, name=name, opt=opt, tuning=tuning))
+            modules.append(model_argument.load(text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain))
     return modules
 
 

@@ -118,7 +118,7 @@ def command(
     if output is not None:
         feeds.check_output(output, force=force)
     plan = prepare(place, means)
-    (module,) = compile_all(console, [model], place, name=name, opt=opt, tuning=tuning)
+    (module,) = compile_all(console, [model], place, name=name, opt=opt, tuning=tuning, toolchain=means.toolchain)
     feed = runs.read_input(source, module.manifest)
     folder = output_dir or Path("build") / f"{module.name}-{re.sub('[/:]', '_', plan.board.id)}"
     if output_dir is None and not force:

@@ -63,7 +63,7 @@ def command(
 ) -> None:
     """Measure accuracy, confusion matrix and time of the classifier MODEL on a board."""
     plan = deploy.prepare(place, means)
-    modules = compile_all(console, [model], place, name=None, opt=opt)
+    modules = compile_all(console, [model], place, name=None, opt=opt, toolchain=means.toolchain)
     loaded = evaluate.load(data, modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
         project, _ = deploy.make(console, modules, plan, folder, force=force)

@@ -107,6 +107,7 @@ def compile_file(
     name: str | None = None,
     opt: str | None = None,
     tuning: Path | None = None,
+    toolchain: str | None = None,
     on_ir: Callable[[str, str], None] | None = None,
 ) -> Module:
     """Returns a model file, compiled.
@@ -117,6 +118,7 @@ def compile_file(
         name: C identifier.
         opt: What to prefer.
         tuning: File of records; None for the user's own.
+        toolchain: Toolchain that will build, for which records must have been measured; None to choose by rule.
         on_ir: Called with the IR after each pass.
 
     Raises:
@@ -125,9 +127,11 @@ def compile_file(
     path = model_file(text)
     with whole_installation(text):
         from aboard.compiler import compile_model
+        from aboard.tuning.records import Records, default_path
 
+        records = Records(tuning or default_path(), required=tuning is not None, toolchain=toolchain)
         return compile_model(
-            path, target=place.target, board=place.board, name=name, opt=opt, tuning=tuning, on_ir=on_ir
+            path, target=place.target, board=place.board, name=name, opt=opt, tuning=records, on_ir=on_ir
         )
 
 
@@ -158,7 +162,13 @@ def explain_file(text: str, place: Place) -> list[Explanation]:
 
 
 def load(
-    text: str, place: Place, *, name: str | None = None, opt: str | None = None, tuning: Path | None = None
+    text: str,
+    place: Place,
+    *,
+    name: str | None = None,
+    opt: str | None = None,
+    tuning: Path | None = None,
+    toolchain: str | None = None,
 ) -> Compiled:
     """Returns a model, compiled now, or as it lies in a bundle.
 
@@ -168,13 +178,14 @@ def load(
         name: C identifier.
         opt: What to prefer.
         tuning: File of records; None for the user's own.
+        toolchain: Toolchain that will build; None to choose by rule.
 
     Raises:
         AboardError: It is neither, does not compile, or is a bundle for which name, opt or tuning are asked.
     """
     path = find(text)
     if not path.is_dir():
-        return compile_file(text, place, name=name, opt=opt, tuning=tuning)
+        return compile_file(text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain)
     if not (path / manifest.FILE_NAME).is_file():
         raise ProjectError(f"{path}: a folder without {manifest.FILE_NAME}, expected a bundle. Give the .tflite file")
     if name is not None or opt is not None or tuning is not None:

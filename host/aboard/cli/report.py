@@ -114,7 +114,7 @@ def command(
     if build or profile:
         plan = deploy.prepare(place, means)
     with console.step(f"compiling {model}"):
-        module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning)
+        module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning, toolchain=means.toolchain)
     path = output or Path(f"{module.name}.html")
     outputs.check_file(path, force=force)
     with models.whole_installation(model):

@@ -288,6 +288,18 @@ class DifferenceInfo(Result):
     reference: float
 
 
+class RegionFault(Result):
+    """A region of an accelerator whose result is not what its operators mean."""
+
+    sample: int = Field(description="Index of the sample.")
+    node: int = Field(description="Index of the region in the manifest.")
+    name: str = Field(description="Its name.")
+    device: str
+    tensor: str
+    differing: int = Field(description="Elements of the tensor that differ.")
+    elements: int = Field(description="Elements of the tensor.")
+
+
 class VerifyResult(Result):
     """`aboard verify`."""
 
@@ -299,7 +311,12 @@ class VerifyResult(Result):
     samples: int = Field(description="Inputs compared: `--samples` random ones, all smallest and all largest.")
     differing_bytes: int = Field(description="Over all samples; of float outputs, those beyond the tolerance.")
     max_abs_diff: float = Field(description="Largest difference of an output element, in its own unit.")
-    equal: bool = Field(description="True when no byte differs, or all floats are within the tolerance.")
+    equal: bool = Field(
+        description="True when no byte of an output or of a region differs, or all floats are within the tolerance."
+    )
+    region_faults: list[RegionFault] = Field(
+        description="Regions of accelerators that differ, whatever the outputs are; empty without accelerators."
+    )
     first_difference: DifferenceInfo | None = Field(description="Found with taps; null where outputs are equal.")
 
 

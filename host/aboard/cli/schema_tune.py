@@ -16,8 +16,21 @@ class TrialInfo(Result):
     values: Point = Field(description="Value of every knob.")
     region_instructions: int | None = Field(description="Of the device's regions; null where they cannot be told.")
     instructions: int | None = Field(description="Of the whole run; null likewise.")
-    exact: bool = Field(description="True when every output was that of the host alone; false where nothing ran.")
+    exact: bool = Field(
+        description="True when every output was that of the host alone, and every region gave what its operators mean; "
+        "false where nothing ran."
+    )
     refused: str | None = Field(description="Why there is no code for this point; null where there is.")
+
+
+class RecordKey(Result):
+    """What a measurement depends on, beside what is computed."""
+
+    soc: str = Field(description="SoC of the host; empty where the target names no hardware.")
+    core: str = Field(description="Core of the host.")
+    kind: str = Field(description="Kind of the device, with the attributes that make up its identity.")
+    opt: str = Field(description="`-opt` of the host.")
+    toolchain: str = Field(description="Name and version of the compiler.")
 
 
 class BestInfo(Result):
@@ -25,7 +38,8 @@ class BestInfo(Result):
 
     device: str
     nodes: list[str] = Field(description="Names of the regions.")
-    workload: str = Field(description="What is computed: with target and device, what the record is found by.")
+    workload: str = Field(description="What is computed, in canonical form.")
+    key: RecordKey = Field(description="What the record is found by, beside the workload.")
     values: Point = Field(description="Value of every knob.")
     instructions: int = Field(description="Of these regions.")
     default_instructions: int = Field(description="The same with the default of every knob.")
@@ -36,7 +50,6 @@ class TuneResult(Result):
 
     model: str = Field(description="C identifier of the model.")
     target: str = Field(description="Canonical form of the target.")
-    key: str = Field(description="What the records are stored under.")
     ran_on: str = Field(description="Board and runner, or this process.")
     samples: int = Field(description="Inputs for which every point was compared with the host alone.")
     trials: list[TrialInfo]

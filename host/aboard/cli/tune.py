@@ -26,7 +26,7 @@ from aboard.cli.options import (
     template_options,
     toolchain_option,
 )
-from aboard.cli.schema_tune import BestInfo, TrialInfo, TuneResult
+from aboard.cli.schema_tune import BestInfo, RecordKey, TrialInfo, TuneResult
 from aboard.errors import TargetError
 from aboard.target import Target
 
@@ -132,7 +132,6 @@ def _describe(found: Found, file: Path | None) -> TuneResult:
     return TuneResult(
         model=found.model,
         target=str(found.target),
-        key=found.target.key,
         ran_on=found.bench,
         samples=found.samples,
         trials=[_trial(trial) for trial in found.trials],
@@ -157,9 +156,10 @@ def _trial(trial: Trial) -> TrialInfo:
 
 def _best(best: Best) -> BestInfo:
     return BestInfo(
-        device=best.record.device,
+        device=best.device,
         nodes=list(best.names),
         workload=best.record.workload,
+        key=RecordKey(**best.record.key.device._asdict(), toolchain=best.record.toolchain),
         values=dict(best.record.values),
         instructions=best.instructions,
         default_instructions=best.default,

@@ -26,7 +26,7 @@ from aboard.cli.options import (
     pass_console,
     place_options,
 )
-from aboard.cli.schema import DifferenceInfo, VerifyResult
+from aboard.cli.schema import DifferenceInfo, RegionFault, VerifyResult
 from aboard.errors import ModelError
 from aboard.feeds import Named
 from aboard.reports.table import facts
@@ -75,7 +75,8 @@ def command(
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
     Exits with 1 where a byte differs. Then the image is built again with taps, and the first operator, row and channel
-    that differ are named. Floats may differ by 0.0001 of the reference.
+    that differ are named. Floats may differ by 0.0001 of the reference. Where accelerators compute a part of MODEL,
+    each of their regions is compared too, so that no operator behind it can hide a wrong result.
     """
     from aboard import verify
     from aboard.reference import Reference
@@ -84,7 +85,7 @@ def command(
     path = models.find(model)
     if path.is_dir():
         raise ModelError(f"{path}: a bundle, expected the model file it was made of: the reference needs it")
-    modules = compile_all(console, [model], place, name=None, opt=opt)
+    modules = compile_all(console, [model], place, name=None, opt=opt, toolchain=means.toolchain)
     reference = Reference.open(path)
     inputs = verify.samples(modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
@@ -94,6 +95,7 @@ def command(
             console.progress(f"comparing with {reference.name}", len(inputs)) as advance,
         ):
             found = verify.compare(session, reference, inputs, advance)
+    faults = _region_faults(console, modules[0], plan, inputs)
     first = None
     if found.first is not None:
         first = _locate(console, modules, plan, reference, found.first)
@@ -106,11 +108,25 @@ def command(
         samples=found.samples,
         differing_bytes=found.differing_bytes,
         max_abs_diff=found.max_abs_diff,
-        equal=found.equal,
+        equal=found.equal and not faults,
+        region_faults=faults,
         first_difference=first,
     )
     console.emit(result, lambda: _report(result, reference.note))
-    return 0 if found.equal else _DIFFERENT
+    return 0 if result.equal else _DIFFERENT
+
+
+def _region_faults(console: Console, module: Compiled, plan: deploy.Plan, inputs: Sequence[Named]) -> list[RegionFault]:
+    """Builds the image again with taps where accelerators compute regions, and compares every region."""
+    from aboard import region_check
+    from aboard.compiler import Module
+
+    if not isinstance(module, Module) or not region_check.has_regions(module):
+        return []
+    with deploy.folder_of(None) as folder, console.step("comparing the regions of accelerators"):
+        project, _ = deploy.make(console, [module], plan, folder, taps="on")
+        with Session.open(project, plan.runner.fresh()) as tapped:
+            return [RegionFault(**vars(fault)) for fault in region_check.faults(module, tapped.taps, inputs)]
 
 
 def _locate(
@@ -154,10 +170,21 @@ def _report(result: VerifyResult, note: str) -> str:
     if result.equal:
         return lines
     found = result.first_difference
+    if result.region_faults:
+        lines += "\n\nRegions that are not exact:\n" + "\n".join(map(_fault, result.region_faults))
+    if found is None and result.region_faults:
+        return lines
     if found is None:
         return f"{lines}\n\nWith taps every operator gives what it should: the fault lies outside of them."
     return (
         f"{lines}\n\nFirst difference, in sample {found.sample}: node {found.node}, {found.op} {found.name}\n"
         f"  row {found.row}, column {found.column}, channel {found.channel}: "
         f"device {found.device:g}, reference {found.reference:g}"
+    )
+
+
+def _fault(fault: RegionFault) -> str:
+    return (
+        f"  sample {fault.sample}: node {fault.node}, {fault.name} on {fault.device}: {fault.differing} of "
+        f"{fault.elements} elements of {fault.tensor}"
     )

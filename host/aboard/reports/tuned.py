@@ -32,7 +32,7 @@ def best(found: Found) -> str:
     """Returns a table with one line for each workload; empty where nothing was measured."""
     rows = [
         (
-            entry.record.device,
+            entry.device,
             ", ".join(map(label, entry.names)),
             shown(entry.record.values),
             entry.default,

@@ -37,7 +37,7 @@ class Attribute:
         default: Value where none is given; None when it has to be given or is implied by others.
         allowed: All values there are; None for any.
         implied: For the help: what implies the value where none is given.
-        identity: True when tuning records depend on it (`Target.key`).
+        identity: True when it names the hardware (`Target.key`), on which tuning records depend.
     """
 
     name: str

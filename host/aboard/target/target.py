@@ -143,7 +143,7 @@ class Target:
 
     @property
     def key(self) -> str:
-        """What tuning records are stored under: kind, hardware and core. Figures of a board are no part of it."""
+        """The hardware in one text: kind, board, core and versions of devices. Figures of a board are no part of it."""
         schema = self.kind.schema
         identity = {name: value for name, value in self.attrs.items() if schema[name].identity}
         return self._text(identity, lambda part: part.key)

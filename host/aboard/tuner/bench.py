@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aboard import projects, runners
+from aboard import projects, region_check, runners
 from aboard.board import Board
 from aboard.compiler import Module
 from aboard.feeds import Named
 from aboard.host_runtime import HostModel
+from aboard.host_trace import TracedHostModel
+from aboard.region_check import Fault
 from aboard.scratch import Scratch
 from aboard.session import Session
 from aboard.tensor_io import Values
@@ -38,8 +41,19 @@ class Bench(Protocol):
     def name(self) -> str:
         """What tables call it."""
 
+    @property
+    def compiler(self) -> str | None:
+        """Name of the toolchain, or path of the compiler; None where it is chosen by rule."""
+
     def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
         """Runs a module on some inputs.
+
+        Raises:
+            AboardError: It does not build, does not fit, or crashes.
+        """
+
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+        """Returns the regions of a module that are not exact, from a run that is traced.
 
         Raises:
             AboardError: It does not build, does not fit, or crashes.
@@ -51,11 +65,16 @@ class ThisProcess:
     """Runs modules of `-runtime=host` here. Tells whether they are exact, and not how fast they are."""
 
     name: str = "this process"
+    compiler: str | None = None
 
     def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
         """Runs a module; see `Bench.run`."""
         loaded = HostModel(module)
         return Outcome(tuple(loaded.run_named(feed) for feed in inputs), None, None)
+
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+        """Compares regions; see `Bench.faults`."""
+        return list(region_check.faults(module, TracedHostModel(module).trace, inputs))
 
 
 @dataclass(frozen=True)
@@ -81,15 +100,31 @@ class OnBoard:
         """Board and runner."""
         return f"{self.board.id} ({runners.choose(self.board, self.runner).name})"
 
+    @property
+    def compiler(self) -> str | None:
+        """Name of the toolchain; see `Bench.compiler`."""
+        return self.toolchain
+
     def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
         """Runs a module; see `Bench.run`."""
-        with Scratch() as temporary:
-            folder = temporary / module.name
-            project = projects.create([module], self.board, self.template, folder, self.options)
-            project.build(self.toolchain)
-            with Session.open(project, runners.choose(self.board, self.runner)) as device:
-                outputs = tuple(device.infer(feed).outputs for feed in inputs)
-                profile = device.profile(inputs[0])
+        with self._session(module, {}) as device:
+            outputs = tuple(device.infer(feed).outputs for feed in inputs)
+            profile = device.profile(inputs[0])
         counts = [entry.duration.instructions for entry in profile.nodes]
         told = tuple(count for count in counts if count is not None)
         return Outcome(outputs, told if len(told) == len(counts) else None, profile.run.instructions)
+
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+        """Compares regions in an image that is traced; see `Bench.faults`."""
+        with self._session(module, {"taps": "on"}) as device:
+            return list(region_check.faults(module, device.taps, inputs))
+
+    @contextmanager
+    def _session(self, module: Module, further: Mapping[str, str]) -> Iterator[Session]:
+        """Builds an image with further options of the template, in a folder that is gone afterwards, and boots it."""
+        with Scratch() as temporary:
+            folder = temporary / module.name
+            project = projects.create([module], self.board, self.template, folder, {**self.options, **further})
+            project.build(self.toolchain)
+            with Session.open(project, runners.choose(self.board, self.runner)) as device:
+                yield device

@@ -21,9 +21,10 @@ from aboard.partition.workload import workload
 from aboard.target import Target
 from aboard.target.kind import Value
 from aboard.tuner.bench import Bench, Outcome
-from aboard.tuning import space
+from aboard.tuning import key, space
 from aboard.tuning.choice import DEFAULTS, Given, Tuning, mismatch
-from aboard.tuning.records import Key, Record, Recorded, by_key
+from aboard.tuning.key import Key, device_key
+from aboard.tuning.records import Record, Recorded, by_key
 
 Point = Mapping[str, Value]
 
@@ -52,12 +53,14 @@ class Best:
     """The best point of a workload.
 
     Attributes:
+        device: Label of the device.
         record: What is recorded.
         names: Names of the regions in the manifest.
         instructions: Of these regions together.
         default: The same with the default of every knob.
     """
 
+    device: str
     record: Record
     names: tuple[str, ...]
     instructions: int
@@ -170,8 +173,7 @@ class Search:
         expected = self.bench.run(self.alone, self.inputs)
         on_build()
         built = _Built(self.bench, self.inputs)
-        first = built.run(self.untuned)
-        _compare(first, expected, "tuning, defaults")
+        first = built.run(self.untuned, expected, "tuning, defaults")
         on_build()
         trials: list[Trial] = []
         for device, point in self.plan:
@@ -180,7 +182,11 @@ class Search:
                 on_build()
             else:
                 trials.append(_told(self.untuned, first, device, point))
-        best = () if first.nodes is None else _best(self.untuned, self.target, trials)
+        best = (
+            ()
+            if first.nodes is None
+            else _best(self.untuned, self.target, trials, key.toolchain(self.target, self.bench.compiler))
+        )
         tuned = self._together(best, built, expected)
         on_build()
         return Found(
@@ -202,23 +208,23 @@ class Search:
         what = f"tuning of {device}, {space.shown(point)}"
         try:
             module = self._compiled(Given({device: point}))
-            outcome = built.run(module)
+            outcome = built.run(module, expected, what)
+        except NotExactError:
+            raise
         except (TargetError, CapacityError) as error:
             return Trial(device, point, {}, None, str(error))
         except AboardError as error:
             raise TargetError(
                 f"{what}: does not build or run, got: {error}. This is a bug of the device's package"
             ) from error
-        _compare(outcome, expected, what)
         return _told(module, outcome, device, point)
 
     def _together(self, best: Sequence[Best], built: _Built, expected: Outcome) -> int | None:
         """Builds the best points together and returns the instructions of the whole run."""
         if not best:
             return None
-        outcome = built.run(self._compiled(Recorded(by_key(b.record for b in best))))
-        _compare(outcome, expected, "tuning, the best points together")
-        return outcome.total
+        module = self._compiled(Recorded(by_key(b.record for b in best), self.bench.compiler))
+        return built.run(module, expected, "tuning, the best points together").total
 
 
 @dataclass(frozen=True)
@@ -229,11 +235,24 @@ class _Built:
     inputs: Sequence[Named]
     outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
 
-    def run(self, module: Module) -> Outcome:
+    def run(self, module: Module, expected: Outcome, what: str) -> Outcome:
+        """Returns what a module did; one that is not exact, in its outputs or in any region, is refused."""
         code = (*sorted(module.files.items()), *module.manifest.cflags)
         if code not in self.outcomes:
-            self.outcomes[code] = self.bench.run(module, self.inputs)
+            outcome = self.bench.run(module, self.inputs)
+            _compare(outcome, expected, what)
+            fault = next(iter(self.bench.faults(module, self.inputs)), None)
+            if fault is not None:
+                raise NotExactError(
+                    f"{what}: is not exact, got {fault}, expected what its operators mean. This is a bug of the "
+                    "device's package; take the value out of its knob until it is mended"
+                )
+            self.outcomes[code] = outcome
         return self.outcomes[code]
+
+
+class NotExactError(TargetError):
+    """A point does not give the results that it should."""
 
 
 def _compare(outcome: Outcome, expected: Outcome, what: str) -> None:
@@ -241,7 +260,7 @@ def _compare(outcome: Outcome, expected: Outcome, what: str) -> None:
     for number, (got, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
         for name, values in wanted.items():
             if got[name].tobytes() != values.tobytes():
-                raise TargetError(
+                raise NotExactError(
                     f"{what}: is not exact, got {int((got[name] != values).sum())} of {values.size} elements of output "
                     f"{name} that differ for sample {number}, expected what the host alone computes. This is a bug of "
                     "the device's package; take the value out of its knob until it is mended"
@@ -261,16 +280,16 @@ def _plan(
     module: Module, target: Target, limit: int | None, known: Mapping[Key, Record]
 ) -> Iterator[tuple[str, Point]]:
     """Yields the points of each device that has regions, its defaults first."""
-    mine = {(attrs.label, text) for _, attrs, text in _regions(module)}
+    regions = {(attrs.label, text) for _, attrs, text in _regions(module)}
     for label, device in zip(labels(target), target.devices, strict=True):
-        workloads = {text for other, text in mine if other == label}
+        workloads = {text for other, text in regions if other == label}
         if not workloads:
             continue
-        defaults = space.defaults(device)
+        defaults, mine = space.defaults(device), device_key(target, device)
         recorded = [
             {**defaults, **record.values}
-            for key, record in sorted(known.items())
-            if key[:2] == (target.key, label) and key[2] in workloads and not mismatch(device, record.values)
+            for found, record in sorted(known.items())
+            if found.device == mine and found.workload in workloads and not mismatch(device, record.values)
         ]
         points: list[Point] = []
         for point in [defaults, *recorded, *space.points(device)]:
@@ -287,18 +306,23 @@ def _told(module: Module, outcome: Outcome, device: str, point: Point) -> Trial:
     return Trial(device, point, regions, outcome.total)
 
 
-def _best(module: Module, target: Target, trials: Sequence[Trial]) -> tuple[Best, ...]:
+def _best(module: Module, target: Target, trials: Sequence[Trial], toolchain: str) -> tuple[Best, ...]:
     """Returns the best point of every workload; of equal ones the first, so that defaults stay where nothing is won."""
     names: dict[tuple[str, str], list[str]] = {}
     for index, attrs, text in _regions(module):
         names.setdefault((attrs.label, text), []).append(module.manifest.nodes[index].name)
+    devices = dict(zip(labels(target), target.devices, strict=True))
     found = []
     for (label, text), regions in names.items():
         mine = [trial for trial in trials if trial.device == label and text in trial.regions]
         best = min(mine, key=lambda trial: trial.regions[text])
         count = best.regions[text]
         record = Record(
-            target=target.key, device=label, workload=text, values=best.point, instructions=count // len(regions)
+            **device_key(target, devices[label])._asdict(),
+            toolchain=toolchain,
+            workload=text,
+            values=best.point,
+            instructions=count // len(regions),
         )
-        found.append(Best(record, tuple(regions), count, mine[0].regions[text]))
+        found.append(Best(label, record, tuple(regions), count, mine[0].regions[text]))
     return tuple(found)

@@ -1,7 +1,8 @@
 """Records of what was measured to be best, in one JSON file.
 
-A record belongs to the whole target (`Target.key`), the device and the workload, so it serves every model with such a
-layer. It holds no names, no dates and no paths: the same records give the same code anywhere.
+A record belongs to a device on a SoC, the core and `-opt` of its host, the toolchain, and the workload
+(`aboard.tuning.key`). So it serves every model with such a layer, on every board with that SoC, whatever other devices
+the target has. It holds no names, no dates and no paths: the same records give the same code anywhere.
 """
 
 from __future__ import annotations
@@ -20,20 +21,22 @@ from aboard import outputs
 from aboard.errors import InputError
 from aboard.tuning import space
 from aboard.tuning.choice import DEFAULT, RECORD, Choice, Place, mismatch
+from aboard.tuning.key import DeviceKey, Key, device_key, toolchain
 
 #: Environment variable that names the file of records.
 VARIABLE = "ABOARD_TUNING"
 FILE_NAME = "tuning.json"
-
-Key = tuple[str, str, str]
 
 
 class Record(BaseModel):
     """The best point of a workload.
 
     Attributes:
-        target: `Target.key` of the whole target.
-        device: Label of the device.
+        soc: SoC of the host; empty where the target names no hardware.
+        core: Core of the host.
+        kind: Kind of the device, with the attributes that make up its identity.
+        opt: `-opt` of the host.
+        toolchain: Name and version of the compiler.
         workload: What is computed, in canonical form.
         values: Value of every knob.
         instructions: What the region took at this point, for people.
@@ -41,8 +44,11 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    target: str
-    device: str
+    soc: str
+    core: str
+    kind: str
+    opt: str
+    toolchain: str
     workload: str
     values: Mapping[str, StrictBool | StrictInt | StrictStr]
     instructions: int
@@ -50,13 +56,13 @@ class Record(BaseModel):
     @property
     def key(self) -> Key:
         """What it is found by."""
-        return self.target, self.device, self.workload
+        return Key(DeviceKey(self.soc, self.core, self.kind, self.opt), self.toolchain, self.workload)
 
 
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     records: tuple[Record, ...]
 
 
@@ -66,19 +72,32 @@ class Recorded:
 
     Attributes:
         entries: The records by their keys.
+        toolchain: Name of the toolchain, or path of the compiler, that will build; None for the one chosen by rule.
     """
 
     entries: Mapping[Key, Record]
+    toolchain: str | None = None
 
     def choose(self, place: Place) -> Choice:
         """Returns the recorded point of a region, else the defaults.
 
-        A record that names what the device has no more (its package is another version) is left aside.
+        A record of another toolchain is left aside, and so is one that names a knob or value which the device no longer
+        has (its package is another version).
         """
-        record = self.entries.get((place.target.key, place.label, place.workload))
+        device = device_key(place.target, place.device)
+        known = {
+            key.toolchain: r
+            for key, r in self.entries.items()
+            if (key.device, key.workload) == (device, place.workload)
+        }
         defaults = space.defaults(place.device)
-        if record is None:
+        if not known:
             return Choice(defaults, DEFAULT)
+        builds = toolchain(place.target, self.toolchain)
+        record = known.get(builds)
+        if record is None:
+            others = " and ".join(sorted(known))
+            return Choice(defaults, f"default, as the record is of {others}, not of {builds or 'any toolchain here'}")
         problem = mismatch(place.device, record.values)
         if problem:
             return Choice(defaults, f"default, as the record is of another version: {problem}")
@@ -92,17 +111,19 @@ class Records:
         path: The file.
     """
 
-    def __init__(self, path: Path, *, required: bool = False) -> None:
+    def __init__(self, path: Path, *, required: bool = False, toolchain: str | None = None) -> None:
         """Names the file.
 
         Args:
             path: The file.
             required: True when it must be there; else none is as good as an empty one.
+            toolchain: As `Recorded.toolchain`.
 
         Raises:
             InputError: It is required, and cannot be read or is damaged.
         """
         self.path = path
+        self.toolchain = toolchain
         self._required = required
         if required:
             self.entries  # noqa: B018 - read now, so that a wrong name is told before anything is compiled
@@ -118,7 +139,7 @@ class Records:
 
     def choose(self, place: Place) -> Choice:
         """Returns the recorded point of a region, else the defaults; see `Recorded.choose`."""
-        return Recorded(self.entries).choose(place)
+        return Recorded(self.entries, self.toolchain).choose(place)
 
 
 def default_path() -> Path:

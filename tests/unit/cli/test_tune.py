@@ -14,8 +14,8 @@ from aboard import cli, resources
 from aboard.cli.schema import RESULTS
 from aboard.ops.subgraph import attributes
 from aboard.partition.workload import workload
-from aboard.target import Target
 from aboard.tuning.records import Record, Records, store
+from support import tuning_records
 from support.fake_device import RUNS, SUITS, ZERO, fake_device
 
 HOST = "c -runtime=host + fake"
@@ -41,7 +41,7 @@ def record() -> Record:
     assert module.graph is not None
     region = [attributes(node) for node in module.graph.nodes if node.op == "subgraph"][1]
     text = workload(region.graph, region.patterns)
-    return Record(target=Target(HOST).key, device="fake", workload=text, values={"runs": 1}, instructions=5)
+    return tuning_records.record(HOST, text, {"runs": 1}, instructions=5)
 
 
 def test_without_a_board_points_are_checked_and_not_measured(

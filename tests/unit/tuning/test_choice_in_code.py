@@ -16,9 +16,10 @@ from aboard.ops.subgraph import Matched, attributes
 from aboard.partition.workload import workload
 from aboard.target import MemoryRegion, Target, TileConstraint, Value
 from aboard.tuning.choice import Given, Tuning
-from aboard.tuning.records import Record, store
+from aboard.tuning.records import store
 from support import fake_device
 from support.device import device
+from support.tuning_records import record
 
 TARGET = "c -runtime=host + fake"
 MODEL = resources.models() / "digits.tflite"
@@ -43,8 +44,7 @@ def workloads(module: Module) -> list[str]:
 
 def recorded(module: Module, path: Path, index: int, **values: int | str) -> Path:
     text = workloads(module)[index]
-    key = Target(TARGET).key
-    store(path, [Record(target=key, device="fake", workload=text, values=values, instructions=1)])
+    store(path, [record(TARGET, text, values)])
     return path
 
 
@@ -116,7 +116,7 @@ def test_a_recorded_point_for_which_there_is_no_room_is_left_aside(tmp_path: Pat
     with device(fake_device.patterns(), name="tiled", tuning=lambda target: (fake_device.RUNS,), **columns):
         text = workloads(aboard.compile(MODEL, target=target, tuning=Given()))[0]
         values = {"runs": 1}
-        store(path, [Record(target=Target(target).key, device="tiled", workload=text, values=values, instructions=1)])
+        store(path, [record(target, text, values)])
         assert aboard.compile(MODEL, target=target, tuning=path).manifest.nodes[2].tuning_origin == "record"
         room[0] = 1024
         node = aboard.compile(MODEL, target=target, tuning=path).manifest.nodes[2]

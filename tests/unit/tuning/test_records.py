@@ -13,7 +13,9 @@ from aboard.errors import InputError
 from aboard.target import Knob, Target
 from aboard.tuning import records
 from aboard.tuning.choice import Choice, Place
+from aboard.tuning.key import toolchain
 from aboard.tuning.records import Record, Records, store
+from support import tuning_records
 from support.device import device
 
 BOARD = "arm/mps2_an386"
@@ -33,7 +35,7 @@ def place(workload: str = "conv", target: str = f"{BOARD} + fake") -> Place:
 
 def record(workload: str = "conv", rows: int | str = 8, **further: Any) -> Record:
     values = {"rows": rows, **further}
-    return Record(target=place().target.key, device="fake", workload=workload, values=values, instructions=100)
+    return tuning_records.record(f"{BOARD} + fake", workload, values, instructions=100)
 
 
 def test_what_is_stored_is_found(tmp_path: Path) -> None:
@@ -47,16 +49,43 @@ def test_what_is_stored_is_found(tmp_path: Path) -> None:
     assert found.choose(place(target=f"{BOARD} + fake -model=v2")).origin == "default"
 
 
-def test_attributes_that_are_no_identity_share_records(tmp_path: Path) -> None:
+def test_a_record_is_that_of_a_device_in_its_surroundings(tmp_path: Path) -> None:
     store(tmp_path / "t.json", [record()])
-    assert Records(tmp_path / "t.json").choose(place(target=f"{BOARD} -opt=size + fake")).origin == "record"
+    found = Records(tmp_path / "t.json")
+    # What compiles the device's code differs.
+    assert found.choose(place(target=f"{BOARD} -opt=size + fake")).origin == "default"
+    # Attributes that change neither the device nor its code.
+    assert found.choose(place(target=f"{BOARD} -input=kept -ram-max=64K + fake")).origin == "record"
+    # Another device beside it.
+    both = Target(f"{BOARD} + fake + cmsis-nn")
+    assert found.choose(Place(both, both.devices[0], "fake", "conv")).origin == "record"
+
+
+def test_boards_with_one_soc_share_records(tmp_path: Path) -> None:
+    one, other = ("arduino/nano_33_ble + fake", "nordic/nrf52840dk + fake")
+    store(tmp_path / "t.json", [tuning_records.record(one, "conv", {"rows": 8})])
+    assert Records(tmp_path / "t.json").choose(place(target=other)).origin == "record"
+    assert Records(tmp_path / "t.json").choose(place(target=f"{BOARD} + fake")).origin == "default"
+
+
+def test_a_record_of_another_toolchain_is_left_aside(tmp_path: Path) -> None:
+    store(tmp_path / "t.json", [tuning_records.record(f"{BOARD} + fake", "conv", {"rows": 8}, compiler="acc 1.0")])
+    here = toolchain(place().target)
+    origin = f"default, as the record is of acc 1.0, not of {here}"
+    assert Records(tmp_path / "t.json").choose(place()) == Choice({"rows": 4, "fast": False}, origin)
+    store(tmp_path / "t.json", [record()])
+    assert Records(tmp_path / "t.json").choose(place()).origin == "record"
+    # The toolchain that a user names counts.
+    zig = Records(tmp_path / "t.json", toolchain="zig").choose(place()).origin
+    assert zig.startswith(f"default, as the record is of acc 1.0 and {here}, not of zig ")
 
 
 def test_a_record_takes_the_place_of_the_one_before_and_others_stay(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     store(path, [record(), record("pool", 1)])
     store(path, [record(rows=4)])
-    assert {key[2]: entry.values["rows"] for key, entry in Records(path).entries.items()} == {"conv": 4, "pool": 1}
+    rows = {key.workload: entry.values["rows"] for key, entry in Records(path).entries.items()}
+    assert rows == {"conv": 4, "pool": 1}
     assert [entry.name for entry in tmp_path.iterdir()] == ["t.json"]
 
 
@@ -66,7 +95,10 @@ def test_the_order_of_storing_does_not_show(tmp_path: Path) -> None:
     store(other, [record("pool")])
     store(other, [record()])
     assert one.read_bytes() == other.read_bytes()
-    assert set(json.loads(one.read_text())["records"][0]) == {"target", "device", "workload", "values", "instructions"}
+    assert set(json.loads(one.read_text())["records"][0]) == {
+        *("soc", "core", "kind", "opt", "toolchain"),
+        *("workload", "values", "instructions"),
+    }
 
 
 def test_a_record_of_another_version_is_left_aside(tmp_path: Path) -> None:
@@ -91,7 +123,16 @@ def test_the_file_is_the_users_own_or_the_one_that_is_named(monkeypatch: pytest.
     assert records.default_path() == tmp_path / "mine.json"
 
 
-GOOD = {"target": "t", "device": "d", "workload": "w", "values": {"rows": 1}, "instructions": 3}
+GOOD = {
+    "soc": "v/s",
+    "core": "cortex-m4",
+    "kind": "npu",
+    "opt": "balanced",
+    "toolchain": "gcc 1",
+    "workload": "w",
+    "values": {"rows": 1},
+    "instructions": 3,
+}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +143,7 @@ GOOD = {"target": "t", "device": "d", "workload": "w", "values": {"rows": 1}, "i
             b"\xff\xfe",
             "records are damaged, got no UTF-8, expected what `aboard tune` writes. Remove the file and tune",
         ),
-        (json.dumps({"format": 2, "records": []}).encode(), "got Input should be 1 at format"),
+        (json.dumps({"format": 1, "records": []}).encode(), "got Input should be 2 at format"),
         (json.dumps({"records": [{**GOOD, "values": {"rows": 1.5}}]}).encode(), "at records.0.values.rows"),
         (json.dumps({"records": [{**GOOD, "date": "today"}]}).encode(), "at records.0.date"),
     ],

@@ -15,13 +15,15 @@ from aboard.feeds import Named
 from aboard.ir import DType
 from aboard.kernels.device import DeviceCode, Region
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
+from aboard.region_check import Fault
 from aboard.target import Knob, Target
 from aboard.tuner.bench import Outcome, ThisProcess
 from aboard.tuner.search import Found, Search
+from aboard.tuning.key import device_key, toolchain
 from aboard.tuning.records import Record, by_key
 from support import fake_device
 from support.device import device
-from support.fake_device import RUNS, SUITS, ZERO
+from support.fake_device import RUNS, SUBTLE, SUITS, ZERO
 from support.fake_device import fake_device as fake
 
 TARGET = "c -runtime=host + fake"
@@ -33,6 +35,7 @@ class Counting:
     """Counts the calls of the library that stand in the code; computes nothing but what the module says of itself."""
 
     name: str = "a bench"
+    compiler: str | None = None
     seen: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
@@ -44,6 +47,9 @@ class Counting:
             counts.append(1 + 100 * source.count("fake_product(&"))
         self.seen.append({node.name: node.tuning for node in module.manifest.nodes if node.tuning})
         return Outcome(tuple({} for _ in inputs), tuple(counts), sum(counts))
+
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+        return []
 
 
 def search(bench: Any = None, target: str = TARGET, **options: Any) -> Found:
@@ -68,7 +74,8 @@ def test_the_best_is_found_region_by_region() -> None:
     bench = Counting()
     with fake(RUNS, SUITS):
         found = search(bench)
-        assert found.best[0].record.target == Target(TARGET).key
+        assert found.best[0].record.key.device == device_key(Target(TARGET), Target(TARGET).devices[0])
+        assert found.best[0].record.toolchain == toolchain(Target(TARGET))
     assert [(b.record.values, b.default, b.instructions) for b in found.best] == [
         ({"runs": 1, "suits": "many"}, 301, 101),
         ({"runs": 1, "suits": "few"}, 201, 101),
@@ -113,6 +120,21 @@ def test_a_point_that_is_not_exact_is_an_error_that_names_it() -> None:
     )
     with fake(RUNS, ZERO), pytest.raises(TargetError, match=text):
         search()
+
+
+def test_a_wrong_region_behind_a_softmax_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        r"^tuning of fake, subtle=wrong: is not exact, got region \d+ \(\S+, computed by fake\): 1 of 10 elements of "
+        r"\S+ differ for sample 0, expected what its operators mean\. This is a bug of the device's package"
+    )
+    model = fake_device.softmax_model()
+    with fake(SUBTLE):
+        with pytest.raises(TargetError, match=text):
+            Search.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
+        # The outputs alone do not show it.
+        monkeypatch.setattr(ThisProcess, "faults", lambda self, module, inputs: [])
+        found = Search.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
+    assert [trial.point["subtle"] for trial in found.trials] == ["right", "wrong"]
 
 
 def codegen(wrong: Any) -> Any:

@@ -1,0 +1,27 @@
+"""Records of tuning as `aboard tune` would store them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aboard.target import Target, Value
+from aboard.tuning.key import device_key, toolchain
+from aboard.tuning.records import Record
+
+
+def record(
+    target: str, workload: str, values: Mapping[str, Value], *, instructions: int = 1, compiler: str | None = None
+) -> Record:
+    """Returns the record of a workload of a target's first device.
+
+    Args:
+        target: A composite target.
+        workload: What is computed.
+        values: Value of every knob.
+        instructions: What it took.
+        compiler: Name and version of the toolchain; that of this machine by default.
+    """
+    whole = Target(target)
+    built_by = toolchain(whole) if compiler is None else compiler
+    key = device_key(whole, whole.devices[0])._asdict()
+    return Record(**key, toolchain=built_by, workload=workload, values=values, instructions=instructions)
