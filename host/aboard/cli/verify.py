@@ -124,7 +124,7 @@ def _region_faults(console: Console, module: Compiled, plan: deploy.Plan, inputs
     if not isinstance(module, Module) or not region_check.has_regions(module):
         return []
     with deploy.folder_of(None) as folder, console.step("comparing the regions of accelerators"):
-        project, _ = deploy.make(console, [module], plan, folder, taps="on")
+        project, _ = deploy.make(console, [module], plan, folder, further={"taps": "on"})
         with Session.open(project, plan.runner.fresh()) as tapped:
             return [RegionFault(**vars(fault)) for fault in region_check.faults(module, tapped.taps, inputs)]
 

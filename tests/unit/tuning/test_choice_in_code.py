@@ -51,7 +51,7 @@ def recorded(module: Module, path: Path, index: int, **values: int | str) -> Pat
 def test_a_workload_says_what_is_computed_and_names_nothing() -> None:
     first, second = workloads(compiled(Given()))
     assert first == (
-        "%0: int8[1x8x8x16]; %1 = conv2d(%0, const int8[24x1x1x16] per axis 0, const int32[24] per axis 0) "
+        "%0: int8[1x8x8x16]; %1 = conv2d(%0, const int8[24x1x1x16] per axis 0, const int32[24]) "
         "{strides=[1, 1], padding=(top=0, left=0, bottom=0, right=0), dilations=[1, 1], activation=relu}: "
         "int8[1x8x8x24]; out %1; by product[0]"
     )

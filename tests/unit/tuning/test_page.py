@@ -44,6 +44,6 @@ def test_the_knobs_of_the_page_are_a_space() -> None:
 def test_the_options_of_the_page_are_there() -> None:
     text = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
     options = {name for command in (tune, compiling, deploy) for p in command.command.params for name in p.opts}
-    named = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", text)) - {"-runtime"}
+    named = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", text)) - {"-runtime", "-model", "-opt"}
     assert {"--limit", "--samples", "--tuning", "-O", "--json"} <= named
     assert named <= options
