@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 import aboard
 from aboard import cli, resources
@@ -15,7 +18,9 @@ BOARD = "arm/mps2_an386"
 COMMANDS = ("set confirm off", "break digits_run", "continue", "print arena_bytes", "continue")
 
 
-def test_a_breakpoint_on_the_model_is_hit_by_a_run_through_the_printed_line(tmp_path: Path) -> None:
+def test_a_breakpoint_on_the_model_is_hit_by_a_run_through_the_printed_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = aboard.create(
         aboard.compile(resources.models() / "digits.tflite", board=BOARD), BOARD, path=tmp_path / "p"
     )
@@ -30,6 +35,9 @@ def test_a_breakpoint_on_the_model_is_hit_by_a_run_through_the_printed_line(tmp_
             seen(tmp_path / "said", r"Breakpoint 1 at .*\nContinuing\.")
             # The inference goes on from the breakpoint, so the run ends well.
             assert cli.invoke(["run", str(project.path), "--port", line[1], "--json"]) == 0
+            run = json.loads(capsys.readouterr().out)
+            # An emulator is behind the line: its ticks are neither cycles nor time.
+            assert (run["cycles"], run["seconds"], run["estimated_time"]) == (None, None, None)
             stop = seen(tmp_path / "said", r"Breakpoint 1, digits_run \(.*arena_bytes=(\d+)\)(?s:.*)\$1 = (\d+)")
             assert stop[1] == stop[2] == str(project.models[0].ram_bytes)
         finally:

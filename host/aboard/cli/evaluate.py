@@ -72,8 +72,8 @@ def command(
             console.progress("running samples", len(loaded)) as advance,
         ):
             found = evaluate.evaluate(session, loaded, advance)
-    counts = found.instructions is None and found.runs[0].duration.tick_hz == plan.board.core().clock_hz
-    clock_hz = plan.board.core().clock_hz
+    clock_hz, first = plan.board.core().clock_hz, found.runs[0].duration
+    counts = first.is_real and found.instructions is None and first.tick_hz == clock_hz
     estimated = EstimatedTime.of(modules[0].manifest, found.instructions, clock_hz)
     result = EvaluateResult(
         board=plan.board.id,

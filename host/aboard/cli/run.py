@@ -179,7 +179,8 @@ def describe(outcome: Outcome) -> RunResult:
 def cycles(project: Project, outcome: Outcome) -> int | None:
     """Returns the ticks of a run where the counter counts the core's cycles: on a board, at the core's clock."""
     duration = outcome.run.duration
-    counts = duration.instructions is None and duration.tick_hz == project.board.core().clock_hz
+    is_board = duration.is_real and duration.instructions is None
+    counts = is_board and duration.tick_hz == project.board.core().clock_hz
     return duration.ticks if counts else None
 
 

@@ -29,7 +29,6 @@ class Runner(ABC):
         debugs: True when it has a gdb server.
         has_devices: True when it maps the models that packages bring of their devices (column `peripherals`), or is the
             board itself.
-        real_time: True where the image's counter measures the time of a core; an emulator's time is virtual.
         board: The board it is.
     """
 
@@ -38,10 +37,14 @@ class Runner(ABC):
     automatic: ClassVar[bool] = True
     debugs: ClassVar[bool] = False
     has_devices: ClassVar[bool] = False
-    real_time: ClassVar[bool] = False
 
     def __init__(self, board: Board) -> None:
         self.board = board
+
+    @property
+    def real_time(self) -> bool:
+        """True where the image's counter measures the time of a core; an emulator's time is virtual."""
+        return False
 
     def version(self) -> str | None:
         """Returns the version of the program that runs images; None where there is none to ask."""

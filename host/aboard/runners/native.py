@@ -29,11 +29,15 @@ class NativeRunner(Runner):
 
     name: ClassVar[str] = "native"
     order: ClassVar[int] = 0
-    real_time: ClassVar[bool] = True
 
     def __init__(self, board: Board) -> None:
         super().__init__(board)
         self._process: Supervised | None = None
+
+    @property
+    def real_time(self) -> bool:
+        """True: the counter is this machine's clock."""
+        return True
 
     @classmethod
     def supports(cls, board: Board) -> str | None:

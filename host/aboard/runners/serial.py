@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from aboard import devices, flash
@@ -21,7 +22,6 @@ class SerialRunner(Runner):
     order: ClassVar[int] = 90
     automatic: ClassVar[bool] = False
     has_devices: ClassVar[bool] = True
-    real_time: ClassVar[bool] = True
 
     def __init__(self, board: Board, device: str | None = None, port: str | None = None) -> None:
         """Prepares it.
@@ -35,6 +35,12 @@ class SerialRunner(Runner):
         self.device = device
         self.port = port
         self._line: Transport | None = None
+        self._is_board = True
+
+    @property
+    def real_time(self) -> bool:
+        """True but behind a pseudo-terminal, where an emulator may be: `aboard debug` opens one."""
+        return self._is_board
 
     @classmethod
     def supports(cls, board: Board) -> str | None:
@@ -73,6 +79,7 @@ class SerialRunner(Runner):
                 f"{self.board.id}: no serial port, got no attached board{named} that has one, expected the port of its "
                 "RPC. Plug the board in, or name the port: --port /dev/ttyUSB0; `aboard devices` lists them"
             )
+        self._is_board = not Path(port).resolve().is_relative_to("/dev/pts")
         return flash.open_line(project, port)
 
     def stop(self) -> None:
