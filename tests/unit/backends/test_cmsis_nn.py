@@ -81,10 +81,13 @@ def test_what_it_refuses_has_a_reason(name: str) -> None:
     assert reason(layer) == expected
 
 
-@pytest.mark.parametrize(("shift_of_result", "refused"), [(1, False), (30, True)])
-def test_sums_that_the_reference_wraps_around_are_refused(shift_of_result: int, refused: bool) -> None:
-    layer = Layer("FULLY_CONNECTED", (1, 40), (3, 40), (1, 3), 0, {}, spread=2.0**-shift_of_result)
-    (placement,) = decide(layer.model()).placements
+@pytest.mark.parametrize(("bias", "refused"), [(5, False), (2**31 - 1, True)])
+def test_sums_that_the_reference_wraps_around_are_refused(bias: int, refused: bool) -> None:
+    layer = Layer("FULLY_CONNECTED", (1, 40), (3, 40), (1, 3), 0, {}, bias=False)
+    build, operands = layer.builder()
+    build.tensor("b", (3,), np.int32, data=[bias, 5, -1])
+    model = build.op("FULLY_CONNECTED", [*operands, "b"], ["y"], {}).build(["x"], ["y"])
+    (placement,) = decide(model).placements
     assert (placement.device == "c") is refused
     if refused:
         assert placement.refused[0].reason.startswith("sums before rescaling, got up to ")
