@@ -34,7 +34,7 @@ def classifier(dtype: str = "int8", classes: int = 3) -> Manifest:
         input_mode="consumed",
         macs=0,
         macs_run=0,
-        ram_bytes=0,
+        ram_bytes=64,
         ram_lower_bound_bytes=0,
         weights_bytes=0,
         cflags=(),

@@ -318,7 +318,7 @@ def test_the_library_is_compiled_with_the_models_flags(arduino: Project) -> None
     (flags,) = re.findall(r"#pragma GCC optimize\((.*)\)", (arduino.path / "src/digits.c").read_text())
     wanted = [f'"{flag.removeprefix("-f").removeprefix("-")}"' for flag in arduino.models[0].cflags]
     assert flags.split(", ") == wanted
-    assert len(wanted) == 3
+    assert len(wanted) == 2
 
 
 def test_an_arduino_library_is_built_by_arduino(arduino: Project) -> None:

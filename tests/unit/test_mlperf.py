@@ -25,7 +25,7 @@ def of(name: str, *, taken: str = "int8", given: str = "int8") -> Manifest:
         ("sww", "sww01", BYTES, 0),
         ("vww", "vww01", BYTES, 0),
         ("ic", "ic01", BYTES, 0),
-        ("AD", "ad01", 4 * BYTES, BYTES),
+        ("ad", "ad01", 4 * BYTES, BYTES),
         ("digits", "digits", BYTES, 0),
     ],
 )
