@@ -40,7 +40,7 @@ def node(name: str, result: OperandRecord) -> NodeRecord:
         rows=6,
         weights_bytes=0,
         scratch_bytes=0,
-        workspace_bytes=0,
+        workspace_bytes=4096,
         inputs=(),
         outputs=(result,),
     )
@@ -58,7 +58,7 @@ def model(*nodes: NodeRecord) -> Manifest:
         input_mode="consumed",
         macs=0,
         macs_run=0,
-        ram_bytes=0,
+        ram_bytes=64,
         ram_lower_bound_bytes=0,
         weights_bytes=0,
         cflags=(),
