@@ -6,52 +6,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aboard import boards, extensions, ops
+from aboard import boards, extensions, fitting, ops, ram_advice
 from aboard.emit import bundle
-from aboard.emit.instances import Instances
 from aboard.errors import CapacityError, ProjectError, TargetError
+from aboard.fitting import Scheduled
 from aboard.importers import load
-from aboard.ir import Graph, Node
+from aboard.ir import Graph
 from aboard.ir.printer import dump
-from aboard.kernels import forms, strategy
+from aboard.kernels import strategy
 from aboard.manifest import Manifest
-from aboard.memory import arenas
-from aboard.memory.arenas import Layout
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
-from aboard.schedule import order, search, trade, traffic
-from aboard.schedule.lowering import Calls, Program, lower
+from aboard.schedule import search, trade
 from aboard.schedule.trade import Trade
 from aboard.target import Target
-from aboard.target.regions import ArenaRegion, flash_max, ram_max
+from aboard.target.regions import flash_max
 from aboard.tuning import records
 from aboard.tuning.choice import Tuning
 
 if TYPE_CHECKING:
     from aboard.host_runtime import Feed, HostModel, Results
-
-
-@dataclass(frozen=True)
-class Scheduled:
-    """The schedule of a module, for reports.
-
-    Attributes:
-        program: The schedule and its memory problem.
-        layout: Where its buffers lie.
-        calls: The calls of all nodes.
-    """
-
-    program: Program
-    layout: Layout
-    calls: Calls
-
-
-#: How often forms are chosen for `-flash-max`: with what was predicted, with the code of cascades, and the narrowest.
-_FLASH_ATTEMPTS = 3
 
 
 @dataclass
@@ -103,7 +81,8 @@ class Module:
             ProjectError: The module was read from a folder.
         """
         taken = self.schedule()
-        return trade.weigh(taken.program.graph, taken.calls, taken.program.storage)
+        rule = search.rule(self.target, taken.aim)
+        return trade.weigh(taken.program.graph, taken.calls, taken.program.storage, rule)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
         """Writes the bundle: all of it, or nothing.
@@ -190,63 +169,20 @@ def compile_model(
     graph = load(model, name=name)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipeline.run(graph, chosen, lambda step: on_ir(step, dump(graph)) if on_ir else None, tuned)
-    program, layout, calls = _fitted(graph, chosen)
-    graph.nodes = program.graph.nodes
-    files, manifest = bundle.emit(graph, program, layout, chosen, macs)
-    return Module(manifest, files, graph, decided, Scheduled(program, layout, calls))
+    scheduled = _fitted(graph, chosen)
+    graph.nodes = scheduled.program.graph.nodes
+    files, manifest = bundle.emit(graph, scheduled.program, scheduled.layout, scheduled.calls.target, macs)
+    manifest = manifest.model_copy(update={"target": str(chosen)})
+    return Module(manifest, files, graph, decided, scheduled)
 
 
-def _fitted(graph: Graph, target: Target) -> tuple[Program, Layout, Calls]:
-    """Returns the first schedule, of less and less flash, that keeps to `-flash-max` as far as can be predicted."""
-    limit, size, beside = flash_max(target), 0, 0
-    for attempt in range(_FLASH_ATTEMPTS):
-        last = attempt == _FLASH_ATTEMPTS - 1
-        choices = strategy.choose_all(graph, target, None if limit is None else 0 if last else limit - beside)
-        calls = Calls({node: choice.implementation for node, choice in choices.items()}, target)
-        program, layout = _scheduled(graph, calls)
-        size = program.flash(target) or 0
-        if limit is None or size <= limit:
-            return program, layout, calls
-        # Cascades add code that the choice did not know of.
-        beside = size - forms.flash([(node, calls.whole(node)) for node in graph.nodes], 0, target)
-    smaller = "compile with -opt=size, " if target.opt != "size" else ""
-    raise CapacityError(
-        f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "
-        f"{limit}: {size - (limit or 0)} too many. Raise -flash-max, {smaller}or take a smaller model"
-    )
-
-
-def _scheduled(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
-    """Returns the schedule in the order of the file, or a better one where that needs less, and where buffers lie."""
-    found, errors = [], []
-    for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
-        try:
-            found.append(_in_order(replace(graph, nodes=nodes), calls))
-        except CapacityError as error:
-            errors.append(error)
-    if not found:
-        raise errors[-1]
-    return min(found, key=lambda each: each[1].peak)
-
-
-def _distinct(*orders: list[Node]) -> list[list[Node]]:
-    return [nodes for index, nodes in enumerate(orders) if nodes not in orders[:index]]
-
-
-def _in_order(graph: Graph, calls: Calls) -> tuple[Program, Layout]:
-    """Returns the first of the schedules that keeps to `-ram-max`, and where its buffers lie."""
-    limit, least = ram_max(calls.target), None
-    for stored in search.schedules(graph, calls):
-        program = lower(graph, stored, calls)
-        regions = _arenas(program, calls.target)
-        layout = arenas.plan(program.requests, program.overlaps, traffic.accesses(program), regions, graph.name)
-        if limit is None or layout.peak <= limit:
-            return program, layout
-        least = min(layout.peak, least or layout.peak)
-    raise CapacityError(
-        f"{graph.name}: needs more RAM than -ram-max allows, got {least} bytes, expected at most {limit}. "
-        "Raise -ram-max, allow the input to be overwritten (-input=consumed), or take a smaller model"
-    )
+def _fitted(graph: Graph, target: Target) -> Scheduled:
+    try:
+        return fitting.fit(graph, target)
+    except CapacityError as error:
+        if error.least_bytes is None:
+            raise
+        raise ram_advice.advised(graph, target, error) from error
 
 
 @extensions.blamed()
@@ -277,13 +213,6 @@ def _tuning(given: str | Path | Tuning | None) -> Tuning:
     if given is None:
         return records.Records(records.default_path())
     return records.Records(Path(given), required=True) if isinstance(given, str | Path) else given
-
-
-def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
-    """Returns the regions for the arenas, with the room that the weights leave."""
-    if target.weights_region is None:
-        return target.arenas()
-    return target.arenas(Instances(program, target).constants_bytes)
 
 
 def _target(target: str | Target | None, board: str | None, opt: str | None) -> Target:

@@ -63,7 +63,16 @@ class BoardError(AboardError):
 
 
 class CapacityError(AboardError):
-    """The model or image does not fit the board's memory."""
+    """The model or image does not fit the board's memory, or what the target allows it.
+
+    Attributes:
+        least_bytes: With `-ram-max`: the least arena that was found with the same options; the model compiles with
+            `-ram-max` set to it. None for other causes.
+    """
+
+    def __init__(self, message: str, least_bytes: int | None = None) -> None:
+        super().__init__(message)
+        self.least_bytes = least_bytes
 
 
 class ProjectError(AboardError):

@@ -20,7 +20,8 @@ from aboard import platforms, scratch
 from aboard.cli import streams
 from aboard.cli.console import Console
 from aboard.cli.group import group
-from aboard.errors import AboardError, ToolError
+from aboard.cli.schema import ErrorDetail
+from aboard.errors import AboardError, CapacityError, ToolError
 from aboard.extensions import TRACEBACK, plugin_error
 from aboard.machine import machine_error
 
@@ -94,7 +95,8 @@ def _failure(console: Console, error: Exception) -> int:
     if known is not None:
         if os.environ.get(TRACEBACK):
             console.traceback(error)
-        return _failed(console, type(known).__name__, str(known), EXIT_USER)
+        least = known.least_bytes if isinstance(known, CapacityError) else None
+        return _failed(console, type(known).__name__, str(known), EXIT_USER, least_bytes=least)
     # Whatever is left is our bug: it keeps its traceback.
     console.traceback(error)
     console.error("this is a bug in aboard, not in what you did. Please report it with the lines above")
@@ -107,12 +109,14 @@ def _without_reader() -> int:
     return 0
 
 
-def _failed(console: Console, kind: str, message: str, code: int, *, shown: bool = False) -> int:
+def _failed(
+    console: Console, kind: str, message: str, code: int, *, shown: bool = False, least_bytes: int | None = None
+) -> int:
     if not shown:
         console.error(message)
     if console.json:
         try:
-            console.emit_error(kind, message, code)
+            console.emit_error(ErrorDetail(kind=kind, message=message, exit_code=code, least_bytes=least_bytes))
             sys.stdout.flush()
         except OSError:
             streams.silence()

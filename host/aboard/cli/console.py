@@ -49,10 +49,10 @@ class Console:
         else:
             click.echo(printable.lines(text()))
 
-    def emit_error(self, kind: str, message: str, code: int) -> None:
+    def emit_error(self, error: ErrorDetail) -> None:
         """Prints the JSON object of a command that failed, unless its result stands on stdout already."""
         if not self._emitted:
-            click.echo(_json(ErrorResult(error=ErrorDetail(kind=kind, message=message, exit_code=code))))
+            click.echo(_json(ErrorResult(error=error)))
 
     def text(self, text: str) -> None:
         """Prints text beside the result: on stdout, or on stderr where that has to stay JSON."""

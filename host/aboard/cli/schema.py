@@ -40,6 +40,9 @@ class ErrorDetail(Result):
     kind: str = Field(description="Name of the exception, such as `ModelError`; `UsageError` for wrong usage.")
     message: str = Field(description="The same message as on stderr.")
     exit_code: int = Field(description="1 the user can act on it, 2 usage, 70 our bug, 130 interrupted.")
+    least_bytes: int | None = Field(
+        description="Least value of `-ram-max` that works with the same options; null for other errors."
+    )
 
 
 class ErrorResult(Result):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aboard.compiler import Module, Scheduled
+from aboard.compiler import Module
+from aboard.fitting import Scheduled
 from aboard.kernels import forms, strategy
 from aboard.kernels.strategy import Explanation
 from aboard.target import Target

@@ -72,7 +72,7 @@ def of(module: Module) -> tuple[Layer, ...]:
         ProjectError: It was read from a folder.
     """
     scheduled = module.schedule()
-    program, target = scheduled.program, module.target
+    program, target = scheduled.program, scheduled.calls.target
     alive = [_alive(program, scheduled.layout, arena) for arena in range(len(scheduled.layout.peaks))]
     return tuple(
         Layer(

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import jinja2
 from markupsafe import Markup
 
-from aboard.compiler import Module, Scheduled
+from aboard.compiler import Module
+from aboard.fitting import Scheduled
 from aboard.manifest import PredictionRecord, label
 from aboard.outputs import SEAL
 from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, prediction, profile_svg, turns_svg

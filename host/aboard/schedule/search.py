@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import RowWise, Scratch, View
@@ -26,6 +27,22 @@ SLACK = 1.05
 
 #: To which part of `-ram-max` the steps of schedules are held, one schedule after another.
 _PARTS = (1.0, 0.95, 0.9, 0.0)
+
+
+class Aim(Enum):
+    """What a schedule is chosen for.
+
+    Attributes:
+        LEAST: The least memory that is found, however many turns it takes.
+        NEAR_LEAST: The fewest turns among those that need hardly more memory than the least (`SLACK`).
+        WITHIN: The fewest turns within `-ram-max`.
+        PLAIN: Steps one after another, which is fastest.
+    """
+
+    LEAST = auto()
+    NEAR_LEAST = auto()
+    WITHIN = auto()
+    PLAIN = auto()
 
 
 @dataclass(frozen=True)
@@ -53,47 +70,69 @@ class Candidate:
         return 0 if self.cascade is None else len(self.cascade.turns) - self.cascade.feeds - len(self.cascade.nodes)
 
 
+def aim(target: Target) -> Aim:
+    """Returns what schedules for a target are chosen for; with `-opt=size` what is tried first."""
+    if target.opt == "size":
+        return Aim.LEAST
+    if ram_max(target) is not None:
+        return Aim.WITHIN
+    if target.opt == "speed":
+        return Aim.PLAIN
+    if target.input_mode == "rows":
+        return Aim.LEAST
+    return Aim.PLAIN if "arm_mve" in target.keys else Aim.NEAR_LEAST
+
+
 def choose(graph: Graph, calls: Calls) -> Storage:
     """Returns the storage of the schedule that suits the target: the first of `schedules`."""
-    return next(schedules(graph, calls))
+    return next(schedules(graph, calls, aim(calls.target)))
 
 
-def schedules(graph: Graph, calls: Calls) -> Iterator[Storage]:
-    """Yields the storage of the schedule that suits the target, then of others that need less.
+def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[Storage]:
+    """Yields the storage of the schedule that is wanted.
 
-    With `-ram-max` that is the one with the fewest turns whose steps keep to it, then such that keep to less, for a
-    plan may need more than any of its steps. Else with `-opt=size` it needs the least memory that was found; with
-    `-opt=balanced`, on cores without MVE, a little more where that saves turns; and otherwise steps are computed one
-    after another, which is fastest.
+    `Aim.WITHIN` yields several: that with the fewest turns whose steps keep to `-ram-max`, then such that keep to less,
+    for a plan may need more than any of its steps.
 
     Args:
         graph: Verified; in execution order.
         calls: Of its nodes.
+        wanted: What it is chosen for. `Aim.WITHIN` needs a target with `-ram-max`.
     """
-    limit = _limit(calls.target)
-    search = _Search(graph, calls, sparing=_spares(calls.target) or limit is not None)
-    if not search.singles:
+    sparing = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
+    search = _Search(graph, calls, sparing=sparing)
+    limit = ram_max(calls.target)
+    if wanted is Aim.PLAIN or not search.singles:
         yield search.plain
-    elif limit is not None:
+    elif wanted is Aim.WITHIN and limit is not None:
         for part in _PARTS:
             yield search.storage(search.division(int(limit * part), 1.0))
-    elif _spends_ram(calls.target):
-        yield search.plain
     else:
-        yield search.storage(search.division(0, 1.0 if _spares(calls.target) else SLACK))
+        yield search.storage(search.division(0, SLACK if wanted is Aim.NEAR_LEAST else 1.0))
 
 
-def rule(target: Target) -> str:
-    """Returns by which rule `schedules` chooses, in words."""
-    limit = _limit(target)
-    if limit is not None:
-        return f"the fewest turns within -ram-max={limit}"
-    if _spends_ram(target):
-        why = "-opt=speed" if target.opt == "speed" else "-opt=balanced on a core with Helium"
-        return f"steps one after another, which is fastest ({why})"
-    if _spares(target):
-        return f"the least memory found ({'-opt=size' if target.opt == 'size' else '-input=rows'})"
-    return f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found (-opt=balanced)"
+def rule(target: Target, taken: Aim | None = None) -> str:
+    """Returns by which rule a schedule was chosen, in words.
+
+    Args:
+        target: Where it will run.
+        taken: What it was chosen for; None for what comes first on the target.
+    """
+    first = aim(target)
+    taken = taken or first
+    words = {
+        Aim.LEAST: "the least memory found",
+        Aim.NEAR_LEAST: f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found",
+        Aim.WITHIN: f"the fewest turns within -ram-max={ram_max(target)}",
+        Aim.PLAIN: "steps one after another, which is fastest",
+    }[taken]
+    if taken is not first:
+        return f"{words} (as with -opt=balanced, since less memory would take more flash)"
+    if taken is Aim.WITHIN:
+        return words
+    why = "-input=rows" if taken is Aim.LEAST and target.opt != "size" else f"-opt={target.opt}"
+    helium = " on a core with Helium" if taken is Aim.PLAIN and target.opt == "balanced" else ""
+    return f"{words} ({why}{helium})"
 
 
 def front(graph: Graph, calls: Calls) -> Iterator[Storage]:
@@ -115,25 +154,6 @@ def front(graph: Graph, calls: Calls) -> Iterator[Storage]:
         yield search.storage(division)
         limit = peak - 1
         division = search.division(limit, 1.0)
-
-
-def _limit(target: Target) -> int | None:
-    """Returns the memory that steps are held to; None where less is always better, or more always allowed."""
-    return None if target.opt == "size" else ram_max(target)
-
-
-def _spends_ram(target: Target) -> bool:
-    """True where steps are computed one after another, whatever memory that needs, as long as none is set."""
-    if ram_max(target) is not None:
-        return False
-    if target.opt == "balanced" and target.input_mode == "rows":
-        return False
-    return target.opt == "speed" or (target.opt == "balanced" and "arm_mve" in target.keys)
-
-
-def _spares(target: Target) -> bool:
-    """True where the least memory is wanted, however many turns that takes."""
-    return target.opt == "size" or target.input_mode == "rows"
 
 
 class _Search:

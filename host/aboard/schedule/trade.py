@@ -50,13 +50,14 @@ class Trade:
     weighed: tuple[Weighed, ...]
 
 
-def weigh(graph: Graph, calls: Calls, taken: Storage) -> Trade:
+def weigh(graph: Graph, calls: Calls, taken: Storage, rule: str) -> Trade:
     """Returns what the schedules of a graph cost.
 
     Args:
         graph: As compiled.
         calls: Of its nodes.
         taken: Storage of the schedule that was taken.
+        rule: By which rule it was taken, in words.
     """
     stored = list(search.front(graph, calls))
     if not any(_same(each.cascades, taken.cascades) for each in stored):
@@ -64,7 +65,7 @@ def weigh(graph: Graph, calls: Calls, taken: Storage) -> Trade:
     found = [_weighed(graph, calls, each, taken) for each in stored]
     # Plans may need more than any step: then one with more turns is no smaller.
     best = [each for each in found if each.taken or not any(_beats(other, each) for other in found)]
-    return Trade(search.rule(calls.target), tuple(sorted(best, key=lambda w: (-w.ram_bytes, w.instructions))))
+    return Trade(rule, tuple(sorted(best, key=lambda w: (-w.ram_bytes, w.instructions))))
 
 
 def _beats(one: Weighed, other: Weighed) -> bool:
