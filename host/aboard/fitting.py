@@ -64,29 +64,30 @@ def fit(graph: Graph, target: Target) -> Scheduled:
 
     Raises:
         CapacityError: It does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
-            `-ram-max` its `least_bytes` is what `least` returns.
+            `-ram-max` its `least_bytes` is the least with which it would fit.
     """
     return _smallest(graph, target) if target.opt == "size" else _within_ram(graph, target, search.aim(target))
 
 
-def least(graph: Graph, target: Target) -> int:
-    """Returns the bytes of the least arenas that are found with a target's options, whatever its `-ram-max` is.
+def sources(target: Target) -> list[Target]:
+    """Returns the targets whose kernels are tried for a target: its own, with `-opt=size` also those of `balanced`."""
+    return [target, _balanced(target)] if target.opt == "size" else [target]
 
-    With `-ram-max` set to as much, `fit` succeeds: it takes this schedule where no other keeps to the limit.
+
+def least(graph: Graph, source: Target) -> int:
+    """Returns the bytes of the least arenas that are found with a target's kernels, whatever its `-ram-max` is.
+
+    Where `-ram-max` is the least of a target's `sources`, `fit` succeeds: it takes this schedule if no other keeps to
+    the limit.
+
+    Args:
+        graph: As for `fit`.
+        source: One of the targets that `sources` returns.
 
     Raises:
         CapacityError: Even they do not fit the arenas, or the model needs more than `-flash-max`.
     """
-    kinds = [target, _balanced(target)] if target.opt == "size" else [target]
-    found, errors = [], []
-    for kind in kinds:
-        try:
-            found.append(_within_flash(graph, kind, Aim.LEAST).layout.peak)
-        except CapacityError as error:
-            errors.append(error)
-    if not found:
-        raise errors[0]
-    return min(found)
+    return _within_flash(graph, source, Aim.LEAST).layout.peak
 
 
 def _balanced(target: Target) -> Target:

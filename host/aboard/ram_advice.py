@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from aboard import boards, fitting
@@ -27,35 +28,42 @@ def advised(graph: Graph, target: Target, error: CapacityError) -> CapacityError
     least = error.least_bytes or 0
     tries = [f"{options} (at least {needed} bytes)" for options, needed in _helping(graph, target, least)]
     tries += [f"{board.id} ({board.ram_bytes} bytes of RAM)" for board in _larger_boards(target, least)]
-    also = f", or try {', '.join(tries)}" if tries else ", or take a smaller model"
-    return CapacityError(f"{error}. Say -ram-max={least}{also}", least)
+    also = f"try {', '.join(tries)}" if tries else "take a smaller model"
+    return CapacityError(f"{error}. Raise -ram-max, or {also}", least)
 
 
 def _helping(graph: Graph, target: Target, least: int) -> list[tuple[str, int]]:
     """Returns the options with which less is needed than the least without them, the best first, and how much."""
-    found = []
+    known: dict[Target, float] = {} if target.opt == "size" else {target: least}
+    found: list[tuple[str, int]] = []
     for attributes in _options(target):
-        try:
-            needed = fitting.least(graph, target.overridden(attributes))
-        except AboardError:
-            continue  # the model has no such input, or not enough flash is left
-        if needed < least:
-            found.append((" ".join(f"-{name}={value}" for name, value in attributes.items()), needed))
+        needed = min(_needed(graph, source, known) for source in fitting.sources(target.overridden(attributes)))
+        # Several options together are worth a word where they give less than any of them.
+        if needed < (least if len(attributes) == 1 else min((n for _, n in found), default=least)):
+            found.append((" ".join(f"-{name}={value}" for name, value in attributes.items()), int(needed)))
     return sorted(found, key=lambda each: each[1])
 
 
+def _needed(graph: Graph, source: Target, known: dict[Target, float]) -> float:
+    """Returns the least with the kernels of a target; infinite where it cannot be computed so."""
+    if source not in known:
+        try:
+            known[source] = fitting.least(graph, source)
+        except AboardError:
+            known[source] = math.inf  # the model's input has no rows, or not enough flash is left
+    return known[source]
+
+
 def _options(target: Target) -> Iterator[dict[str, Value]]:
-    """Yields attributes that may lower what a model needs: three at most, for each is scheduled."""
-    size: dict[str, Value] = {} if target.opt == "size" else {"opt": "size"}
-    rows: dict[str, Value] = {} if target.input_mode == "rows" else {"input": "rows"}
-    if target.input_mode == "kept":
+    """Yields attributes that may lower what a model needs: three at most, for each takes a search."""
+    if target.input_mode != "consumed":
         yield {"input": "consumed"}
-    if rows:
-        yield rows
-    if size:
-        yield size
-    if size and rows and target.input_mode != "kept":
-        yield size | rows
+    if target.input_mode != "rows":
+        yield {"input": "rows"}
+    if target.opt != "size":
+        yield {"opt": "size"}
+        if target.input_mode == "consumed":
+            yield {"opt": "size", "input": "rows"}
 
 
 def _larger_boards(target: Target, least: int) -> list[Board]:
@@ -66,7 +74,7 @@ def _larger_boards(target: Target, least: int) -> list[Board]:
     for name in boards.names():
         try:
             board = boards.load(name)
-            if board.rpc is not None and _room(board) >= least and Target(board.target).cpu.name == target.cpu.name:
+            if _room(board) >= least and Target(board.target).cpu.name == target.cpu.name:
                 found.append(board)
         except AboardError:
             continue  # a broken file of the user's is reported when its board is asked for

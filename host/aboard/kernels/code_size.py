@@ -122,8 +122,11 @@ def frame(target: Target, steps: int, cascaded: int) -> int:
         steps: Steps of the model.
         cascaded: Those that take turns with others.
     """
-    figures = _rows(target.host, "")[0].shared
-    return round(figures["model"] + figures["step"] * steps + figures["cascaded"] * cascaded)
+    rows = [row.shared for row in _rows(target.host, "")]
+    figures = rows[0]
+    # 0 where no model that was measured has cascades: they were with another `-opt`, or on another core.
+    turns = next((row["cascaded"] for row in rows if row["cascaded"]), 0.0)
+    return round(figures["model"] + figures["step"] * steps + turns * cascaded)
 
 
 def parameters_bytes(params: Literal) -> int:

@@ -1,0 +1,74 @@
+"""`-opt=size` needs no more RAM and no more flash than `-opt=balanced`, and says by which rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aboard
+from aboard.manifest import Manifest
+from support import models, zoo
+
+CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
+MADE = {
+    "many_ops": zoo.many_ops(),
+    "many_ops_int16": zoo.many_ops(np.int16),
+    "many_ops_float": zoo.many_ops(np.float32),
+    "many_shapes": zoo.many_shapes(),
+    "deep_shapes": zoo.many_shapes(zoo.DEEP),
+}
+REAL = models.available(["digits", "digits_f32", "hello_world", "kws", "ic", "sww", "ad"])
+#: Its schedules take seconds: only where kernels are largest, and where cascades are.
+SLOW = [(name, core) for name in models.available(["vww"]) for core in ("cortex-m4", "cortex-m55")]
+
+
+def compiled(model: str, core: str, attributes: str) -> Manifest:
+    data = MADE.get(model) or models.read(model)
+    return aboard.compile(data, target=f"c -mcpu={core} {attributes}", name="model").manifest
+
+
+def needs(record: Manifest) -> tuple[int, int]:
+    assert record.flash_predicted_bytes is not None
+    return record.ram_bytes, record.flash_predicted_bytes
+
+
+@pytest.mark.parametrize(("model", "core"), [(m, c) for m in (*MADE, *REAL) for c in CORES] + SLOW)
+def test_size_needs_no_more_ram_and_flash_than_balanced(model: str, core: str) -> None:
+    size, balanced = (needs(compiled(model, core, f"-opt={opt}")) for opt in ("size", "balanced"))
+    assert size[0] <= balanced[0]
+    assert size[1] <= balanced[1]
+
+
+@pytest.mark.parametrize("attributes", ["-input=kept", "-input=rows", "-ram-max=1600", "-ram-max=1550 -flash-max=14K"])
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3"])
+def test_so_it_is_with_other_options(core: str, attributes: str) -> None:
+    size, balanced = (needs(compiled("digits", core, f"-opt={opt} {attributes}")) for opt in ("size", "balanced"))
+    assert size[0] <= balanced[0]
+    assert size[1] <= balanced[1]
+
+
+def test_code_that_is_no_smaller_is_that_of_balanced() -> None:
+    """Kernels of the Cortex-M55 are mostly assembler, and -Os makes the rest of some models larger."""
+    size, balanced = (
+        aboard.compile(MADE["many_shapes"], target=f"c -mcpu=cortex-m55 -opt={opt}", name="model")
+        for opt in ("size", "balanced")
+    )
+    assert size.target.opt == "size"
+    assert size.manifest.cflags == balanced.manifest.cflags
+    assert size.files == balanced.files
+    assert size.trade().rule == (
+        "steps one after another, which is fastest (as with -opt=balanced, since less memory would take more flash)"
+    )
+
+
+def test_a_limit_that_only_the_least_keeps_may_cost_flash() -> None:
+    """With the limit -opt=balanced needs more flash too."""
+    free = compiled("digits", "cortex-m0", "-opt=size")
+    held = compiled("digits", "cortex-m0", "-opt=size -ram-max=1504")
+    assert held.ram_bytes == 1504 < free.ram_bytes
+    assert needs(held)[1] > needs(free)[1]
+
+
+def test_small_code_on_a_dsp_core_stays_small() -> None:
+    assert needs(compiled("digits", "cortex-m4", "-opt=size")) < needs(compiled("digits", "cortex-m4", "-opt=balanced"))
+    assert "-Os" in compiled("digits", "cortex-m4", "-opt=size").cflags
