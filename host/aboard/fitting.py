@@ -9,7 +9,6 @@ of the two, the code is that of `-opt=balanced`.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from aboard.emit.instances import Instances
@@ -51,8 +50,9 @@ class Scheduled:
         return self.program.flash(self.calls.target) or 0
 
     def needs_no_more_than(self, other: Scheduled) -> bool:
-        """True where it needs at most the RAM and at most the flash of another one."""
-        return self.layout.peak <= other.layout.peak and self.flash <= other.flash
+        """True where it needs at most the RAM and at most the flash of another one; a host has no flash to spare."""
+        has_flash = not self.calls.target.cpu.is_host_class
+        return self.layout.peak <= other.layout.peak and (not has_flash or self.flash <= other.flash)
 
 
 def fit(graph: Graph, target: Target) -> Scheduled:
@@ -75,10 +75,9 @@ def sources(target: Target) -> list[Target]:
 
 
 def least(graph: Graph, source: Target) -> int:
-    """Returns the bytes of the least arenas that are found with a target's kernels, whatever its `-ram-max` is.
+    """Returns what the arenas need when the least is looked for with a target's kernels, whatever its `-ram-max` is.
 
-    Where `-ram-max` is the least of a target's `sources`, `fit` succeeds: it takes this schedule if no other keeps to
-    the limit.
+    Where `-ram-max` is as much for one of a target's `sources`, `fit` succeeds.
 
     Args:
         graph: As for `fit`.
@@ -116,21 +115,27 @@ def _smallest(graph: Graph, target: Target) -> Scheduled:
 
 
 def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
-    """Returns the schedule that is wanted, or that which needs least where only this keeps to `-ram-max`."""
+    """Returns the schedule that is wanted, or one of little memory where that does not keep to `-ram-max`."""
     limit = ram_max(target)
     if limit is None:
         return _within_flash(graph, target, aim)
-    if aim is not Aim.LEAST:
-        with suppress(CapacityError):
-            found = _within_flash(graph, target, aim)
-            if found.layout.peak <= limit:
-                return found
-    found = _within_flash(graph, target, Aim.LEAST)
-    if found.layout.peak <= limit:
-        return found
-    needed = found.layout.peak
+    needed, problem = math.inf, None
+    # Searches are not exhaustive: now and then the one with slack finds less than that for the least.
+    for each in dict.fromkeys((aim, Aim.LEAST, Aim.NEAR_LEAST)):
+        try:
+            found = _within_flash(graph, target, each)
+        except CapacityError as error:
+            problem = error
+            continue
+        if found.layout.peak <= limit:
+            return found
+        # Other limits give other schedules: what was found for this one need not be found for another.
+        if each is not Aim.WITHIN:
+            needed = min(needed, found.layout.peak)
+    if problem is not None and needed == math.inf:
+        raise problem
     raise CapacityError(
-        f"{graph.name}: needs more RAM than -ram-max allows, got {limit} bytes, expected at least {needed}", needed
+        f"{graph.name}: needs more RAM than -ram-max allows, got {limit} bytes, expected at least {needed}", int(needed)
     )
 
 

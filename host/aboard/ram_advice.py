@@ -26,7 +26,7 @@ def advised(graph: Graph, target: Target, error: CapacityError) -> CapacityError
         error: What `fitting.fit` raised; with `least_bytes`.
     """
     least = error.least_bytes or 0
-    tries = [f"{options} (at least {needed} bytes)" for options, needed in _helping(graph, target, least)]
+    tries = [f"{options} ({needed} bytes)" for options, needed in _helping(graph, target, least)]
     tries += [f"{board.id} ({board.ram_bytes} bytes of RAM)" for board in _larger_boards(target, least)]
     also = f"try {', '.join(tries)}" if tries else "take a smaller model"
     return CapacityError(f"{error}. Raise -ram-max, or {also}", least)

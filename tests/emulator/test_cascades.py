@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.errors import CapacityError
 from aboard.reference import Reference
 from support.image_models import image_model
 from support.rewrites import inputs_of
@@ -20,7 +21,10 @@ SEEDS = (1, 29)
 @pytest.mark.parametrize(("seed", "rows"), [*((seed, "") for seed in SEEDS), (SEEDS[0], "-input=rows")])
 def test_a_cascade_behaves_as_its_nodes_do(seed: int, rows: str, board: str, tmp_path: Path) -> None:
     data = image_model(seed)
-    module = aboard.compile(data, target=f"{board} -opt=size {rows}", name="model")
+    with pytest.raises(CapacityError) as caught:
+        aboard.compile(data, target=f"{board} -opt=size {rows} -ram-max=16", name="model")
+    least = f"{board} -opt=size {rows} -ram-max={caught.value.least_bytes}"
+    module = aboard.compile(data, target=least, name="model")
     nodes = module.manifest.nodes
     turning = [index for index, node in enumerate(nodes) if node.cascade is not None]
     assert len(turning) >= 2

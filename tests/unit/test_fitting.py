@@ -7,6 +7,7 @@ import pytest
 
 import aboard
 from aboard.manifest import Manifest
+from aboard.schedule.search import Aim
 from support import models, zoo
 
 CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
@@ -72,3 +73,12 @@ def test_a_limit_that_only_the_least_keeps_may_cost_flash() -> None:
 def test_small_code_on_a_dsp_core_stays_small() -> None:
     assert needs(compiled("digits", "cortex-m4", "-opt=size")) < needs(compiled("digits", "cortex-m4", "-opt=balanced"))
     assert "-Os" in compiled("digits", "cortex-m4", "-opt=size").cflags
+
+
+def test_on_a_host_memory_alone_counts() -> None:
+    size, balanced = (
+        aboard.compile(models.read("digits"), target=f"c -runtime=host -opt={opt}", name="model").schedule()
+        for opt in ("size", "balanced")
+    )
+    assert size.layout.peak <= balanced.layout.peak
+    assert size.aim is Aim.LEAST

@@ -13,11 +13,12 @@ from aboard import cli, resources
 from aboard.errors import CapacityError
 from support import models, zoo
 from support.channel_models import ChannelModel
+from support.image_models import global_average
 
 CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
 OPTS = ("size", "balanced", "speed")
 MODES = ("consumed", "kept", "rows")
-OPTION = re.compile(r"((?:-\w+=\w+ ?)+) \(at least (\d+) bytes\)")
+OPTION = re.compile(r"((?:-\w+=\w+ ?)+) \((\d+) bytes\)")
 
 
 def refusal(data: bytes, target: str) -> CapacityError:
@@ -48,7 +49,6 @@ def check(data: bytes, target: str) -> None:
         assert int(needed) < least
         changed = " ".join(w for w in target.split() if w.split("=")[0] not in re.findall(r"(-\w+)=", options))
         assert works(data, f"{changed} {options}", int(needed))
-        assert not works(data, f"{changed} {options}", int(needed) - 1)
 
 
 @pytest.mark.parametrize(("core", "opt", "mode"), list(itertools.product(CORES, OPTS, MODES)))
@@ -68,18 +68,28 @@ def test_so_it_is_with_several_arenas_and_little_flash(data: bytes, attributes: 
     check(data, f"c -mcpu=cortex-m3 {attributes}")
 
 
+def test_the_least_is_none_that_another_preference_is_below() -> None:
+    """The search for the least memory ends at 468 bytes here, that of -opt=balanced at 452."""
+    model = ChannelModel(3, (1, 25, 4, 1)).conv(16, (3, 3))
+    global_average(model.depthwise().conv(16, (1, 1)).depthwise().conv(16, (1, 1)))
+    data = model.build()
+    free = aboard.compile(data, target="c -mcpu=cortex-m0", name="model").manifest.ram_bytes
+    assert (refusal(data, "c -mcpu=cortex-m0").least_bytes or 0) <= free
+    check(data, "c -mcpu=cortex-m0")
+
+
 @pytest.mark.parametrize("name", models.available(["kws"]))
 def test_every_option_that_helps_is_named(name: str) -> None:
     said = str(refusal(models.read(name), "arm/mps2_an386"))
     assert said == (
         "model: needs more RAM than -ram-max allows, got 16 bytes, expected at least 5100. "
-        "Raise -ram-max, or try -input=rows (at least 4760 bytes)"
+        "Raise -ram-max, or try -input=rows (4760 bytes)"
     )
 
 
 def test_the_input_may_be_overwritten_where_that_helps() -> None:
     said = str(refusal(zoo.many_ops(), "c -mcpu=cortex-m0 -input=kept"))
-    assert "Raise -ram-max, or try -input=consumed (at least 632 bytes)" in said
+    assert "Raise -ram-max, or try -input=consumed (632 bytes)" in said
     assert "-input=consumed" not in str(refusal(zoo.many_ops(), "c -mcpu=cortex-m0"))
 
 
