@@ -26,6 +26,7 @@ from support import kernel_call
 
 TARGET = Target("c -runtime=host")
 DSP = Target("c -mcpu=cortex-m4 -runtime=standalone")
+MVE = Target("c -mcpu=cortex-m55 -runtime=standalone")
 UNARY = ["relu", "relu6", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "softmax"]
 RESULTS = {"logistic": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
 RESULTS_INT16 = {"logistic": 2.0**-15, "softmax": 2.0**-15, "tanh": 2.0**-15}
@@ -128,6 +129,17 @@ def test_arithmetic(data: st.DataObject, op: str, shape: tuple[int, ...], dtype:
     if (op, dtype) == ("mul", DType.INT16):
         result = tensor_type((), dtype, 0.9)
     check(data, node(op, ArithmeticAttributes(Activation.RELU6), pair, result), over)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.sampled_from(["add", "sub"]), shapes, st.sampled_from([None, 0, 1]))
+def test_sums_in_c_for_helium(data: st.DataObject, op: str, shape: tuple[int, ...], over: int | None) -> None:
+    # Scales of which sums are a line.
+    pair = [tensor_type(shape, DType.INT8), tensor_type(shape, DType.INT8)]
+    activation = data.draw(st.sampled_from([Activation.NONE, Activation.RELU6]))
+    made = node(op, ArithmeticAttributes(activation), pair, tensor_type((), DType.INT8, 0.07, -30))
+    assert choose(made, MVE).implementation.name == "arm_mve_s8"
+    check(data, made, over, MVE)
 
 
 def pool(data: st.DataObject, op: str, dtype: DType, padded: bool, block: int = 1) -> Node:

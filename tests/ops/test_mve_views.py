@@ -16,12 +16,6 @@ from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
 from support.mve_layers import NAME, TARGET, implementation, refusal
 from support.weighted_models import Layer
 
-WINDOWED = st.one_of(
-    mve_layers.window_layers("CONV_2D"),
-    mve_layers.window_layers("DEPTHWISE_CONV_2D"),
-    mve_layers.depthwise_layers(),
-    mve_layers.convolutions(),
-)
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -35,7 +29,7 @@ def check(model: bytes, x: np.ndarray) -> None:
 
 
 @settings(SETTINGS, max_examples=24)
-@given(st.data(), WINDOWED)
+@given(st.data(), mve_layers.windowed())
 def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
     kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))

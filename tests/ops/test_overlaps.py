@@ -22,16 +22,17 @@ from aboard.ir import Node
 from aboard.kernels.contract import Implementation, View
 from aboard.ops import get
 from aboard.target import Target
-from support import dsp_layers, kernel_call, weighted_models
+from support import dsp_layers, kernel_call, mve_layers, weighted_models
 from support.kernel_call import Placed
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
-#: A target for each set of kernels that has C; those for Helium are intrinsics alone.
+#: A target for each set of kernels.
 TARGETS = {
     "portable": Target("c -mcpu=cortex-m0 -runtime=standalone"),
     "arm_smlal": Target("c -mcpu=cortex-m3 -runtime=standalone"),
     "arm_dsp": Target("c -mcpu=cortex-m4 -runtime=standalone"),
+    "arm_mve": Target("c -mcpu=cortex-m55 -runtime=standalone"),
 }
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -57,12 +58,13 @@ def check(data: st.DataObject, model: bytes, x: np.ndarray) -> None:
 
 
 def distances(implementation: Implementation, node: Node, x: View, y: View) -> set[int]:
-    """Returns how far behind the result the operand may begin, at least: none to two ways."""
+    """Returns how far behind the result the operand may begin: at least, and where pixels lie otherwise; in place."""
     rest = [None] * (len(node.inputs) - 1)
     found = {0} if (0, 0) in implementation.runs_in_place(node) else set()
     distance = implementation.overlap(node, [x, *rest], [y])
     if distance is not None:
-        found.add(-(-distance // x.element_bytes) * x.element_bytes)
+        least = -(-distance // x.element_bytes) * x.element_bytes
+        found |= {least, least + 3 * x.element_bytes}
     return found
 
 
@@ -106,6 +108,31 @@ def test_windows_with_a_kernel_of_their_own(data: st.DataObject, kind: str) -> N
     check(data, layer.model(), layer.input())
 
 
+@settings(SETTINGS, max_examples=20)
+@given(st.data(), mve_layers.windowed())
+def test_windows_as_wide_as_vectors(data: st.DataObject, layer: Layer) -> None:
+    check(data, layer.model(), layer.input())
+
+
+@pytest.mark.parametrize("form", mve_layers.forms())
+def test_every_form_of_helium(form: str) -> None:
+    layer, function, fields = mve_layers.forms()[form]
+    (node,) = load(layer.model(), name="model").nodes
+    implementation, target = mve_layers.implementation(node), TARGETS["arm_mve"]
+    x, y = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    call = implementation.lower(node, [x, None, None], [y], target)
+    assert call.function == function
+    assert {name: call.params[name] for name in fields} == fields
+    assert distances(implementation, node, x, y)
+
+    @settings(SETTINGS, max_examples=1)
+    @given(st.data())
+    def at_every_distance(data: st.DataObject) -> None:
+        check(data, layer.model(), layer.input())
+
+    at_every_distance()
+
+
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("channels", [4, 8, 16, 20])
 def test_single_pixels_kept_in_registers(depth: int, channels: int) -> None:
@@ -134,7 +161,7 @@ def test_pools(data: st.DataObject, kind: str, dtype: type) -> None:
     window = [data.draw(st.integers(1, min(n, 9))) for n in size]
     strides, padding = [data.draw(st.integers(1, 4)) for _ in range(2)], data.draw(st.sampled_from(["SAME", "VALID"]))
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
-    batch, depth = data.draw(st.integers(1, 2)), data.draw(st.sampled_from([1, 3, 4, 8]))
+    batch, depth = data.draw(st.integers(1, 2)), data.draw(st.sampled_from([1, 3, 4, 8, 17]))
     options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
     options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
     options["FusedActivationFunction"] = data.draw(st.sampled_from(ACTIVATIONS))

@@ -111,6 +111,55 @@ def convolutions(draw: st.DrawFn) -> Layer:
     )  # fmt: skip
 
 
+def windowed() -> st.SearchStrategy[Layer]:
+    """Draws a layer with a window, of any kind and form."""
+    return st.one_of(
+        window_layers("CONV_2D"), window_layers("DEPTHWISE_CONV_2D"), depthwise_layers(), convolutions()
+    )  # fmt: skip
+
+
+def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
+    """Returns a layer for each way in which a result may lie over its operand: its function and some parameters."""
+    conv, quads = "aboard_conv2d_mve", "aboard_conv2d_quads_mve"
+    channels, words = "aboard_depthwise_conv2d_mve", "aboard_depthwise_words_mve"
+    return {
+        "quads of pixels": (_conv((5, 7), 1, 20, 8), quads, {"source": 0, "joined": 1}),
+        "quads of pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), quads, {"source": 0, "joined": 0}),
+        "quads in a band": (_conv((6, 9), 3, 16, 16), quads, {"source": 1}),
+        "quads of patches": (_conv((6, 9), 3, 3, 10, "VALID"), quads, {"source": 2, "joined": 1}),
+        "quads of patches from a band": (_conv((6, 9), 3, 3, 10), quads, {"source": 2, "joined": 1}),
+        "pairs of pixels": (_conv((5, 7), 1, 16, 13), conv, {"joined": 1, "patch": 0}),
+        "pairs where they lie": (_conv((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "patch": 0}),
+        "pairs in a band": (_conv((6, 9), 3, 16, 15), conv, {"joined": 0, "patch": 0}),
+        "pairs of patches": (_conv((6, 9), 3, 3, 13, "VALID"), conv, {"joined": 0, "patch": 32}),
+        "pairs of patches from a band": (_conv((6, 9), 3, 3, 13), conv, {"joined": 0, "patch": 32}),
+        "sixteen channels": (_depthwise((8, 9), (5, 5), 20), channels, {"pixel": 16}),
+        "several pixels in a vector": (_depthwise((8, 9), (5, 5), 4), channels, {"pixel": 4}),
+        "images of words": (_depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),
+        "two lines of words": (_depthwise((19, 45), (3, 3), 20), words, {"form": 0, "lines": 2, "slab": 1}),
+        "windows of words": (_depthwise((13, 40), (4, 4), 20), words, {"form": 1, "lines": 2, "slab": 1}),
+        "lines of taps": (_depthwise((30, 40), (1, 9), 20, "VALID"), words, {"form": 2, "lines": 1, "slab": 1}),
+    }
+
+
+def _options(padding: str, stride: int) -> dict[str, str | int]:
+    return {"Padding": padding, "StrideH": stride, "StrideW": stride, "FusedActivationFunction": "NONE"}
+
+
+def _conv(size: tuple[int, int], taps: int, depth: int, channels: int, padding: str = "SAME", stride: int = 1) -> Layer:
+    out = [window_out(n, taps, stride, 1, padding) for n in size]
+    shapes = (2, *size, depth), (channels, taps, taps, depth), (2, *out, channels)
+    return Layer("CONV_2D", *shapes, 0, _options(padding, stride))
+
+
+def _depthwise(
+    size: tuple[int, int], window: tuple[int, int], channels: int, padding: str = "SAME", stride: int = 1
+) -> Layer:
+    out = [window_out(*axis, stride, 1, padding) for axis in zip(size, window, strict=True)]
+    shapes, options = ((2, *size, channels), (1, *window, channels), (2, *out, channels)), _options(padding, stride)
+    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, {**options, "DepthMultiplier": 1})
+
+
 @st.composite
 def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
     """Draws a pool and its input."""
