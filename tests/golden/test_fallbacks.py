@@ -21,6 +21,7 @@ from support.weighted_models import Layer
 
 #: Sets of kernels: a core that has them, and what makes the host's compiler take the code for it.
 CORES = {
+    "arm_mve": ("cortex-m55", ()),
     "arm_dsp": ("cortex-m4", ()),
     "arm_smlal": ("cortex-m3", ()),
     "thumb1": ("cortex-m0", ("-DABOARD_THUMB1=1",)),
@@ -58,7 +59,7 @@ def test_models_of_many_layers(name: str, kernels: str, tmp_path: Path) -> None:
     check(MADE[name](), *CORES[kernels], opt, tmp_path)
 
 
-@pytest.mark.parametrize("kernels", ["arm_dsp", "arm_smlal"])
+@pytest.mark.parametrize("kernels", ["arm_mve", "arm_dsp", "arm_smlal"])
 @pytest.mark.parametrize("name", REAL)
 def test_real_models(name: str, kernels: str, tmp_path: Path) -> None:
     check(models.read(name), *CORES[kernels], "balanced", tmp_path)
