@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,6 +79,14 @@ def test_inputs_and_arenas_of_every_kind(attributes: str, compiler: str, tmp_pat
     module = aboard.compile(DIGITS, target=f"c -mcpu=cortex-m4 {attributes}", name="model")
     for flags in ((), TAPS):
         assert outcome(module, tmp_path, ("-O2", *flags), compiler) == (0, "model: ok\n")
+
+
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac"])
+@pytest.mark.parametrize("name", MODELS)
+def test_tcc_builds_it_for_every_set_of_kernels(name: str, core: str, tmp_path: Path) -> None:
+    module = aboard.compile(MODELS[name], target=f"c -mcpu={core}", name="model")
+    for flags in ((), TAPS):
+        assert outcome(module, tmp_path, flags, "tcc") == (0, "model: ok\n")
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.float32, np.bool_])
@@ -158,8 +167,9 @@ def test_a_bundle_that_is_read_has_its_test(tmp_path: Path) -> None:
     assert again.files == module.files
 
 
-def test_the_lines_of_the_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiler", ["cc", "tcc"])
+def test_the_lines_of_the_page(compiler: str, tmp_path: Path) -> None:
     page = [text for language, text in markdown.blocks("docs/model_api.md") if language == "sh"]
     lines = [line for text in page for line in markdown.commands(text)]
-    printed = [markdown.run(line, tmp_path) for line in lines]
+    printed = [markdown.run(re.sub("^cc ", f"{compiler} ", line), tmp_path) for line in lines]
     assert [text.splitlines()[-1] for text in printed[1:3]] == ["digits: ok", "digits: ok"]
