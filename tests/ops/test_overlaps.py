@@ -53,23 +53,24 @@ def check(data: st.DataObject, model: bytes, x: np.ndarray) -> None:
     size = node.output.dtype.bytes
     views = View.whole(x.shape, size), View.whole(wanted.shape, size)
     for implementation, target in accepting(node):
+        if (0, 0) in implementation.runs_in_place(node):
+            check_at(None, implementation, node, target, x, wanted, 0)
         for distance in distances(implementation, node, *views):
             check_at(data, implementation, node, target, x, wanted, distance)
 
 
 def distances(implementation: Implementation, node: Node, x: View, y: View) -> set[int]:
-    """Returns how far behind the result the operand may begin: at least, and where pixels lie otherwise; in place."""
+    """Returns how far behind the result the operand may begin: at least, and where pixels lie otherwise."""
     rest = [None] * (len(node.inputs) - 1)
-    found = {0} if (0, 0) in implementation.runs_in_place(node) else set()
     distance = implementation.overlap(node, [x, *rest], [y])
-    if distance is not None:
-        least = -(-distance // x.element_bytes) * x.element_bytes
-        found |= {least, least + 3 * x.element_bytes}
-    return found
+    if distance is None:
+        return set()
+    least = -(-distance // x.element_bytes) * x.element_bytes
+    return {least, least + 3 * x.element_bytes}
 
 
 def check_at(
-    data: st.DataObject,
+    data: st.DataObject | None,
     implementation: Implementation,
     node: Node,
     target: Target,
@@ -77,14 +78,17 @@ def check_at(
     wanted: np.ndarray,
     distance: int,
 ) -> None:
-    """Fails unless the result is right where the operand begins `distance` bytes behind it."""
+    """Fails unless the result is right where the operand begins `distance` bytes behind it.
+
+    Rows are drawn from `data`; without, all are computed at once, as is promised to a kernel that runs in place.
+    """
     y = View.whole(wanted.shape, wanted.itemsize)
     operand = replace(View.whole(x.shape, x.itemsize), offset=distance)
     memory = np.full(max(y.span, distance + operand.span), kernel_call.GAP, np.uint8)
     placed = Placed(operand, memory)
     placed.pixels()[...] = x.reshape(operand.rows, operand.cols, -1).view(np.uint8)
     call = implementation.lower(node, [operand, *[None] * (len(node.inputs) - 1)], [y], target)
-    ranges = data.draw(kernel_call.row_ranges(call.rows, call.step_rows))
+    ranges = [(0, call.rows)] if data is None else data.draw(kernel_call.row_ranges(call.rows, call.step_rows))
     kernel_call.run(call, [placed], [Placed(y, memory)], ranges)
     got = Placed(y, memory).values(wanted.shape, wanted.dtype)
     where = f"{implementation.op} {implementation.name}, operand {distance} bytes behind"
@@ -123,7 +127,7 @@ def test_every_form_of_helium(form: str) -> None:
     call = implementation.lower(node, [x, None, None], [y], target)
     assert call.function == function
     assert {name: call.params[name] for name in fields} == fields
-    assert distances(implementation, node, x, y)
+    assert distances(implementation, node, x, y) or implementation.runs_in_place(node)
 
     @settings(SETTINGS, max_examples=1)
     @given(st.data())

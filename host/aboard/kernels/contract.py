@@ -291,7 +291,10 @@ class Implementation(ABC):
         return None
 
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Returns the pairs (result, operand) of a node that may be the same memory; `in_place` unless it depends."""
+        """Returns the pairs (result, operand) of a node that may be the same memory; `in_place` unless it depends.
+
+        A node whose result takes the memory of an operand is called for all rows at once.
+        """
         del node
         return self.in_place
 
