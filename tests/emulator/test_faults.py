@@ -102,15 +102,16 @@ def test_a_fault_is_told_with_cause_function_and_line(project_of: Build, board: 
 
 
 @pytest.mark.parametrize("board", ["arm/mps2_an386", "riscv/qemu_virt32"])
-def test_callers_are_told_down_to_main(project_of: Build, board: str) -> None:
+def test_callers_are_told_down_to_the_request(project_of: Build, board: str) -> None:
     report = fault_of(project_of(board), "qemu", UNMAPPED)
     called = [place.function for place in report.callers]
-    path = ["misbehave", "run", "aboard_run_once", "aboard_request_run", "aboard_server_poll", "main"]
+    # The record has room for the innermost calls; those of the server's own loop come after them.
+    path = ["misbehave", "run", "aboard_run_once", "aboard_request_run"]
     assert [name for name in called if name in path and name != "run"] == [name for name in path if name != "run"]
     assert "run" in called[: called.index("aboard_run_once")]
     text = str(report)
     assert text.splitlines()[0].endswith(f"in read_at ({SOURCE}:{report.line})")
-    assert "\n  called from main (src/main.c:" in text
+    assert "\n  called from aboard_request_run (" in text
     assert "registers r0=" in text or "registers ra=" in text
 
 
