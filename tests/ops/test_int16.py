@@ -159,9 +159,8 @@ def test_everything_unsupported_is_reported_at_once() -> None:
     with pytest.raises(ModelError) as caught:
         load(build_.build(["a"], ["c"]), name="model")
     text = str(caught.value)
-    assert "2 problems" in text
     assert "node 0 HARD_SWISH: element types, got int16, int16, expected int8 or float32 for all of them" in text
-    assert "node 1 RELU_N1_TO_1: element types, got int16, int16, expected int8 or float32" in text
+    assert text.endswith("The same at node 1 RELU_N1_TO_1")
 
 
 # Sums, differences, products.
