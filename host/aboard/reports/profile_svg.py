@@ -77,7 +77,8 @@ def picture(bars: Sequence[Bar], unit: str, other: str, width: float, key: str) 
         for panel, head in zip(panels, (unit, "MACs", each), strict=True):
             drawn.text(panel.x, 12, head, "quiet")
     else:
-        drawn.text(0, 12, f"{unit}, MACs, {each}", "quiet")
+        # The legend below has the whole of the unit.
+        drawn.text(0, 12, f"{unit.partition(',')[0]}, MACs, {each}", "quiet")
     for index, bar in enumerate(bars):
         (_wide_row if wide else _narrow_row)(drawn, bar, panels, _TOP + index * row, other)
     return drawn
