@@ -67,7 +67,8 @@ def test_pytest_finds_the_plugin_by_its_entry_point():
 def test_loading_the_plugin_loads_next_to_nothing():
     code = "import aboard.testing.plugin, sys; print(*(name for name in sys.modules if name.startswith('aboard')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"aboard", "aboard.errors", "aboard.testing", "aboard.testing.plugin"}
+    wanted = {"aboard", "aboard.errors", "aboard.printable", "aboard.testing", "aboard.testing.plugin"}
+    assert set(done.stdout.split()) == wanted
 
 
 def test_a_model_runs_on_an_emulated_board(suite):
