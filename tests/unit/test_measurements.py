@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from aboard.cli.verdict import duration, time_info, time_text
-from aboard.manifest import ErrorRecord, Manifest, NodeRecord, PredictionRecord, TensorRecord
+from aboard.manifest import ErrorRecord, Manifest, NodeRecord, PredictionRecord
 from aboard.measurements import Duration, EstimatedTime
+from support.bundles import tiny_manifest
 
 RATE = ErrorRecord(median=0.01, most=0.04)
 CYCLES = ErrorRecord(median=0.02, most=0.1)
-TENSOR = TensorRecord(name="x", c_name="x", dtype="int8", shape=(16,), offset=0, bytes=16)
 
 
 def node(instructions: int | None, cycles: int | None) -> NodeRecord:
@@ -33,28 +33,7 @@ def node(instructions: int | None, cycles: int | None) -> NodeRecord:
 
 def model(*nodes: NodeRecord, prediction: PredictionRecord | None = None) -> Manifest:
     known = prediction or PredictionRecord(core="cortex-m0", models=5, instructions=CYCLES, cycles=CYCLES, rate=RATE)
-    return Manifest(
-        generator="test",
-        name="m",
-        model_file="m.tflite",
-        model_hash="0" * 64,
-        target="c -mcpu=cortex-m0",
-        core="cortex-m0",
-        input_mode="consumed",
-        macs=0,
-        macs_run=0,
-        ram_bytes=16,
-        ram_lower_bound_bytes=0,
-        weights_bytes=0,
-        cflags=(),
-        sources=(),
-        headers=(),
-        inputs=(TENSOR,),
-        outputs=(TENSOR,),
-        nodes=nodes,
-        buffers=(),
-        prediction=known,
-    )
+    return tiny_manifest("cortex-m0", "m").model_copy(update={"nodes": nodes, "prediction": known})
 
 
 def test_an_emulator_measures_no_time() -> None:
