@@ -26,7 +26,8 @@ import pytest
 import aboard
 from aboard import resources
 
-DIGITS = np.load(resources.models() / "digits_test.npz")
+with np.load(resources.models() / "digits_test.npz") as archive:
+    DIGITS = dict(archive)
 """
 NOTHING = "def test_it(aboard_device):\n    pass\n"
 WITH_DIGITS = f'@pytest.mark.aboard_model("digits")\n{NOTHING}'
