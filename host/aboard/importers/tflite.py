@@ -183,6 +183,14 @@ class _Import:
                 [self._label(taken)],
             )
             return None
+        constant = next((n for n in operator.outputs if self._file.buffer(self._file.tensors[n].buffer)), None)
+        if constant is not None:
+            self._problems.add(
+                user,
+                f"computes {self._label(constant)}, which holds constant values, expected none. Export the model again",
+                [self._label(constant)],
+            )
+            return None
         found = [self._tensor(number, user, computed=True) for number in operator.outputs]
         present = [tensor for tensor in found if tensor is not None]
         return present if len(present) == len(found) else None

@@ -94,6 +94,11 @@ def _quantization_problem(tensor: FileTensor, dtype: DType, computed: bool) -> s
     wrong = _scale_problem(tensor.scales, zero_allowed=not computed or dtype not in _SCALED)
     if wrong is not None or not count:
         return wrong
+    if dtype in _SCALED and not tensor.zero_points:
+        return (
+            f"quantisation, got {count} scales without zero points, expected as many of both. "
+            "Quantise the model again"
+        )
     if len(tensor.zero_points) not in (0, 1, count) and len(set(tensor.zero_points)) > 1:
         return (
             f"quantisation, got {count} scales and {len(tensor.zero_points)} zero points, expected as many of both. "

@@ -111,7 +111,7 @@ def test_a_scale_of_0_that_an_operator_needs_is_named(kind: str) -> None:
 # Zero points.
 
 
-@pytest.mark.parametrize("points", [[0], [0, 0, 0], [0, 0], [0, 0, 0, 0, 0], []])
+@pytest.mark.parametrize("points", [[0], [0, 0, 0], [0, 0], [0, 0, 0, 0, 0]])
 def test_zero_points_that_are_all_the_same_fit_any_number_of_scales(points: list[int]) -> None:
     builder = ModelBuilder().tensor("x", (1, 4), np.int8, **QUANT).tensor("y", (1, 3), np.int8, **QUANT)
     builder.tensor("w", (3, 4), np.int8, data=np.arange(12), scales=[0.1, 0.2, 0.3], zero_points=points, axis=0)

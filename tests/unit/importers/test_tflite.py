@@ -210,6 +210,13 @@ def test_a_tensor_with_two_values():
     refused(relu(data=[1, 2, 3, 4]).op("RELU", ["x"], ["y"]).build(["x"], ["y"]), "input x: holds constant values")
 
 
+def test_a_result_with_the_buffer_of_a_constant():
+    """tflite-micro would write the result into the file."""
+    builder = ModelBuilder().tensor("x", (1, 4), np.float32).tensor("y", (1, 4), np.float32, data=[1, 2, 3, 4])
+    words = r"node 0 RELU: computes tensor 1 \(y\), which holds constant values, expected none"
+    refused(builder.op("RELU", ["x"], ["y"]).build(["x"], ["y"]), words)
+
+
 def test_constants_of_another_size():
     builder = relu().tensor("z", (1, 4), np.int8, scale=0.5, zero_point=3, data=b"123")
     refused(
@@ -231,6 +238,7 @@ def test_constants_of_another_size():
             r"got 2 scales along axis 1 of shape \[1, 4\], expected one for each index",
         ),
         ({"scale": None, "scales": [1.0, 2.0], "axis": -9}, "got 2 scales along axis -9"),
+        ({"scale": None, "scales": [1.0], "zero_points": []}, "got 1 scales without zero points, expected as many of"),
         ({"details": 2}, "quantisation, got BlockwiseQuantization, expected scales and zero points"),
         ({"details": 7}, "quantisation, got quantisation details number 7, expected scales and zero points"),
     ],
