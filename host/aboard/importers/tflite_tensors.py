@@ -96,8 +96,7 @@ def _quantization_problem(tensor: FileTensor, dtype: DType, computed: bool) -> s
         return wrong
     if dtype in _SCALED and not tensor.zero_points:
         return (
-            f"quantisation, got {count} scales without zero points, expected as many of both. "
-            "Quantise the model again"
+            f"quantisation, got {count} scales without zero points, expected as many of both. Quantise the model again"
         )
     if len(tensor.zero_points) not in (0, 1, count) and len(set(tensor.zero_points)) > 1:
         return (
