@@ -80,7 +80,8 @@ def option(model: Model, rng: np.random.Generator) -> None:
     """Another value of an option, mostly a near one."""
     operator = an_operator(model, rng)
     options = operator.builtinOptions
-    fields = [name for name, value in vars(options).items() if np.isscalar(value)] if options is not None else []
+    numbers = (bool, int, float, np.number)  # Texts, such as the name of a variable, stay.
+    fields = [name for name, value in vars(options).items() if isinstance(value, numbers)] if options else []
     if not fields:
         return
     name = choice(rng, fields)
