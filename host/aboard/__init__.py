@@ -40,12 +40,11 @@ from aboard.errors import (
 )
 
 if TYPE_CHECKING:
-    from aboard.compiler import Module
-    from aboard.compiler import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
-    from aboard.projects import Project, create
-    from aboard.session import Session
+    from aboard.api import Project, Session, create
+    from aboard.base.version import VERSION as __version__  # noqa: N811 - the name that packages have
+    from aboard.compiler.pipeline import Module
+    from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
     from aboard.target import Target
-    from aboard.version import VERSION as __version__  # noqa: N811 - the name that packages have
 
 __all__ = [
     "AboardError",
@@ -77,13 +76,13 @@ __all__ = [
 
 #: Where each lazy name is defined: module and name there.
 _LAZY = {
-    "Module": ("aboard.compiler", "Module"),
-    "Project": ("aboard.projects", "Project"),
-    "Session": ("aboard.session", "Session"),
+    "Module": ("aboard.compiler.pipeline", "Module"),
+    "Project": ("aboard.api", "Project"),
+    "Session": ("aboard.api", "Session"),
     "Target": ("aboard.target", "Target"),
-    "__version__": ("aboard.version", "VERSION"),
-    "compile": ("aboard.compiler", "compile_model"),
-    "create": ("aboard.projects", "create"),
+    "__version__": ("aboard.base.version", "VERSION"),
+    "compile": ("aboard.compiler.pipeline", "compile_model"),
+    "create": ("aboard.api", "create"),
 }
 
 

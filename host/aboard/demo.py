@@ -11,11 +11,13 @@ import time
 import numpy as np
 
 import aboard
-from aboard import boards, evaluate, resources, runners
+from aboard import boards, runners
+from aboard.api import Session
+from aboard.base import resources
+from aboard.base.scratch import Scratch
+from aboard.check import evaluate
 from aboard.reports.compiled import memory_map, totals
 from aboard.reports.table import amount, facts, table
-from aboard.scratch import Scratch
-from aboard.session import Session
 
 MODEL = "digits"
 SAMPLES = 20

@@ -26,13 +26,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from aboard import printable
-
-if TYPE_CHECKING:
-    from aboard.faults import FaultReport
-    from aboard.rpc.replies import Fault
+from aboard.base import printable
+from aboard.base.fault_record import FaultRecord, FaultReport
 
 
 class AboardError(Exception):
@@ -140,7 +136,7 @@ class DeviceFault(DeviceError):  # noqa: N818 - the word of the field for a cras
         fault: What is known of it; None where it is the emulated device that found the fault.
     """
 
-    def __init__(self, message: str, fault: FaultReport | Fault | None = None) -> None:
+    def __init__(self, message: str, fault: FaultReport | FaultRecord | None = None) -> None:
         super().__init__(message)
         self.fault = fault
 

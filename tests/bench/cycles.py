@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from aboard.target import cpu
+from aboard.boards import cpu
 from bench.listing import Instruction
 
 if sys.version_info >= (3, 11):

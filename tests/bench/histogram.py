@@ -17,14 +17,14 @@ from typing import Any
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from aboard import feeds
-from aboard.board import Board
+from aboard.api import Session
+from aboard.boards import cpu
+from aboard.boards.board import Board
+from aboard.device import input_files
+from aboard.device.timing import Profile
 from aboard.errors import ToolError
-from aboard.measurements import Profile
-from aboard.projects import Project
+from aboard.project.project import Project
 from aboard.runners.qemu import QemuRunner
-from aboard.session import Session
-from aboard.target import cpu
 from bench.cycles import Count, Histogram
 from bench.listing import Instruction
 from bench.listing import read as read_listing
@@ -100,7 +100,7 @@ def run(project: Project, feed: str = "random:0") -> Executed | None:
         marks = places(project.image, _MARKS, len(manifest.nodes))
         argument = ",".join([str(library), f"out={written}", *marks])
         with Session.open(project, QemuRunner(_with_plugin(project.board, argument))) as session:
-            profile = session.profile(feeds.load(feed, manifest.inputs))
+            profile = session.profile(input_files.load(feed, manifest.inputs))
         alone, profiled = parse(written.read_text(encoding="ascii"))
     nodes = {number: node.counts for number, node in profiled.nodes.items()}
     return Executed(core, profile, alone.counts, nodes, listed(project.image, core))

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from aboard import boards, verify
-from aboard.projects import Project
-from aboard.reference import Reference
-from aboard.session import Session
-from aboard.target import cpu
+from aboard import boards
+from aboard.api import Session
+from aboard.boards import cpu
+from aboard.check import verify
+from aboard.check.reference import Reference
+from aboard.project.project import Project
 from bench import cycles, histogram
 from support import models
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from aboard import boards, resources
+from aboard import boards
+from aboard.api import create
+from aboard.base import resources
 from aboard.emulation import uarts
-from aboard.projects import create
 from support.bundles import BYTES, tiny_bundle
 
 DOCS = Path(__file__).parents[2] / "docs"

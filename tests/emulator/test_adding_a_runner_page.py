@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from aboard import boards, programs
+from aboard import boards
+from aboard.base import programs
 from aboard.runners.process import Supervised
 from aboard.runners.qemu import command
 from support import markdown

@@ -16,10 +16,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from aboard import boards, cli, emulation
+from aboard.api import Project, create
 from aboard.emulation import boot
 from aboard.emulation.machine import Machine
 from aboard.errors import TransportError
-from aboard.projects import Project, create
 from support.bundles import BYTES, tiny_bundle
 
 MANUAL = Path(__file__).parents[2] / "docs" / "adding_a_board.md"

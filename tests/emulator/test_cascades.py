@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.check.reference import Reference
 from aboard.errors import CapacityError
-from aboard.reference import Reference
 from support.image_models import image_model
 from support.rewrites import inputs_of
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import operands
-from aboard.reference import Reference
+from aboard.check.reference import Reference
+from aboard.device import tensor_layout
 from support import models
 from support.channel_models import random_model
 from support.rewrites import inputs_of
@@ -38,15 +38,16 @@ def test_taps_rebuild_the_tensors_of_the_model(name: str, board: str, tmp_path: 
                 for result in node.outputs:
                     got = taps[index][result.tensor]
                     assert np.ma.is_masked(got) == (result.tensor in narrowed)
-                    assert got.shape == operands.reference_shape(result)
+                    assert got.shape == tensor_layout.reference_shape(result)
                     full = wanted[result.source].reshape(got.shape)
                     np.testing.assert_array_equal(np.ma.getdata(got), np.where(np.ma.getmaskarray(got), 0, full))
                     compared += 1
             assert compared >= len(nodes)
         # A node alone takes its operands as the whole model has them.
         last = next(i for i in reversed(range(len(nodes))) if any(one.channel_map for one in nodes[i].inputs))
+        shaped = {one.tensor: tensor_layout.reference_shape(one) for one in nodes[last].inputs}
         alone = session.run_op(
-            last, {one.tensor: wanted[one.source].reshape(operands.reference_shape(one)) for one in nodes[last].inputs}
+            last, {one.tensor: wanted[one.source].reshape(shaped[one.tensor]) for one in nodes[last].inputs}
         )
     for result in nodes[last].outputs:
         got = alone.outputs[result.tensor]

@@ -15,7 +15,8 @@ import jsonschema
 import numpy as np
 import pytest
 
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.cli import json_page
 from aboard.cli.schema import RESULTS, ErrorResult
 

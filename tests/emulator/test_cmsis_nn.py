@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.compiler import Module, partition_model
+from aboard.compiler.pipeline import Module, partition_model
 from support import fake_device, models, oracle
 from support.cmsis_nn_tree import trees
 from support.weighted_models import Layer, layers, window_out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aboard import boards, runners
-from aboard.projects import Project, create
+from aboard.api import Project, create
 from support.bundles import tiny_bundle
 
 READS = 100_000

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 
 BOARD = "arm/mps2_an386"
 COMMANDS = ("set confirm off", "break digits_run", "continue", "print arena_bytes", "continue")

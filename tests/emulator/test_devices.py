@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.target import Knob
 from support import fake_device
 

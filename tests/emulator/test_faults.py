@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from aboard import boards, cli
+from aboard.api import Project, create
 from aboard.errors import DeviceFault
 from aboard.faults import Cause, FaultReport
-from aboard.projects import Project, create
 from support.bundles import BYTES, CRASH, LOST, NOWHERE, OVERFLOW, UNALIGNED, UNMAPPED, tiny_bundle
 
 SOURCE = "models/tiny/src/tiny.c"

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 
 BOARD = ["--board", "host/native"]
 

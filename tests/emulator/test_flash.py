@@ -19,15 +19,19 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import attached, boards, cli, debug, flash, programs, resources, runners
+from aboard import boards, cli, runners
+from aboard.api import Session
+from aboard.base import programs, resources
+from aboard.boards import usb_ids
 from aboard.cli.schema import RESULTS, ErrorResult
-from aboard.devices import Place
+from aboard.device import flash
+from aboard.device.usb import Place
 from aboard.errors import FlashError, ToolError, TransportError
-from aboard.projects import Project
+from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
+from aboard.runners import debug
 from aboard.runners.process import Supervised
 from aboard.runners.qemu import command
-from aboard.session import Session
 
 MODEL = resources.models() / "digits.tflite"
 BOARD = "bbc/microbit"
@@ -77,9 +81,9 @@ def port_of(machine: Supervised) -> str:
 
 def attach(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str]) -> None:
     """Makes serial ports those of boards: each with its serial number."""
-    ports = [attached.Attached(port, "0d28:0204", number, "BBC micro:bit", (BOARD,)) for port, number in found]
-    monkeypatch.setattr("aboard.devices._SYSFS", Path("/nowhere"))
-    monkeypatch.setattr(attached, "attached", lambda: ports)
+    ports = [usb_ids.Attached(port, "0d28:0204", number, "BBC micro:bit", (BOARD,)) for port, number in found]
+    monkeypatch.setattr("aboard.device.usb._SYSFS", Path("/nowhere"))
+    monkeypatch.setattr(usb_ids, "attached", lambda: ports)
 
 
 @pytest.fixture

@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import programs, resources
-from aboard import session as sessions
+from aboard.base import programs, resources
+from aboard.device import session as sessions
+from aboard.device.session import Session
 from aboard.errors import DeviceError, DeviceFault, TransportError, WrongModelError
-from aboard.projects import Project
+from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
 from aboard.runners import qemu
 from aboard.runners.native import NativeRunner
 from aboard.runners.qemu import QemuRunner
-from aboard.session import Session
 from aboard.transports.lossy import LossyTransport, Noise
 from aboard.transports.serial import SerialTransport
 from aboard.transports.tcp import SocketTransport
@@ -228,8 +228,8 @@ def test_another_firmware_behind_the_same_port_is_refused(
 
 HOST = """
 import sys, numpy as np
-from aboard.projects import Project
-from aboard.session import Session
+from aboard.project.project import Project
+from aboard.device.session import Session
 from aboard.transports.serial import SerialTransport
 with Session.attach(Project.open(sys.argv[1]), SerialTransport(sys.argv[2])) as session:
     print("ready", flush=True)

@@ -9,7 +9,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 import aboard
-from aboard import boards, resources
+from aboard import boards
+from aboard.base import resources
 
 DIGITS = resources.models() / "digits.tflite"
 WHOLE = {"run_op": True, "taps": True}

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard import boards, cli, manifest
+from aboard import boards, cli
+from aboard.api import Project, Session, create
+from aboard.base import manifest
 from aboard.errors import ProjectError
-from aboard.projects import Project, create
 from aboard.runners.native import NativeRunner
 from aboard.runners.qemu import QemuRunner
-from aboard.session import Session
 from support.bundles import BYTES, LINGER, tiny_bundle
 from support.mlperf_runner import Runner
 

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard.compiler import Module
-from aboard.target import cpu as cpus
+from aboard.boards import cpu as cpus
+from aboard.compiler.pipeline import Module
 from support import models, mve_layers, oracle, plain_builds, zoo
 from support.plain_builds import LEVELS, Build
 

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from aboard import boards, runners
+from aboard.api import Project, Session, create
 from aboard.errors import DeviceFault, ToolError, TransportError
-from aboard.projects import Project, create
 from aboard.rpc.exchange import Timing
 from aboard.runners.native import NativeRunner
 from aboard.runners.qemu import QemuRunner
-from aboard.session import Session
 from support.bundles import BYTES, CRASH, HANG, LINGER, tiny_bundle
 
 # In both emulators.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import resources
+from aboard.base import resources
 from support import models
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
-from aboard.reference import Reference
+from aboard.base import resources
+from aboard.check.reference import Reference
 from support.models import available, path
 from support.rewrites import inputs_of
 

@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources, runners
-from aboard.compiler import Module
+from aboard import runners
+from aboard.base import resources
+from aboard.compiler.pipeline import Module
+from aboard.device.session import Session
 from aboard.errors import TransportError, WrongModelError
-from aboard.projects import Project
+from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
 from aboard.runners.base import Runner
 from aboard.runners.native import NativeRunner
 from aboard.runners.qemu import QemuRunner
-from aboard.session import Session
 from aboard.transports.lossy import LossyTransport, Noise
 
 MODEL = resources.models() / "digits.tflite"

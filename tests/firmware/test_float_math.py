@@ -10,7 +10,7 @@ import cffi
 import numpy as np
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 
 FUNCTIONS = ("expf", "tanhf", "logisticf")
 FLT_MIN = float(np.finfo(np.float32).tiny)

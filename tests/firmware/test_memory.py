@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aboard import resources
+from aboard.base import resources
 
 RUNTIME = resources.firmware() / "ports" / "runtime"
 SPACE = 96

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aboard import resources
+from aboard.base import resources
 from support.rpc_device import WARNINGS
 
 SOURCES = sorted((resources.firmware() / "mlperf").glob("*.c"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import cffi
 import numpy as np
 
-from aboard import resources
+from aboard.base import resources
 
 SOURCE = """
 #define ABOARD_THUMB1 1

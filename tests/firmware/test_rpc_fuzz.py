@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 from fuzz import wire
 from support.rpc_device import compile_c
 

@@ -18,7 +18,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "host")]
 import numpy as np  # noqa: E402  found through the line above
 
 import aboard  # noqa: E402  likewise
-from aboard.compiler import Module  # noqa: E402  likewise
+from aboard.compiler.pipeline import Module  # noqa: E402  likewise
 from aboard.errors import AboardError, ModelError, TargetError  # noqa: E402  likewise
 from aboard.importers import load  # noqa: E402  likewise
 from fuzz import differential, minimise, random_graph  # noqa: E402  likewise

@@ -19,9 +19,9 @@ from tflite_micro import runtime
 
 import aboard
 from aboard import ops
-from aboard.compiler import Module
+from aboard.compiler.host_runtime import HostModel
+from aboard.compiler.pipeline import Module
 from aboard.errors import AboardError, CapacityError, TargetError, ToolError, VerifyError
-from aboard.host_runtime import HostModel
 from aboard.importers import load
 from aboard.ir import DType, Graph
 from aboard.ops import interpreter

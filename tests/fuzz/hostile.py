@@ -30,12 +30,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import numpy as np  # noqa: E402  behind the line above, as what follows
 
-from aboard import printable  # noqa: E402  likewise
+from aboard.base import printable  # noqa: E402  likewise
+from aboard.device.session import Session  # noqa: E402
 from aboard.errors import AboardError  # noqa: E402
 from aboard.rpc import framing, messages  # noqa: E402
 from aboard.rpc.messages import Header, Type  # noqa: E402
 from aboard.rpc.timing import Timing  # noqa: E402
-from aboard.session import Session  # noqa: E402
 from aboard.transports.base import Transport  # noqa: E402
 from support.rpc_device import ALL, FakeDevice  # noqa: E402
 from support.toy_project import ToyProject  # noqa: E402
@@ -76,7 +76,7 @@ def clock() -> Iterator[Clock]:
     with (
         mock.patch("aboard.rpc.exchange.time", made),
         mock.patch("aboard.rpc.client.time", made),
-        mock.patch("aboard.session.time", made),
+        mock.patch("aboard.device.session.time", made),
     ):
         yield made
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aboard import resources
+from aboard.base import resources
 from fuzz import minimise, random_graph
 from support import models, zoo
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard.host_runtime import HostModel
+from aboard.compiler.host_runtime import HostModel
 from fuzz import campaign, differential, graphs, minimise, mutations, page, random_graph, run, sandbox, seeds
 from fuzz.adapted import ADAPTED
 

@@ -8,8 +8,8 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 import aboard
+from aboard.base.manifest import Manifest
 from aboard.errors import CapacityError
-from aboard.manifest import Manifest
 from support.channel_models import ChannelModel
 from support.image_models import global_average, image_model, wide_image_model
 from support.one_op import HOST, check_equal, compiled

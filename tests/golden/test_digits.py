@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
+from aboard.base import resources
 from aboard.importers import load
 from support import oracle
 

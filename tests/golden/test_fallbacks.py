@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
+from aboard.check.reference import Reference
 from aboard.ops import interpreter
-from aboard.reference import Reference
 from support import dsp_layers, int16_models, models, one_op, sanitized, zoo
 from support.image_models import wide_image_model
 from support.weighted_models import Layer

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aboard import manifest, resources
-from aboard.manifest import Manifest, NodeRecord, TensorRecord
+from aboard.base import manifest, resources
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import NodeRecord, TensorRecord
 
 BYTES = 64
 HASH = bytes(range(32))

@@ -14,7 +14,7 @@ import cffi
 import numpy as np
 from hypothesis import strategies as st
 
-from aboard import resources
+from aboard.base import resources
 from aboard.emit import c_text
 from aboard.emit.instances import argument_names, argument_type
 from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, ScratchArg, View

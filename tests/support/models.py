@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from aboard import resources
+from aboard.base import resources
 
 SHIPPED = "digits"
 SHIPPED_FLOAT = "digits_f32"

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from aboard import boards, programs, resources, toolchain
-from aboard.compiler import Module
-from aboard.target import cpu as cpus
+from aboard import boards
+from aboard.base import programs, resources
+from aboard.boards import cpu as cpus
+from aboard.compiler.pipeline import Module
+from aboard.project import toolchain
 
 LEVELS = ("-O0", "-Og", "-Os", "-O2", "-O3")
 _BARE = Path(__file__).parent / "bare"
@@ -43,7 +45,7 @@ class Build:
     """How a bundle is built.
 
     Attributes:
-        core: As `aboard.target.cpu` names it; `native` for this machine.
+        core: As `aboard.boards.cpu` names it; `native` for this machine.
         compiler: `gcc`, `clang`, `zig` or `tcc`.
         level: Flags that choose how to optimise.
     """

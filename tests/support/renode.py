@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aboard import programs
+from aboard.base import programs
 
 #: Where the real one is; None where it is not installed.
 INSTALLED = programs.find_renode()

@@ -17,7 +17,7 @@ import tty
 from pathlib import Path
 
 from aboard import boards, emulation
-from aboard.board import Board, Unicorn
+from aboard.boards.board import Board, Unicorn
 from aboard.emulation.machine import Machine
 from support.renode_script import Monitor, read_platform
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import cffi
 
-from aboard import resources
+from aboard.base import resources
 from aboard.rpc import framing
 from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport

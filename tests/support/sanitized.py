@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from aboard.compiler import Module
-from aboard.tensor_io import Feed, Values, decode, encode
+from aboard.compiler.pipeline import Module
+from aboard.device.tensor_io import Feed, Values, decode, encode
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from aboard.board import Memory
-from aboard.manifest import Manifest, NodeRecord, OperandRecord, TensorRecord
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import NodeRecord, OperandRecord, TensorRecord
+from aboard.boards.board import Memory
 
 SHAPE = (1, 2, 3, 4)
 SURVIVING = (0, 1, 3)

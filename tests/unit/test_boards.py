@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from aboard import board, board_files, boards, resources
-from aboard.board import Board, Memory
+from aboard import boards
+from aboard.base import resources
+from aboard.boards import board, cpu, files
+from aboard.boards.board import Board, Memory
 from aboard.errors import BoardError
-from aboard.target import Target, cpu
+from aboard.target import Target
 
 MANUAL = Path(__file__).parents[2] / "docs" / "adding_a_board.md"
 
@@ -441,8 +443,8 @@ def test_the_manual_names_every_key() -> None:
     text = MANUAL.read_text(encoding="utf-8")
     keys = set(re.findall(r"[`\[.]([a-z_]+)(?:\]\]?|`|\.<name>| = )", text))
     records: list[type[BaseModel]] = [
-        board_files.BoardFile,
-        board_files.Soc,
+        files.BoardFile,
+        files.Soc,
         board.Core,
         board.Memory,
         board.Uart,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 import aboard
-from aboard import boards, capacity, resources
+from aboard import boards
+from aboard.base import resources
+from aboard.base.manifest import Manifest
 from aboard.errors import CapacityError
-from aboard.manifest import Manifest
+from aboard.project import capacity
 
 DIGITS = resources.models() / "digits.tflite"
 

@@ -8,7 +8,8 @@ import shlex
 import pytest
 
 from aboard import cli
-from aboard.target import Target, cpu, kind
+from aboard.boards import cpu
+from aboard.target import Target, kind
 from support import markdown
 
 PAGE = "docs/choosing_a_target.md"

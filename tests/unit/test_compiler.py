@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard import manifest, resources
-from aboard.compiler import Module, compile_model
+from aboard.base import manifest, resources
+from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import InputError, ModelError, ProjectError, TargetError
 from support import sanitized
 

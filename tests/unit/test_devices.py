@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aboard import attached, boards, devices, runners
-from aboard.attached import Attached
-from aboard.devices import Device, Place
+from aboard import boards, runners
+from aboard.boards import usb_ids
+from aboard.boards.usb_ids import Attached
+from aboard.device import usb
+from aboard.device.usb import Device, Place
 from aboard.errors import ToolError
 
 F746 = boards.load("st/nucleo_f746zg")
@@ -19,11 +21,11 @@ Plug = Callable[..., None]
 
 
 @pytest.fixture
-def usb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
     """Plugs a device in: its folder in sysfs, and its serial port where it has one."""
     ports: list[Attached] = []
-    known = attached.boards_by_usb_id()
-    monkeypatch.setattr(attached, "attached", lambda: ports)
+    known = usb_ids.boards_by_usb_id()
+    monkeypatch.setattr(usb_ids, "attached", lambda: ports)
 
     def plug(usb_id: str, serial_number: str | None, product: str, *names: str) -> None:
         folder = tmp_path / f"1-{len(list(tmp_path.iterdir())) + 1}"
@@ -39,15 +41,15 @@ def usb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
     return plug
 
 
-def test_ports_and_probes_are_joined(usb: Plug, tmp_path: Path) -> None:
-    usb("1d6b:0002", "0000:00:14.0", "xHCI Host Controller")
-    usb("046d:c52b", None, "USB Receiver")
-    usb("0483:374b", "066A", "STM32 STLink", "/dev/ttyACM0")
-    usb("1366:1015", "000683123456", "J-Link", "/dev/ttyACM2", "/dev/ttyACM1")
-    usb("0483:3748", "3F", "STM32 STLink")
-    usb("1a86:7523", None, "USB Serial", "/dev/ttyUSB0")
+def test_ports_and_probes_are_joined(plug_in: Plug, tmp_path: Path) -> None:
+    plug_in("1d6b:0002", "0000:00:14.0", "xHCI Host Controller")
+    plug_in("046d:c52b", None, "USB Receiver")
+    plug_in("0483:374b", "066A", "STM32 STLink", "/dev/ttyACM0")
+    plug_in("1366:1015", "000683123456", "J-Link", "/dev/ttyACM2", "/dev/ttyACM1")
+    plug_in("0483:3748", "3F", "STM32 STLink")
+    plug_in("1a86:7523", None, "USB Serial", "/dev/ttyUSB0")
     (tmp_path / "1-9:1.0").mkdir()
-    found = devices.devices(tmp_path)
+    found = usb.devices(tmp_path)
     assert [(d.usb_id, d.serial_number, d.ports) for d in found] == [
         ("0483:3748", "3F", ()),
         ("0483:374b", "066A", ("/dev/ttyACM0",)),
@@ -61,9 +63,9 @@ def test_ports_and_probes_are_joined(usb: Plug, tmp_path: Path) -> None:
     assert [device.label for device in found] == ["3F", "066A", "000683123456", "/dev/ttyUSB0"]
 
 
-def test_without_a_list_of_the_system_there_are_the_ports(usb: Plug, tmp_path: Path) -> None:
-    usb("0483:374b", "066A", "STM32 STLink", "/dev/ttyACM0")
-    assert [device.label for device in devices.devices(tmp_path / "none")] == ["066A"]
+def test_without_a_list_of_the_system_there_are_the_ports(plug_in: Plug, tmp_path: Path) -> None:
+    plug_in("0483:374b", "066A", "STM32 STLink", "/dev/ttyACM0")
+    assert [device.label for device in usb.devices(tmp_path / "none")] == ["066A"]
 
 
 def nucleo(serial_number: str, *ports: str) -> Device:
@@ -87,15 +89,15 @@ PLACES = [
 
 @pytest.mark.parametrize(("named", "expected"), PLACES)
 def test_where_a_board_is(named: str | None, expected: Place) -> None:
-    assert devices.find(F746, named, FOUND) == expected
+    assert usb.find(F746, named, FOUND) == expected
 
 
 def test_a_drive_is_named_by_its_folder(tmp_path: Path) -> None:
-    assert devices.find(PICO, str(tmp_path), FOUND) == Place(drive=tmp_path)
+    assert usb.find(PICO, str(tmp_path), FOUND) == Place(drive=tmp_path)
 
 
 def test_a_board_that_the_system_does_not_list_is_left_to_the_tool() -> None:
-    assert devices.find(PICO, None, FOUND) == Place()
+    assert usb.find(PICO, None, FOUND) == Place()
 
 
 def test_with_two_of_a_kind_the_serial_number_chooses() -> None:
@@ -105,8 +107,8 @@ def test_with_two_of_a_kind_the_serial_number_chooses() -> None:
         match=r"st/nucleo_f746zg: 2 attached devices could be this board, got 066A, 066B, expected one\. Say which "
         r"with --device, as in --device 066A",
     ):
-        devices.find(F746, None, two)
-    assert devices.find(F746, "066B", two) == Place("066B", "/dev/ttyACM7")
+        usb.find(F746, None, two)
+    assert usb.find(F746, "066B", two) == Place("066B", "/dev/ttyACM7")
 
 
 def plain(name: str) -> boards.Board:
@@ -117,7 +119,7 @@ def plain(name: str) -> boards.Board:
 
 
 def test_a_board_without_emulators_is_meant_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aboard.programs.find", lambda name: Path(name) if name == "st-flash" else None)
+    monkeypatch.setattr("aboard.base.programs.find", lambda name: Path(name) if name == "st-flash" else None)
     assert runners.choose(plain(F746.id)).name == "serial"
     chosen = runners.choose(plain(F746.id), flash=True, device="066A", port="/dev/ttyUSB1")
     assert (chosen.name, type(chosen).__name__) == ("stlink", "StlinkRunner")
@@ -143,10 +145,10 @@ def test_what_is_refused(board: str, name: str, where: dict[str, str], message: 
 
 
 def test_no_port_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from aboard import flash
+    from aboard.device import flash
 
     monkeypatch.setattr(flash, "_PORT_WAIT_S", 0)
-    monkeypatch.setattr(devices, "devices", lambda: [nucleo("066A"), nucleo("066B", "/dev/ttyACM7")])
+    monkeypatch.setattr(usb, "devices", lambda: [nucleo("066A"), nucleo("066B", "/dev/ttyACM7")])
     runner = runners.choose(F746, "serial", device="066A")
     project = type("Project", (), {"board": F746})()
     with pytest.raises(ToolError) as caught:

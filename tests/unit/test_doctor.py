@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aboard import cli, doctor, toolchain
+from aboard import cli
+from aboard.device import doctor
+from aboard.project import toolchain
 
 
 @pytest.fixture

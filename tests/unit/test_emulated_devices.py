@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from aboard import boards, emulation, runners
-from aboard.board import Board
+from aboard.api import Project, create
+from aboard.boards.board import Board
 from aboard.emulation.bus import Bus
 from aboard.errors import DeviceFault, ToolError, TransportError
-from aboard.projects import Project, create
 from aboard.runners.unicorn import UnicornRunner, models
 from support.bundles import tiny_bundle
 from support.device import device

@@ -7,14 +7,14 @@ import time
 import pytest
 
 from aboard import boards, emulation, runners
-from aboard.board import Status
+from aboard.api import create
+from aboard.boards.board import Status
 from aboard.emulation import boot, registers
 from aboard.emulation.machine import NEVER
 from aboard.emulation.riscv import Plic
 from aboard.emulation.timers import Mtime, Nrf51Timer
 from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, Ns16550, Pl011, Stm32UsartV1, Stm32UsartV2
 from aboard.errors import ToolError, TransportError
-from aboard.projects import create
 from support.bundles import tiny_bundle
 
 M4 = boards.load("arm/mps2_an386")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aboard import evaluate
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import TensorRecord
+from aboard.check import evaluate
+from aboard.device.timing import Duration, RunResult
 from aboard.errors import InputError
-from aboard.manifest import Manifest, TensorRecord
-from aboard.measurements import Duration, RunResult
 
 
 def tensor(name: str, dtype: str, *shape: int, scale: float | None = None, zero: int | None = None) -> TensorRecord:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 
 TARGET = """
 from aboard.target import Kind, Plugin, register, attach

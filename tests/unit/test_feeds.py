@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard import feeds
+from aboard.base.manifest_records import TensorRecord
+from aboard.device import input_files
 from aboard.errors import InputError
-from aboard.manifest import TensorRecord
 
 
 def tensor(name: str, dtype: str, *shape: int) -> TensorRecord:
@@ -25,7 +25,7 @@ def test_random_is_what_the_manual_says() -> None:
     rng = np.random.default_rng(7)
     image = rng.integers(-128, 128, (1, 4, 4, 2)).astype(np.int8)
     state = rng.standard_normal(3).astype(np.float32)
-    loaded = feeds.load("random:7", [IMAGE, STATE])
+    loaded = input_files.load("random:7", [IMAGE, STATE])
     assert list(loaded) == ["image", "state"]
     np.testing.assert_array_equal(loaded["image"], image)
     np.testing.assert_array_equal(loaded["state"], state)
@@ -35,7 +35,7 @@ def test_random_is_what_the_manual_says() -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
 def test_random_integers_reach_both_ends(dtype: str) -> None:
-    drawn = feeds.random([tensor("x", dtype, 4000)], np.random.default_rng(1))["x"]
+    drawn = input_files.random([tensor("x", dtype, 4000)], np.random.default_rng(1))["x"]
     info = np.iinfo(dtype)
     assert drawn.dtype == dtype
     assert drawn.min() < info.min // 2 + 1
@@ -45,7 +45,7 @@ def test_random_integers_reach_both_ends(dtype: str) -> None:
 
 
 def test_extremes() -> None:
-    low, high = feeds.extremes([IMAGE, STATE])
+    low, high = input_files.extremes([IMAGE, STATE])
     assert set(low["image"].ravel()) == {-128}
     assert set(high["image"].ravel()) == {127}
     assert set(low["state"]) == {-1.0}
@@ -55,20 +55,20 @@ def test_extremes() -> None:
 
 
 def test_npy_npz_and_bin_round_trip(tmp_path: Path) -> None:
-    x = feeds.load("random:3", [IMAGE, STATE])
+    x = input_files.load("random:3", [IMAGE, STATE])
     np.savez(tmp_path / "x.npz", **x)
     (tmp_path / "x.bin").write_bytes(x["image"].tobytes() + x["state"].tobytes())
     np.save(tmp_path / "x.npy", x["image"])
     for name in ("x.npz", "x.bin"):
-        loaded = feeds.load(str(tmp_path / name), [IMAGE, STATE])
+        loaded = input_files.load(str(tmp_path / name), [IMAGE, STATE])
         for key, values in x.items():
             np.testing.assert_array_equal(loaded[key], values)
-    np.testing.assert_array_equal(feeds.load(str(tmp_path / "x.npy"), [IMAGE])["image"], x["image"])
+    np.testing.assert_array_equal(input_files.load(str(tmp_path / "x.npy"), [IMAGE])["image"], x["image"])
 
 
 def test_outputs_are_saved_by_tensor_name(tmp_path: Path) -> None:
     outputs = {"StatefulPartitionedCall:0": np.arange(4, dtype=np.int8), "a/b": np.zeros((1, 2), np.float32)}
-    feeds.save(tmp_path / "y.npz", outputs)
+    input_files.save(tmp_path / "y.npz", outputs)
     with np.load(tmp_path / "y.npz") as file:
         assert set(file.files) == set(outputs)
         for name, values in outputs.items():
@@ -98,13 +98,13 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
     }
     for source, message in cases.items():
         with pytest.raises(InputError, match=message):
-            feeds.load(source, [IMAGE])
+            input_files.load(source, [IMAGE])
     with pytest.raises(InputError, match=r"one array, got a model with 2 inputs\. Save image, state"):
-        feeds.load(str(tmp_path / "one.npy"), [IMAGE, STATE])
+        input_files.load(str(tmp_path / "one.npy"), [IMAGE, STATE])
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"got \.txt, expected \.npz\. Name it y\.npz"):
-        feeds.check_output(tmp_path / "y.txt")
+        input_files.check_output(tmp_path / "y.txt")
     with pytest.raises(InputError, match=r"no such folder, got .*nowhere"):
-        feeds.check_output(tmp_path / "nowhere" / "y.npz")
+        input_files.check_output(tmp_path / "nowhere" / "y.npz")

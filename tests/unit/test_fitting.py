@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard.manifest import Manifest
+from aboard.base.manifest import Manifest
 from aboard.schedule.search import Aim
 from support import models, zoo
 

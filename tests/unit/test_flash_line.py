@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from aboard import boards, flash
+from aboard import boards
+from aboard.device import flash
 
 
 @pytest.mark.parametrize(

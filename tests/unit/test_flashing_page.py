@@ -7,7 +7,7 @@ import re
 import pytest
 
 from aboard import boards, flashers
-from aboard.board_files import BoardFile, read
+from aboard.boards.files import BoardFile, read
 from aboard.flashers import Problem
 from support import markdown
 

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aboard import compile as compile_model
-from aboard import manifest, manifest_checks
-from aboard.compiler import Module
+from aboard.api import Project, create
+from aboard.base import manifest, manifest_checks
+from aboard.compiler.pipeline import Module
 from aboard.errors import AboardError, ProjectError
 from aboard.ir import DType
-from aboard.projects import Project, create
 from support import models
 
 BOARD = "arm/mps2_an386"

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from aboard import board as records
-from aboard import boards, resources
-from aboard.board import Board
+from aboard import boards
+from aboard.base import resources
+from aboard.boards import board as records
+from aboard.boards.board import Board
 from aboard.errors import BoardError, TargetError
 from aboard.target import Target
 from aboard.target.hardware import origins

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from aboard import boards
+from aboard.boards import cpu
 from aboard.errors import BoardError, TargetError
-from aboard.target import Target, cpu, kinds
+from aboard.target import Target, kinds
 from support.two_core_board import BOARD, install, write
 
 

@@ -7,9 +7,10 @@ import subprocess
 
 import pytest
 
-from aboard import boards, image
+from aboard import boards
+from aboard.api import create
 from aboard.errors import ToolError
-from aboard.projects import create
+from aboard.project import elf
 from support.bundles import tiny_bundle
 
 
@@ -43,16 +44,16 @@ def test_sizes_are_what_readelf_weighs(tmp_path, board, toolchain):
 
 def test_a_missing_image_is_named(tmp_path):
     with pytest.raises(ToolError, match=r"nothing\.elf: no image, got No such file or directory.*aboard build"):
-        image.sizes(tmp_path / "nothing.elf")
+        elf.sizes(tmp_path / "nothing.elf")
 
 
 def test_what_is_no_image_is_named(tmp_path):
     (tmp_path / "text.elf").write_text("hello")
     with pytest.raises(ToolError, match=r"text\.elf: is no ELF file"):
-        image.sizes(tmp_path / "text.elf")
+        elf.sizes(tmp_path / "text.elf")
 
 
 def test_what_is_no_library_is_named(tmp_path):
     (tmp_path / "lib.a").write_text("hello")
     with pytest.raises(ToolError, match=r"lib\.a: is no static library"):
-        image.archive_bytes(tmp_path / "lib.a")
+        elf.archive_bytes(tmp_path / "lib.a")

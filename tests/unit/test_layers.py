@@ -1,134 +1,109 @@
-"""Imports go one way through the packages, and the device path does without the compiler."""
+"""The table of rooms in docs/architecture.md is true: imports go one way, the device path does without the compiler."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 import aboard
+from support import markdown
 
 PACKAGE = Path(aboard.__file__).parent
-
-#: Layers, lowest first: a part imports from its own line and the lines above.
-LAYERS = (
-    ("printable", "resources", "version"),
-    ("errors", "quoting"),
-    ("scratch",),
-    ("fields", "outputs"),
-    ("bundle_files", "manifest", "manifest_checks"),
-    ("tensor_io", "operands"),
-    ("programs", "extensions", "machine", "platforms"),
-    ("target", "board_records", "board", "board_files", "boards", "zephyr"),
-    ("toolchain", "doctor", "feeds", "image", "new_target", "templates", "attached", "devices", "flashers", "tuning"),
-    ("placement", "mlperf"),
-    ("capacity", "measurements", "renode_platform", "transports"),
-    ("project_files", "rpc"),
-    ("faults",),
-    ("identity", "taps"),
-    ("emulation",),
-    ("build", "zephyr_build", "projects", "runners", "session", "ci", "flash", "debug"),
-    ("ir",),
-    ("ops",),
-    ("tiling",),
-    ("importers", "passes", "kernels", "reference"),
-    ("memory", "partition", "schedule"),
-    ("emit",),
-    ("backends",),
-    ("fitting",),
-    ("ram_advice",),
-    ("compiler", "host_runtime"),
-    ("verify", "evaluate", "host_trace"),
-    ("region_check",),
-    ("reports", "tuner"),
-    ("cli", "demo", "testing"),
-)
-
-#: What a device-only installation cannot load.
-COMPILE_PATH = {
-    "compiler",
-    "emit",
-    "fitting",
-    "host_runtime",
-    "importers",
-    "ir",
-    "kernels",
-    "memory",
-    "ops",
-    "partition",
-    "passes",
-    "ram_advice",
-    "reference",
-    "schedule",
-    "tiling",
-}
-DEVICE_PATH = {name for layer in LAYERS[: LAYERS.index(("ir",))] for name in layer}
-
-#: Imports inside functions that go the other way, each for a reason.
-EXCEPTIONS = {
-    ("target", "boards"): "a hardware string names a board file, whose cores are those of the CPU table",
-}
+PAGE = markdown.CHECKOUT / "docs" / "architecture.md"
+_ROW = re.compile(r"^\| (?P<rooms>`[^|]*`) \| [^|]* \| (?P<path>both|device|compile) \|$", re.MULTILINE)
+_LOOSE = 8
 
 
-def part(path: Path) -> str:
-    relative = path.relative_to(PACKAGE)
-    return relative.parts[0].removesuffix(".py")
+def layers() -> list[tuple[tuple[str, ...], str]]:
+    """Returns the rows of the table: rooms, and the path that needs them."""
+    return [(tuple(re.findall(r"`(\w+)`", row["rooms"])), row["path"]) for row in _ROW.finditer(PAGE.read_text())]
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yields the parts of aboard that a file imports when it runs, lazy imports included."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    skipped = {id(inner) for node in ast.walk(tree) if is_type_checking(node) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
+RANK: Mapping[str, int] = {room: rank for rank, (rooms, _) in enumerate(layers()) for room in rooms}
+PATH: Mapping[str, str] = {room: path for rooms, path in layers() for room in rooms}
+COMPILE_PATH = {room for room, path in PATH.items() if path == "compile"} - {"cli", "testing", "models", "demo"}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def room(module: str) -> str | None:
+    """Returns the room of a module; None for the package itself."""
+    return module.split(".")[1] if "." in module else None
+
+
+def imports(module: str) -> Iterator[str]:
+    """Yields the modules of aboard that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "aboard":
-            names = [f"aboard.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [str(node.module)]
-        else:
-            continue
-        yield from (name.split(".")[1] for name in names if name.startswith("aboard."))
+            yield from (alias.name for alias in node.names if alias.name in FILES)
+        elif isinstance(node, ast.ImportFrom) and node.module in FILES:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in FILES else node.module
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+#: What each file imports. A package imports its own modules to register or to name them, which makes no circle.
+EDGES = {
+    module: {other for other in imports(module) if other != module and not other.startswith(f"{module}.")}
+    for module in FILES
+}
 
 
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
-RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+def circle(edges: Mapping[str, set[str]]) -> list[str]:
+    """Returns modules that import each other in a circle; empty where there is none."""
+    left = {module: set(others) for module, others in edges.items()}
+    while ends := {module for module, others in left.items() if not others & left.keys()}:
+        left = {module: others for module, others in left.items() if module not in ends}
+    return sorted(left)
 
 
-def test_every_part_has_its_layer() -> None:
-    parts = {part(path) for path in FILES} - {"models"}
-    assert parts - set(RANK) == set()
+def test_every_room_is_in_the_table() -> None:
+    rooms = {room(module) for module in FILES if not module.startswith("aboard.__")} - {None}
+    assert rooms - set(RANK) == set()
+    assert set(RANK) - rooms == set()
+
+
+def test_few_files_lie_loose() -> None:
+    loose = [path.name for path in PACKAGE.glob("*.py")]
+    assert len(loose) <= _LOOSE, loose
 
 
 @pytest.mark.parametrize("name", sorted(RANK))
 def test_imports_go_one_way(name: str) -> None:
     upward = {
-        f"{path.relative_to(PACKAGE)} imports {used}"
-        for path in FILES
-        if part(path) == name
-        for used in imports(path)
-        if used != name and RANK[used] > RANK[name] and (name, used) not in EXCEPTIONS
+        f"{module} imports {other}"
+        for module in FILES
+        if room(module) == name
+        for other in EDGES[module]
+        if RANK.get(room(other) or "", -1) > RANK[name]
     }
     assert upward == set()
 
 
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert circle(EDGES) == []
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
+
+
 def test_the_device_path_never_names_the_compile_path() -> None:
     found = {
-        f"{path.relative_to(PACKAGE)} imports {used}"
-        for path in FILES
-        if part(path) in DEVICE_PATH
-        for used in imports(path)
-        if used in COMPILE_PATH
+        f"{module} imports {other}"
+        for module in FILES
+        if PATH.get(room(module) or "") in {"device", "both"}
+        for other in EDGES[module]
+        if room(other) in COMPILE_PATH
     }
     assert found == set()
 
@@ -141,10 +116,10 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_importing_aboard_loads_next_to_nothing() -> None:
     loaded = {name for name in loaded_by("import aboard") if name.startswith("aboard")}
-    assert loaded == {"aboard", "aboard.errors", "aboard.printable"}
+    assert loaded == {"aboard", "aboard.errors", "aboard.base", "aboard.base.fault_record", "aboard.base.printable"}
 
 
 def test_the_session_loads_neither_compiler_nor_importer_packages() -> None:
-    loaded = loaded_by("import aboard.session, aboard.projects, aboard.boards")
+    loaded = loaded_by("import aboard.api, aboard.boards")
     assert {name for name in loaded if name.split(".")[0] in {"tflite", "flatbuffers", "cffi", "west"}} == set()
     assert {name.split(".")[1] for name in loaded if name.startswith("aboard.")} & COMPILE_PATH == set()

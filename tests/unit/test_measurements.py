@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import ErrorRecord, NodeRecord, PredictionRecord
 from aboard.cli.verdict import duration, time_info, time_text
-from aboard.manifest import ErrorRecord, Manifest, NodeRecord, PredictionRecord
-from aboard.measurements import Duration, EstimatedTime
+from aboard.device.timing import Duration, EstimatedTime
 from support.bundles import tiny_manifest
 
 RATE = ErrorRecord(median=0.01, most=0.04)

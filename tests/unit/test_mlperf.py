@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from aboard import capacity, mlperf, templates
+from aboard.base.manifest import Manifest
 from aboard.errors import ProjectError
-from aboard.manifest import Manifest
+from aboard.project import capacity, mlperf, templates
 from support.bundles import BYTES, tiny_manifest
 
 MLPERF = {"protocol": "mlperf", "mlperf_model": "auto"}

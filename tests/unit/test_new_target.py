@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from aboard import cli, new_target
+from aboard import cli
 from aboard.errors import ProjectError, TargetError
-from aboard.target import plugins
+from aboard.target import new_target, plugins
 
 FILES = [
     "README.md",

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import boards, capacity, placement, programs, resources, templates
+from aboard import boards
+from aboard.api import create
+from aboard.base import programs, resources
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import ArenaRecord
 from aboard.errors import CapacityError, ProjectError, TargetError
-from aboard.manifest import ArenaRecord, Manifest
-from aboard.placement import ArenaBuffer, PlacedWeights
-from aboard.projects import create
+from aboard.project import capacity, placement, templates
+from aboard.project.placement import ArenaBuffer, PlacedWeights
 from support.bundles import tiny_manifest
 
 ROOT = Path(__file__).parents[2]

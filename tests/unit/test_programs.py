@@ -8,12 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-from aboard import programs
+from aboard.base import programs
 
 CALLER = """
 import os, sys
 from pathlib import Path
-from aboard import programs
+from aboard.base import programs
 script = "(while :; do date >>alive; sleep 0.05; done) & while :; do sleep 1; done"
 programs.run_tethered(["sh", "-c", script], Path(sys.argv[1]), os.environ, 600)
 """

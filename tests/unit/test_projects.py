@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import boards, capacity, manifest, programs, templates
+from aboard import boards
+from aboard.api import Project, create
+from aboard.base import manifest, programs
 from aboard.errors import BoardError, CapacityError, ProjectError, ToolError
-from aboard.projects import Project, create
+from aboard.project import capacity, templates
 from support.bundles import tiny_bundle, tiny_manifest
 
 M4 = "arm/mps2_an386"

@@ -56,8 +56,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_names_are_what_they_say() -> None:
-    from aboard.compiler import compile_model
-    from aboard.projects import create
+    from aboard.api import create
+    from aboard.compiler.pipeline import compile_model
 
     assert aboard.compile is compile_model
     assert aboard.create is create

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+import aboard.compiler.pipeline
+
 # Loaded before the pytest in this process, which forgets what is loaded while it runs.
-import aboard.build
-import aboard.compiler
+import aboard.project.build
 import aboard.testing.workshop
-from aboard import resources, runners
-from aboard.projects import Project
-from aboard.session import Session
+from aboard import runners
+from aboard.base import resources
+from aboard.device.session import Session
+from aboard.project.project import Project
 
 pytest_plugins = ["pytester"]
 
@@ -24,7 +26,7 @@ HEAD = """\
 import numpy as np
 import pytest
 import aboard
-from aboard import resources
+from aboard.base import resources
 
 with np.load(resources.models() / "digits_test.npz") as archive:
     DIGITS = dict(archive)
@@ -68,7 +70,7 @@ def test_pytest_finds_the_plugin_by_its_entry_point():
 def test_loading_the_plugin_loads_next_to_nothing():
     code = "import aboard.testing.plugin, sys; print(*(name for name in sys.modules if name.startswith('aboard')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    wanted = {"aboard", "aboard.errors", "aboard.printable", "aboard.testing", "aboard.testing.plugin"}
+    wanted = {"aboard", "aboard.errors", "aboard.base.printable", "aboard.testing", "aboard.testing.plugin"}
     assert set(done.stdout.split()) == wanted
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aboard import compile as compile_model
-from aboard import printable, quoting
+from aboard.base import printable, quoting
 from aboard.importers import load
 from support.foreign import NAMES, TEXTS, model_with
 

@@ -9,7 +9,8 @@ import re
 import pytest
 
 import aboard
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.errors import CapacityError
 from support import models, zoo
 from support.channel_models import ChannelModel

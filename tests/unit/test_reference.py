@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
+from aboard.check.reference import Reference
 from aboard.errors import InputError, ModelError, ToolError
-from aboard.reference import Reference
 from support import models, zoo
 from support.oracle import tflm
 from support.tflite_builder import ModelBuilder

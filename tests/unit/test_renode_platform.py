@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from aboard import boards, renode_platform
+from aboard import boards
 from aboard.errors import ProjectError
+from aboard.project import renode_platform
 from support.renode_script import Peripheral, read_platform
 
 MADE = [

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aboard import cli, resources
-from aboard.compiler import compile_model
+from aboard import cli
+from aboard.base import resources
+from aboard.boards import cpu
+from aboard.compiler.pipeline import compile_model
 from aboard.reports import explained, layers
-from aboard.target import cpu
 from support import markdown
 
 PAGE = "docs/report.md"

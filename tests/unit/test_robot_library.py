@@ -11,7 +11,7 @@ from robot.running import testlibraries
 
 import aboard
 from aboard.errors import InputError
-from aboard.projects import Project
+from aboard.project.project import Project
 from aboard.testing.robot_library import Aboard
 from support.bundles import tiny_bundle
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from aboard import scratch
+from aboard.base import scratch
+from aboard.base.scratch import Scratch
 from aboard.errors import ToolError
-from aboard.scratch import Scratch
 
 SLEEPER = """
 import sys, time
 from pathlib import Path
-from aboard.scratch import Scratch
+from aboard.base.scratch import Scratch
 one = Scratch()
 (one.path / "sub").mkdir()
 (one.path / "sub" / "file").write_text("x")

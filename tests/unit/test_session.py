@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aboard.device.session import Session
 from aboard.errors import (
     DeviceError,
     DeviceFault,
@@ -18,7 +19,6 @@ from aboard.errors import (
 from aboard.rpc import framing
 from aboard.rpc.exchange import Timing
 from aboard.rpc.messages import Type
-from aboard.session import Session
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
 from support.rpc_device import ALL, INPUT_COPY, TAPS, FakeDevice

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aboard.device.taps import TapCollector
 from aboard.errors import ProtocolError
 from aboard.rpc.replies import Tap
-from aboard.taps import TapCollector
 from support.toy_project import ADDER
 
 PIECE = Tap(sequence=0, node=1, output=0, row=1, offset=3, row_bytes=9, data=bytes([1, 2, 3, 4, 5, 6]))

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources, templates
-from aboard.templates import Template
+from aboard.base import resources
+from aboard.project import templates
+from aboard.project.templates import Template
 from support import markdown
 
 WALK = "docs/adding_a_template.md"

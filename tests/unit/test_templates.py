@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aboard import resources, templates
+from aboard.base import resources
 from aboard.errors import ProjectError
-from aboard.templates import Option
+from aboard.project import templates
+from aboard.project.templates import Option
 
 
 def test_templates_are_the_folders_with_a_description():

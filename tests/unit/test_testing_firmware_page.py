@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aboard import resources
+from aboard.base import resources
 from aboard.testing import plugin
 from support import markdown
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aboard import programs, toolchain
+from aboard.base import programs
+from aboard.boards import cpu
 from aboard.errors import ToolError
-from aboard.target import cpu
+from aboard.project import toolchain
 
 ZIG_PACKAGE = toolchain.find_all()[-1][1]
 

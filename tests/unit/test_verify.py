@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aboard import verify
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import NodeRecord, OperandRecord, TensorRecord
+from aboard.check import verify
+from aboard.device.timing import Duration, RunResult
 from aboard.errors import InputError
-from aboard.manifest import Manifest, NodeRecord, OperandRecord, TensorRecord
-from aboard.measurements import Duration, RunResult
 
 SHAPE = (2, 3, 4, 5)
 

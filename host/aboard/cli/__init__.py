@@ -16,14 +16,14 @@ from typing import NoReturn
 
 import click
 
-from aboard import platforms, scratch
+from aboard.base import platforms, scratch
+from aboard.base.extensions import TRACEBACK, plugin_error
 from aboard.cli import streams
 from aboard.cli.console import Console
 from aboard.cli.group import group
+from aboard.cli.os_errors import machine_error
 from aboard.cli.schema import ErrorDetail
 from aboard.errors import AboardError, CapacityError, ToolError
-from aboard.extensions import TRACEBACK, plugin_error
-from aboard.machine import machine_error
 
 __all__ = ["EXIT_BUG", "EXIT_USAGE", "EXIT_USER", "invoke", "main"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from aboard.boards import Board, load, names
+from aboard.boards.registry import Board, load, names
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_boards import BoardInfo, BoardsResult, CoreInfo, MemoryInfo

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import mlperf, templates
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
 from aboard.cli.schema import BuildResult, ImageModule, ImageRegion, ToolchainInfo
+from aboard.project import mlperf, templates
 from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
-    from aboard import build as builds
-    from aboard.projects import Project
-    from aboard.toolchain import Toolchain
+    from aboard.project.build_result import BuildResult as Built
+    from aboard.project.project import Project
+    from aboard.project.toolchain import Toolchain
 
 
 @click.command("build", epilog=example("aboard build build/kws", "aboard build build/kws --toolchain zig --json"))
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @pass_console
 def command(console: Console, project: Path, toolchain: str | None) -> None:
     """Build the image of the project in DIR, with CMake and Ninja."""
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
     opened = Project.open(project)
     built = build(console, opened, toolchain)
@@ -36,17 +36,19 @@ def command(console: Console, project: Path, toolchain: str | None) -> None:
     console.emit(result, lambda: _report(result, serves=serves, runs=runs))
 
 
-def build(console: Console, project: Project, toolchain: str | None) -> builds.BuildResult:
+def build(console: Console, project: Project, toolchain: str | None) -> Built:
     """Builds a project, and shows that on a terminal.
 
     Raises:
         AboardError: A tool is missing, the compiler failed, or the image is too large.
     """
+    from aboard.project import build as builds
+
     with console.step(f"building {project.path.name}"):
-        return project.build(toolchain)
+        return builds.build(project, toolchain)
 
 
-def describe(project: Project, built: builds.BuildResult) -> BuildResult:
+def describe(project: Project, built: Built) -> BuildResult:
     """Returns what is said of an image in JSON."""
     sizes = built.sizes
     return BuildResult(

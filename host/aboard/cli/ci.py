@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import ci, runners
-from aboard.ci import Golden
+from aboard import runners
+from aboard.api import Session
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import example, force_option, json_option, pass_console, project_argument
 from aboard.cli.schema_ci import CiResult
 from aboard.errors import ModelError
-from aboard.projects import Project
-from aboard.session import Session
+from aboard.project.project import Project
+from aboard.testing import ci
+from aboard.testing.ci import Golden
 
 if TYPE_CHECKING:
-    from aboard.manifest import Manifest
-    from aboard.reference import Reference
+    from aboard.base.manifest import Manifest
+    from aboard.check.reference import Reference
 
 
 @click.group("ci", epilog=example("aboard ci init app --reference kws.tflite"))
@@ -81,7 +82,7 @@ def init(console: Console, project: Path, files: tuple[str, ...], samples: int, 
 
 def _computed(project: Project, files: Sequence[str], samples: int) -> tuple[list[Golden], str]:
     """Returns the golden outputs that the reference interpreter computes of the model files."""
-    from aboard.reference import Reference
+    from aboard.check.reference import Reference
 
     paths = [models.model_file(text) for text in files]
     by_hash = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in paths}

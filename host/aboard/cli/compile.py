@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import manifest as manifests
 from aboard import outputs
+from aboard.base import manifest as manifests
 from aboard.cli import model as models
 from aboard.cli import verdict
 from aboard.cli.console import Console
@@ -41,8 +41,8 @@ from aboard.reports import compiled
 from aboard.reports.table import facts
 
 if TYPE_CHECKING:
-    from aboard.compiler import Module
-    from aboard.manifest import PredictionRecord, TensorRecord
+    from aboard.base.manifest_records import PredictionRecord, TensorRecord
+    from aboard.compiler.pipeline import Module
     from aboard.reports.layers import Layer
     from aboard.schedule.trade import Trade
 

@@ -1,7 +1,7 @@
 """What a command prints: results on stdout, everything else on stderr.
 
 All that a command prints passes here, and nothing passes that drives the terminal: names in a model, log lines of a
-device, words of a package or of a tool are shown with visible escapes (`aboard.printable`).
+device, words of a package or of a tool are shown with visible escapes (`aboard.base.printable`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from aboard import printable
+from aboard.base import printable
 from aboard.cli.schema import ErrorDetail, ErrorResult
 
 

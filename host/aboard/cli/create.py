@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards, projects, templates
+from aboard import boards
+from aboard.api import create
 from aboard.cli import model as model_argument
 from aboard.cli.console import Console
 from aboard.cli.options import (
@@ -26,10 +27,11 @@ from aboard.cli.options import (
     template_options,
 )
 from aboard.cli.schema import CreateResult, ModelInfo
+from aboard.project import templates
 from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 
 @click.command(
@@ -73,7 +75,7 @@ def command(
         templates.load(template).parse_options(options)
     modules = compile_all(console, models, place, name=name, opt=opt)
     with console.step("creating the project"):
-        project = projects.create(modules, chosen, template, output_dir, options, force)
+        project = create(modules, chosen, template, output_dir, options, force)
     result = describe(project)
     console.emit(result, lambda: _report(result))
 

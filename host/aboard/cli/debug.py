@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from aboard import debug
 from aboard.cli.console import Console
 from aboard.cli.options import device_option, example, json_option, pass_console, project_argument
 from aboard.cli.schema_flash import DebugResult
-from aboard.projects import Project
+from aboard.project.project import Project
+from aboard.runners import debug
 
 
 @click.command(

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards, build, feeds, mlperf, outputs, projects, runners, templates
-from aboard.board import Board
+from aboard import boards, outputs, runners
+from aboard.api import create
+from aboard.base.scratch import Scratch
+from aboard.boards.board import Board
 from aboard.cli import build as builds
 from aboard.cli import run as runs
 from aboard.cli.console import Console
@@ -38,14 +40,16 @@ from aboard.cli.options import (
     tuning_option,
 )
 from aboard.cli.schema import DeployResult
+from aboard.device import input_files
 from aboard.errors import CapacityError
-from aboard.projects import Project
+from aboard.project import build, mlperf, templates
+from aboard.project.create import subject
+from aboard.project.project import Project
 from aboard.runners import Runner
-from aboard.scratch import Scratch
 from aboard.target import Target
 
 if TYPE_CHECKING:
-    from aboard.build import BuildResult
+    from aboard.project.build_result import BuildResult
 
 
 @contextmanager
@@ -116,17 +120,17 @@ def command(
     The project stays in the folder of -o; there `aboard run` runs it again.
     """
     if output is not None:
-        feeds.check_output(output, force=force)
+        input_files.check_output(output, force=force)
     plan = prepare(place, means)
     (module,) = compile_all(console, [model], place, name=name, opt=opt, tuning=tuning, toolchain=means.toolchain)
     feed = runs.read_input(source, module.manifest)
     folder = output_dir or Path("build") / f"{module.name}-{re.sub('[/:]', '_', plan.board.id)}"
     if output_dir is None and not force:
-        outputs.refuse_other(folder, projects.subject([module], plan.board))
+        outputs.refuse_other(folder, subject([module], plan.board))
     project, built = make(console, [module], plan, folder, force=force)
     outcome = runs.infer(console, project, plan.runner, project.models[0], feed, profile)
     if output is not None:
-        feeds.save(output, outcome.run.outputs, force=force)
+        input_files.save(output, outcome.run.outputs, force=force)
     manifest = module.manifest
     result = DeployResult(
         **runs.describe(outcome).model_dump(),
@@ -185,7 +189,7 @@ def make(
     was_there = folder.exists()
     options = {**plan.options, **(further or {})}
     with console.step("creating the project"):
-        project = projects.create(modules, plan.board, plan.template, folder, options, force)
+        project = create(modules, plan.board, plan.template, folder, options, force)
     try:
         return project, builds.build(console, project, plan.toolchain)
     except CapacityError:

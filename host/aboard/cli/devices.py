@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from aboard import boards, devices
+from aboard import boards
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_flash import DeviceInfo, DevicesResult, DriveInfo, PortInfo
+from aboard.device import usb
 from aboard.errors import BoardError
 from aboard.flashers import uf2
 from aboard.reports.table import table
@@ -21,11 +22,11 @@ _FEW = 3
 @pass_console
 def command(console: Console) -> None:
     """List the boards that are attached: USB ids, serial numbers, ports and who holds them, drives of boot loaders."""
-    result = DevicesResult(devices=[_device(device) for device in devices.devices()], drives=_drives())
+    result = DevicesResult(devices=[_device(device) for device in usb.devices()], drives=_drives())
     console.emit(result, lambda: _report(result))
 
 
-def _device(device: devices.Device) -> DeviceInfo:
+def _device(device: usb.Device) -> DeviceInfo:
     return DeviceInfo(
         usb_id=device.usb_id,
         serial_number=device.serial_number,

@@ -6,10 +6,12 @@ from dataclasses import asdict
 
 import click
 
-from aboard import doctor, platforms, runners
+from aboard import runners
+from aboard.base import platforms
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema import DoctorResult, ToolInfo
+from aboard.device import doctor
 from aboard.reports.table import table
 
 _NOT_READY = 1

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from aboard import evaluate
+from aboard.api import Session
+from aboard.check import evaluate
 from aboard.cli import deploy
 from aboard.cli.console import Console
 from aboard.cli.create import compile_all
@@ -25,9 +26,8 @@ from aboard.cli.options import (
 )
 from aboard.cli.schema import EvaluateResult
 from aboard.cli.verdict import time_info, time_text
-from aboard.measurements import EstimatedTime
+from aboard.device.timing import EstimatedTime
 from aboard.reports.table import amount, facts, table
-from aboard.session import Session
 
 
 @click.command(

@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from aboard import devices, flash, mlperf
 from aboard.cli.console import Console
 from aboard.cli.options import device_option, example, json_option, pass_console, port_option
 from aboard.cli.schema_flash import FlashResult
-from aboard.flash import Flashed
+from aboard.device import flash, usb
+from aboard.device.flash import Flashed
 from aboard.flashers import Flasher
-from aboard.projects import Project
+from aboard.project import mlperf
+from aboard.project.project import Project
 from aboard.reports.table import facts
 
 
@@ -55,7 +56,7 @@ def command(
     """
     opened = Project.open(project)
     flasher = flash.choose(opened, runner, installed=not dry_run)
-    place = devices.find(opened.board, device)
+    place = usb.find(opened.board, device)
     if dry_run:
         planned = Flashed(flasher.name, flash.plan(opened, flasher, place), place, False, None, 0.0, None)
         result = _describe(opened, flasher, planned, None)

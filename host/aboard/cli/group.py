@@ -62,7 +62,7 @@ class _LazyGroup(click.Group):
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     del parameter
     if value and not ctx.resilient_parsing:
-        from aboard.version import VERSION
+        from aboard.base.version import VERSION
 
         click.echo(f"aboard {VERSION}")
         ctx.exit()

@@ -9,6 +9,7 @@ from itertools import groupby
 import click
 
 from aboard import boards
+from aboard.boards import cpu as cpus
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_boards import (
@@ -25,8 +26,7 @@ from aboard.cli.schema_boards import (
 from aboard.errors import BoardError, did_you_mean
 from aboard.reports.table import amount, facts, table
 from aboard.target import Target, regions
-from aboard.target import cpu as cpus
-from aboard.target.hardware import origins
+from aboard.target.origins import origins
 
 
 def _size(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
@@ -111,7 +111,7 @@ def show(console: Console, hardware: str) -> None:
 @pass_console
 def detect(console: Console) -> None:
     """Name the attached boards that have a serial port, by their USB ids."""
-    from aboard.attached import attached
+    from aboard.boards.usb_ids import attached
 
     ports = [
         AttachedInfo(

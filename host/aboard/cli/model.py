@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from aboard import manifest, resources
+from aboard.base import manifest, resources
+from aboard.base.manifest import Manifest
 from aboard.errors import ModelError, ProjectError, TargetError, ToolError, did_you_mean
-from aboard.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aboard.cli.options import Place
-    from aboard.compiler import Module
+    from aboard.compiler.pipeline import Module
     from aboard.kernels.strategy import Explanation
     from aboard.partition.partitioner import Partition
 
@@ -126,7 +126,7 @@ def compile_file(
     """
     path = model_file(text)
     with whole_installation(text):
-        from aboard.compiler import compile_model
+        from aboard.compiler.pipeline import compile_model
         from aboard.tuning.records import Records, default_path
 
         records = Records(tuning or default_path(), required=tuning is not None, toolchain=toolchain)
@@ -147,7 +147,7 @@ def partition_file(text: str, place: Place) -> Partition:
     """
     path = model_file(text)
     with whole_installation(text):
-        from aboard.compiler import partition_model
+        from aboard.compiler.pipeline import partition_model
 
         return partition_model(path, target=place.target, board=place.board)
 
@@ -156,7 +156,7 @@ def explain_file(text: str, place: Place) -> list[Explanation]:
     """Returns how each node of a model file would be computed, and why; arguments and errors as above."""
     path = model_file(text)
     with whole_installation(text):
-        from aboard.compiler import explain_model
+        from aboard.compiler.pipeline import explain_model
 
         return explain_model(path, target=place.target, board=place.board)
 

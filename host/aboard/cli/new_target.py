@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from aboard import new_target
 from aboard.cli.console import Console
 from aboard.cli.options import example, force_option, json_option, output_dir_option, pass_console
 from aboard.cli.schema_targets import NewTargetResult
+from aboard.target import new_target
 
 
 @click.command("new-target", epilog=example("aboard new-target my-npu", "aboard new-target my-npu -o ../my_npu --json"))

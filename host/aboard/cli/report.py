@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aboard import outputs
+from aboard.base.version import VERSION
 from aboard.cli import deploy, verdict
 from aboard.cli import model as models
 from aboard.cli import run as runs
@@ -33,12 +34,11 @@ from aboard.cli.options import (
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_verdict import Verdict
 from aboard.reports.table import amount, facts
-from aboard.version import VERSION
 
 if TYPE_CHECKING:
-    from aboard.build import BuildResult
-    from aboard.compiler import Module
-    from aboard.projects import Project
+    from aboard.compiler.pipeline import Module
+    from aboard.project.build_result import BuildResult
+    from aboard.project.project import Project
     from aboard.reports.flash import Flash
     from aboard.reports.page import Measured, Report
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from aboard import build, feeds, runners, tensor_io
+from aboard import runners
+from aboard.api import Session
 from aboard.cli.console import Console
 from aboard.cli.options import (
     device_option,
@@ -26,17 +27,18 @@ from aboard.cli.options import (
 )
 from aboard.cli.schema import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
+from aboard.device import input_files, tensor_io
+from aboard.device.timing import EstimatedTime
 from aboard.errors import InputError, did_you_mean
-from aboard.measurements import EstimatedTime
-from aboard.projects import Project
+from aboard.project import build
+from aboard.project.project import Project
 from aboard.reports.table import amount, facts
 from aboard.runners import Runner
-from aboard.session import Session
 
 if TYPE_CHECKING:
-    from aboard.manifest import Manifest
-    from aboard.measurements import Profile
-    from aboard.measurements import RunResult as Run
+    from aboard.base.manifest import Manifest
+    from aboard.device.timing import Profile
+    from aboard.device.timing import RunResult as Run
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,14 @@ def command(
     """
     opened = Project.open(project)
     if output is not None:
-        feeds.check_output(output, force=force)
+        input_files.check_output(output, force=force)
     manifest = choose(opened, model)
     feed = read_input(source, manifest)
     devices = runners.devices_of(opened.models)
     chosen = runners.choose(opened.board, runner, devices=devices, device=device, port=port)
     outcome = infer(console, opened, chosen, manifest, feed, profile)
     if output is not None:
-        feeds.save(output, outcome.run.outputs, force=force)
+        input_files.save(output, outcome.run.outputs, force=force)
     result = describe(outcome)
     console.emit(result, lambda: report(result, outcome))
 
@@ -122,19 +124,19 @@ def choose(project: Project, model: str | None) -> Manifest:
     return project.models[names.index(model)]
 
 
-def read_input(source: str, manifest: Manifest) -> feeds.Named:
+def read_input(source: str, manifest: Manifest) -> input_files.Named:
     """Returns the inputs that `--input` names, checked before anything is built or booted for them.
 
     Raises:
         InputError: They cannot be read, or are not the model's.
     """
-    feed = feeds.load(source, manifest.inputs)
+    feed = input_files.load(source, manifest.inputs)
     tensor_io.encode(feed, manifest.inputs, manifest.name)
     return feed
 
 
 def infer(
-    console: Console, project: Project, runner: Runner, manifest: Manifest, feed: feeds.Named, profile: bool
+    console: Console, project: Project, runner: Runner, manifest: Manifest, feed: input_files.Named, profile: bool
 ) -> Outcome:
     """Boots an image and runs one inference.
 

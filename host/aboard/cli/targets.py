@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard.base.manifest import label
+from aboard.boards import cpu
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
@@ -20,9 +22,9 @@ from aboard.cli.schema_targets import (
     TargetsResult,
     WhyResult,
 )
-from aboard.manifest import label
 from aboard.reports.table import facts, table
-from aboard.target import Attribute, Target, aliases, columns, cpu, kind, kinds, plugins
+from aboard.target import Attribute, Target, columns, kind, kinds, plugins
+from aboard.target.lookup import aliases
 
 if TYPE_CHECKING:
     from aboard.kernels.strategy import Explanation
@@ -48,9 +50,7 @@ def _targets(names: Sequence[str]) -> TargetsResult:
     return TargetsResult(
         kinds=[_kind(name) for name in names],
         cores=cpu.names(),
-        aliases={
-            name: spec if isinstance(spec, str) else str(Target(spec)) for name, spec in aliases.aliases().items()
-        },
+        aliases={name: spec if isinstance(spec, str) else str(Target(spec)) for name, spec in aliases().items()},
         plugins=[
             PluginInfo(name=found.name, source=found.source, kinds=list(found.kinds), problem=found.problem)
             for found in plugins.load()
@@ -94,7 +94,7 @@ def _kind(name: str) -> KindInfo:
         device_type=found.device_type,
         subgraph_only=found.subgraph_only,
         attributes=[_attribute(a) for a in found.schema.values()],
-        columns=columns.attached(name),
+        columns=columns.names_of(name),
     )
 
 

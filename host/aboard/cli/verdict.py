@@ -5,11 +5,12 @@ A time is measured on a device, or estimated and then marked as such, with its b
 
 from __future__ import annotations
 
-from aboard import boards, capacity
-from aboard.capacity import Fit
+from aboard import boards
+from aboard.base.manifest import Manifest
 from aboard.cli.schema_verdict import EstimatedTimeInfo, FitInfo, MemoryNeed, Verdict
-from aboard.manifest import Manifest
-from aboard.measurements import EstimatedTime
+from aboard.device.timing import EstimatedTime
+from aboard.project import capacity
+from aboard.project.capacity import Fit
 from aboard.reports.prediction import core_name, percent
 
 

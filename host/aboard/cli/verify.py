@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard.api import Session
 from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli.console import Console
@@ -27,14 +28,13 @@ from aboard.cli.options import (
     place_options,
 )
 from aboard.cli.schema import DifferenceInfo, RegionFault, VerifyResult
+from aboard.device.input_files import Named
 from aboard.errors import ModelError
-from aboard.feeds import Named
 from aboard.reports.table import facts
-from aboard.session import Session
 
 if TYPE_CHECKING:
-    from aboard.reference import Reference
-    from aboard.verify import Difference
+    from aboard.check.reference import Reference
+    from aboard.check.verify import Difference
 
 _DIFFERENT = 1
 
@@ -78,8 +78,8 @@ def command(
     that differ are named. Floats may differ by 0.0001 of the reference. Where accelerators compute a part of MODEL,
     each of their regions is compared too, so that no operator behind it can hide a wrong result.
     """
-    from aboard import verify
-    from aboard.reference import Reference
+    from aboard.check import verify
+    from aboard.check.reference import Reference
 
     plan = deploy.prepare(place, means)
     path = models.find(model)
@@ -118,8 +118,8 @@ def command(
 
 def _region_faults(console: Console, module: Compiled, plan: deploy.Plan, inputs: Sequence[Named]) -> list[RegionFault]:
     """Builds the image again with taps where accelerators compute regions, and compares every region."""
-    from aboard import region_check
-    from aboard.compiler import Module
+    from aboard.check import region_check
+    from aboard.compiler.pipeline import Module
 
     if not isinstance(module, Module) or not region_check.has_regions(module):
         return []
@@ -133,7 +133,7 @@ def _locate(
     console: Console, modules: Sequence[Compiled], plan: deploy.Plan, reference: Reference, first: tuple[int, Named]
 ) -> DifferenceInfo | None:
     """Builds the image again with taps and looks for the first element that differs."""
-    from aboard import verify
+    from aboard.check import verify
 
     number, feed = first
     with deploy.folder_of(None) as folder, console.step("looking for the operator at fault"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aboard import quoting
+from aboard.base import quoting
 from aboard.ir import Tensor
 from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program, Step

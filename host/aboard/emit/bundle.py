@@ -19,16 +19,17 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from aboard import bundle_files, manifest, outputs, resources
+from aboard import outputs
+from aboard.base import bundle_files, manifest, resources
+from aboard.base.manifest import Manifest
+from aboard.base.version import VERSION
 from aboard.emit import devices, header, intrinsics, records, sample, source
 from aboard.emit.instances import Instances
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
-from aboard.manifest import Manifest
 from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program
 from aboard.target import Target, runtimes
-from aboard.version import VERSION
 
 GENERATOR = f"aboard {VERSION}"
 _PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "status.h", "view.h")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from aboard import quoting
+from aboard.base import quoting
 from aboard.errors import VerifyError
 from aboard.ir import Array
 from aboard.kernels.contract import Literal

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from aboard import fields, quoting
+from aboard.base import fields, quoting
+from aboard.base.manifest_records import SourceFlags
 from aboard.emit.instances import argument_names, argument_type
 from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.kernels.contract import ExternalCall
-from aboard.manifest import SourceFlags
 from aboard.schedule.lowering import Program
 from aboard.target import Runtime, Target, columns, runtimes
 

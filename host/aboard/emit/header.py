@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard import quoting
+from aboard.base import quoting
 from aboard.emit import c_text, feed
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.source import banner

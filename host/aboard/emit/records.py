@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aboard import ops
+from aboard.base.manifest_records import (
+    ArenaRecord,
+    BufferRecord,
+    NodeRecord,
+    OperandRecord,
+    PredictionRecord,
+    TensorRecord,
+)
 from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
 from aboard.kernels.estimate import Estimate, model_errors, nearest
-from aboard.manifest import ArenaRecord, BufferRecord, NodeRecord, OperandRecord, PredictionRecord, TensorRecord
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes

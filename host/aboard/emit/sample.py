@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aboard import resources
+from aboard.base import resources
 from aboard.emit import c_text
 from aboard.emit.arenas import Arenas
 from aboard.emit.source import banner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aboard import quoting
+from aboard.base import quoting
 from aboard.emit import c_text, cascade, devices, feed, records
 from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type

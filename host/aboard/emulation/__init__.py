@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aboard.board import Board
+from aboard.boards import cpu as cpus
+from aboard.boards.board import Board
 from aboard.emulation import uarts
 from aboard.emulation.bus import Bus, DeviceModel
 from aboard.emulation.cortex_m import MODELS, CortexM
 from aboard.emulation.machine import Machine
 from aboard.emulation.riscv import RiscV
 from aboard.errors import ToolError
-from aboard.target import cpu as cpus
 
 __all__ = ["Bus", "DeviceModel", "Machine", "machine"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.board import Boot
+from aboard.boards.board import Boot
 
 _POLYNOMIAL, _START = 0x04C11DB7, 0xFFFFFFFF
 _CHECKSUM_BYTES = 4

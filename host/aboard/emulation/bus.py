@@ -9,14 +9,12 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import ClassVar, Protocol
 
 import unicorn
 
+from aboard.boards.board import Board
 from aboard.errors import DeviceFault
-
-if TYPE_CHECKING:
-    from aboard.emulation.machine import Machine
 
 
 class Bus(Protocol):
@@ -89,6 +87,28 @@ class DeviceModel(Protocol):
         """Takes a value for a register; arguments and errors as for `read`."""
 
 
+class Core(Protocol):
+    """What a bus has to know of the machine that it is part of.
+
+    Attributes:
+        uc: The emulator of the core.
+        board: The board.
+        count: Instructions that the core has executed.
+        has_lines: True when models can ask for interrupts.
+    """
+
+    uc: unicorn.Uc
+    board: Board
+    count: int
+    has_lines: ClassVar[bool]
+
+    def look(self) -> None:
+        """Looks for interrupts."""
+
+    def set_deadline(self) -> None:
+        """Stops the core when the next event is due."""
+
+
 class MachineBus:
     """The bus of a machine.
 
@@ -97,7 +117,7 @@ class MachineBus:
         lines: External interrupts that models ask for.
     """
 
-    def __init__(self, machine: Machine, never: int) -> None:
+    def __init__(self, machine: Core, never: int) -> None:
         self.deadline = never
         self.lines: set[int] = set()
         self._machine = machine

@@ -13,7 +13,7 @@ from typing import ClassVar
 import unicorn
 from unicorn import arm_const as arm
 
-from aboard.board import Board, Boot, Counter
+from aboard.boards.board import Board, Boot, Counter
 from aboard.emulation import boot as boots
 from aboard.emulation.machine import NEVER, LockupError, Machine
 from aboard.emulation.timers import Nrf51Timer

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import unicorn
 from elftools.elf.elffile import ELFFile
 
-from aboard.board import Board
+from aboard.boards.board import Board
 from aboard.emulation import registers
 from aboard.emulation.bus import DeviceModel, MachineBus
 from aboard.emulation.uarts import Uart

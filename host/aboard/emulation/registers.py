@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aboard.board import Board, Status
+from aboard.boards.board import Board, Status
 
 _PAGE = 0x1000
 # SysTick, NVIC and system control have a model of their own.

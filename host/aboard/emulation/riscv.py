@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicorn
 from unicorn import riscv_const as riscv
 
-from aboard.board import Board, Counter
+from aboard.boards.board import Board, Counter
 from aboard.emulation.machine import LockupError, Machine
 from aboard.emulation.timers import Mtime
 from aboard.emulation.uarts import Uart

@@ -6,8 +6,7 @@ words of a record are and what they tell, `symbols` finds functions and lines.
 
 from __future__ import annotations
 
+from aboard.base.fault_record import Cause, CodePlace, FaultReport
 from aboard.faults.decode import decode
-from aboard.faults.report import Cause, FaultReport
-from aboard.faults.symbols import Place
 
-__all__ = ["Cause", "FaultReport", "Place", "decode"]
+__all__ = ["Cause", "CodePlace", "FaultReport", "decode"]

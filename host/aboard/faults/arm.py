@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aboard.base.fault_record import Cause, FaultRecord
 from aboard.faults.evidence import Evidence, Stack, chain
-from aboard.faults.report import Cause
 from aboard.faults.symbols import Symbols
-from aboard.rpc.replies import Fault
 
 _NAMES = ("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr", "sp")
 _LR, _PC, _SP = 5, 6, 8
@@ -32,7 +31,7 @@ _SIZES = {0x6: 4, 0x7: 1, 0x8: 2}
 _LAST_SAVED = 3
 
 
-def read(record: Fault, stack: Stack, symbols: Symbols | None) -> Evidence:
+def read(record: FaultRecord, stack: Stack, symbols: Symbols | None) -> Evidence:
     """Returns what a record tells."""
     words = record.registers
     stacked = any(words[:_SP])

@@ -9,12 +9,11 @@ from typing import Protocol
 
 from elftools.common.exceptions import DWARFError, ELFError
 
+from aboard.base.fault_record import Cause, CodePlace, FaultRecord, FaultReport
+from aboard.boards import cpu as cpus
 from aboard.faults import arm, process, riscv
 from aboard.faults.evidence import Evidence, Stack
-from aboard.faults.report import Cause, FaultReport
-from aboard.faults.symbols import Place, Symbols
-from aboard.rpc.replies import Fault
-from aboard.target import cpu as cpus
+from aboard.faults.symbols import Symbols
 
 _BOTTOM = "__stack_bottom"
 _NULL_BYTES = 4096
@@ -42,7 +41,7 @@ class RegionLike(Protocol):
         """First address after it."""
 
 
-def decode(record: Fault, core: str, image: Path, root: Path, regions: Sequence[RegionLike] = ()) -> FaultReport:
+def decode(record: FaultRecord, core: str, image: Path, root: Path, regions: Sequence[RegionLike] = ()) -> FaultReport:
     """Returns what a record means. What cannot be found out is left out.
 
     Args:
@@ -69,7 +68,7 @@ def decode(record: Fault, core: str, image: Path, root: Path, regions: Sequence[
         )
 
 
-def _read(record: Fault, core: str, symbols: Symbols | None) -> Evidence:
+def _read(record: FaultRecord, core: str, symbols: Symbols | None) -> Evidence:
     cpu = cpus.find(core)
     stack = Stack(symbols.value(_BOTTOM) if symbols is not None and record.core == 0 else None)
     if cpu.is_host_class:
@@ -77,7 +76,7 @@ def _read(record: Fault, core: str, symbols: Symbols | None) -> Evidence:
     return riscv.read(record, stack) if cpu.is_riscv else arm.read(record, stack, symbols)
 
 
-def _find(symbols: Symbols | None, address: int | None) -> tuple[Place, ...]:
+def _find(symbols: Symbols | None, address: int | None) -> tuple[CodePlace, ...]:
     if symbols is None or address is None or address < 0:
         return ()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aboard.faults.report import Cause
+from aboard.base.fault_record import Cause
 
 #: So far below the stack an access is taken for one of the stack's: more than what a function saves at its start.
 NEAR_BYTES = 4096

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from aboard.base.fault_record import Cause, FaultRecord
 from aboard.faults.evidence import Evidence
-from aboard.faults.report import Cause
 from aboard.faults.symbols import Symbols
-from aboard.rpc.replies import Fault
 
 _ILL, _TRAP, _BUS, _FPE, _SEGV = 4, 5, 7, 8, 11
 _BUS_UNALIGNED = 1
@@ -14,7 +13,7 @@ _SIGNALS = {_ILL: Cause.UNDEFINED, _TRAP: Cause.BREAKPOINT, _BUS: Cause.BUS, _FP
 _NEAR_BYTES = 65536
 
 
-def read(record: Fault, symbols: Symbols | None) -> Evidence:
+def read(record: FaultRecord, symbols: Symbols | None) -> Evidence:
     """Returns what a record tells."""
     linked, pc, sp, address = (low | high << 32 for low, high in zip(*[iter(record.registers[:8])] * 2, strict=True))
     registers = {"pc": pc, "sp": sp} if pc else {}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from aboard.base.fault_record import Cause, FaultRecord
 from aboard.faults.evidence import Evidence, Stack, chain
-from aboard.faults.report import Cause
-from aboard.rpc.replies import Fault
 
 _NAMES = ("ra", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "pc")
 _RA, _SP, _PC = 0, 1, 8
@@ -27,7 +26,7 @@ _CAUSES = {
 _OF_MEMORY = (Cause.UNALIGNED, Cause.BUS)
 
 
-def read(record: Fault, stack: Stack) -> Evidence:
+def read(record: FaultRecord, stack: Stack) -> Evidence:
     """Returns what a record tells."""
     words = record.registers
     registers = dict(zip(_NAMES, words, strict=False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,32 +12,13 @@ from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
+from aboard.base.fault_record import CodePlace
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _SCOPES = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine")
 _THUMB = 1
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in the code.
-
-    Attributes:
-        address: Address of an instruction.
-        function: Name of the function; None where the image does not say.
-        file: Source file, relative to the project where it lies in it.
-        line: Line in the file.
-    """
-
-    address: int
-    function: str | None = None
-    file: str | None = None
-    line: int | None = None
-
-    def __str__(self) -> str:
-        name = self.function or f"{self.address:#010x}"
-        return f"{name} ({self.file}:{self.line})" if self.file else name
 
 
 class Symbols:
@@ -89,7 +69,7 @@ class Symbols:
                 return bytes(section.data()[address - start :][:count])
         return b""
 
-    def find(self, address: int) -> tuple[Place, ...]:
+    def find(self, address: int) -> tuple[CodePlace, ...]:
         """Returns the places of an instruction, innermost first; none where the image has no code there.
 
         Args:
@@ -100,7 +80,7 @@ class Symbols:
             return ()
         unit = self._unit(address)
         if unit is None:
-            return (Place(address, self._symbol(address)),)
+            return (CodePlace(address, self._symbol(address)),)
         return self._places(unit, address)
 
     def _table(self) -> Iterator[Any]:
@@ -148,18 +128,18 @@ class Symbols:
                 return True
         return False
 
-    def _places(self, unit: Any, address: int) -> tuple[Place, ...]:
+    def _places(self, unit: Any, address: int) -> tuple[CodePlace, ...]:
         """Returns the line of an address, and outwards where each function is expanded."""
         scopes = list(self._scopes(unit, unit.get_top_DIE(), address))
         program = self._dwarf.line_program_for_CU(unit)
         file, line = self._line(unit, program, address)
-        places: list[Place] = []
+        places: list[CodePlace] = []
         for scope in reversed(scopes):
-            places.append(Place(address, _name(scope) or self._symbol(address), file, line))
+            places.append(CodePlace(address, _name(scope) or self._symbol(address), file, line))
             called = scope.attributes.get("DW_AT_call_file"), scope.attributes.get("DW_AT_call_line")
             file = self._file(unit, program, called[0].value) if called[0] is not None else None
             line = called[1].value if called[1] is not None else None
-        return tuple(places) or (Place(address, self._symbol(address), file, line),)
+        return tuple(places) or (CodePlace(address, self._symbol(address), file, line),)
 
     def _scopes(self, unit: Any, die: Any, address: int) -> Iterator[Any]:
         """Yields the function at an address and those expanded in it there, outermost first."""

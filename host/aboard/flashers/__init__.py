@@ -12,10 +12,10 @@ import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
-from aboard import extensions
-from aboard.board import Board
+from aboard.base import extensions
+from aboard.base.extensions import Extension
+from aboard.boards.board import Board
 from aboard.errors import ToolError, did_you_mean
-from aboard.extensions import Extension
 from aboard.flashers.base import Capabilities, Done, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Diagnosis, Problem
 

@@ -18,8 +18,8 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aboard import programs
-from aboard.board import Board
+from aboard.base import programs
+from aboard.boards.board import Board
 from aboard.errors import BoardError, FlashError, did_you_mean
 from aboard.flashers import formats
 from aboard.flashers.problems import Diagnosis, Problem

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from aboard.board import Board
+from aboard.boards.board import Board
+from aboard.boards.zephyr import workspace
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.esptool import EspTool
 from aboard.flashers.jlink import JLink
@@ -16,7 +17,6 @@ from aboard.flashers.openocd import OpenOcd
 from aboard.flashers.problems import Problem
 from aboard.flashers.pyocd import PyOcd
 from aboard.flashers.stlink import StLink
-from aboard.zephyr import workspace
 
 _TEMPLATE = "zephyr"
 

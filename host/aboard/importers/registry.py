@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from aboard import printable, resources
+from aboard.base import printable, resources
 from aboard.errors import ModelError, did_you_mean
 from aboard.ir import Graph
 

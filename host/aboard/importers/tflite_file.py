@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import tflite
 
-from aboard import printable
+from aboard.base import printable
 from aboard.errors import ModelError
 from aboard.importers import tflite_options
 

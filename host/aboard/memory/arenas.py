@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from aboard.base.manifest import label
 from aboard.errors import CapacityError
-from aboard.manifest import label
 from aboard.memory import planner
 from aboard.memory.problem import Overlap, Plan, Request, lower_bound, restricted
 from aboard.target.regions import ArenaRegion

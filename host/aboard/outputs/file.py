@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from aboard.base.scratch import Scratch
 from aboard.errors import InputError
 from aboard.outputs.place import followed, shown, unwritable
-from aboard.scratch import Scratch
 
 _MARK = b"aboard-sha256="
 _BLANK = b"0" * 64

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aboard import scratch
+from aboard.base import scratch
+from aboard.base.scratch import Scratch
 from aboard.errors import ProjectError
 from aboard.outputs import record
 from aboard.outputs.place import followed, shown, swap, unwritable
 from aboard.outputs.record import Record
-from aboard.scratch import Scratch
 
 _SHOWN = 3
 #: No more than that are looked for in a folder that is refused anyway: it may be somebody's home.

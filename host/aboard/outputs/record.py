@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aboard.version import VERSION
+from aboard.base.version import VERSION
 
 #: Its file. It is hidden, and no part of what the folder is for.
 RECORD = ".aboard-files.json"

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
 
-from aboard import resources
+from aboard.base import resources
+from aboard.base.manifest import Manifest
 from aboard.errors import InputError
-from aboard.manifest import Manifest
 
 _KNOWN = Path(__file__).with_name("known.json")
 _VARIABLE = "ABOARD_ANCHORS"

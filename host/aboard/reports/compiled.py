@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aboard.manifest import BufferRecord, Manifest, NodeRecord, label
+from aboard.base.manifest import Manifest, label
+from aboard.base.manifest_records import BufferRecord, NodeRecord
 from aboard.reports import prediction
 from aboard.reports.table import amount, facts, table
 from aboard.tuning.space import shown

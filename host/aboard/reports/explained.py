@@ -9,8 +9,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aboard.compiler import Module
-from aboard.manifest import PredictionRecord, label
+from aboard.base.manifest import label
+from aboard.base.manifest_records import PredictionRecord
+from aboard.compiler.pipeline import Module
 from aboard.reports import forms, layers, prediction
 from aboard.reports.forms import Other
 from aboard.reports.layers import Layer, ratio

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aboard import image
-from aboard.image import ImageSizes, Section, Symbol
+from aboard.project import elf
+from aboard.project.elf import ImageSizes, Section, Symbol
 
 _MODEL = re.compile(r"\.(model|weights)(\.|$)")
 #: A kernel's instance, and code that instances share.
@@ -79,19 +79,19 @@ class Flash:
         return self.sizes.image_flash_bytes - self.sizes.model_flash_bytes
 
 
-def of(elf: Path, sizes: ImageSizes, model: str) -> Flash:
+def of(image: Path, sizes: ImageSizes, model: str) -> Flash:
     """Returns where the flash of an image with one model goes.
 
     Args:
-        elf: The image.
+        image: The ELF file.
         sizes: Its sizes.
         model: C identifier of the model.
 
     Raises:
         ToolError: The image is missing or no ELF file.
     """
-    sections = image.sections(elf)
-    return split(sections, image.symbols(elf), sizes, model)
+    sections = elf.sections(image)
+    return split(sections, elf.symbols(image), sizes, model)
 
 
 def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSizes, model: str) -> Flash:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aboard.compiler import Module
-from aboard.fitting import Scheduled
+from aboard.compiler.fitting import Scheduled
+from aboard.compiler.pipeline import Module
 from aboard.kernels import forms, strategy
 from aboard.kernels.strategy import Explanation
 from aboard.target import Target
-from aboard.target.regions import flash_max
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def of(module: Module) -> tuple[Other, ...]:
     scheduled = module.schedule()
     target, graph = module.target, scheduled.program.graph
     index = {step.node: step.index for step in scheduled.program.steps}
-    found = strategy.explain_all(graph, target, flash_max(target))
+    found = strategy.explain_all(graph, target, target.flash_max)
     return tuple(other for each in found if each.node in index for other in _others(each, index[each.node], scheduled))
 
 
@@ -70,7 +69,7 @@ def _others(explained: Explanation, layer: int, scheduled: Scheduled) -> Iterato
 
 def rule(target: Target) -> str:
     """Returns by which rule forms are chosen, in words."""
-    limit = flash_max(target)
+    limit = target.flash_max
     if limit is not None:
         return f"the fewest instructions within -flash-max={limit}"
     worth = forms.WORTH[target.opt]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aboard.compiler import Module
+from aboard.base.manifest_records import NodeRecord
+from aboard.boards.cpu import MacInstruction
+from aboard.compiler.pipeline import Module
 from aboard.kernels.contract import Call, ConstantArg, ExternalCall
 from aboard.kernels.estimate import Estimate
-from aboard.manifest import NodeRecord
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import Overlap, Request, load
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
-from aboard.target.cpu import MacInstruction
 
 _WEIGHTS = "weights"
 

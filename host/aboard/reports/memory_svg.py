@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aboard.manifest import label
+from aboard.base.manifest import label
 from aboard.reports.pieces import Piece, Turns
 from aboard.reports.svg import FONT, Box, Picture, fitting, text_width, ticks
 

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import jinja2
 from markupsafe import Markup
 
-from aboard.compiler import Module
-from aboard.fitting import Scheduled
-from aboard.manifest import PredictionRecord, label
+from aboard.base.manifest import label
+from aboard.base.manifest_records import PredictionRecord
+from aboard.compiler.fitting import Scheduled
+from aboard.compiler.pipeline import Module
 from aboard.outputs import SEAL
 from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, prediction, profile_svg, turns_svg
 from aboard.reports.anchors import Comparison

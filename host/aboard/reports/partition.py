@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.manifest import label
+from aboard.base.manifest import label
 from aboard.partition.costs import Totals
 from aboard.partition.partitioner import Partition, Placement
 from aboard.partition.trial import Whole

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from aboard.base.manifest import label
 from aboard.ir import Node
-from aboard.manifest import label
 from aboard.outputs import SEAL
 from aboard.partition.partitioner import Partition, Placement
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from aboard.manifest import Manifest, PredictionRecord
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import PredictionRecord
 
 
 def core_name(core: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aboard.base.fault_record import FaultRecord
 from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, ProtocolError
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.exchange import Exchange, OnTap, OutOfTime
@@ -25,7 +26,7 @@ from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
-    from aboard.faults import FaultReport
+    from aboard.base.fault_record import FaultReport
 
 _OVERHEAD = messages.HEADER.size + framing.CRC_BYTES
 _TICK_BYTES = 8
@@ -51,7 +52,7 @@ class Client:
         explain: Decodes a fault record for the errors that are raised.
     """
 
-    explain: Callable[[replies.Fault], FaultReport] | None = None
+    explain: Callable[[FaultRecord], FaultReport] | None = None
 
     def __init__(
         self,
@@ -258,9 +259,9 @@ class Client:
         """Returns the device's counters."""
         return replies.Stats.unpack(self.call(messages.StatsRequest()))
 
-    def fault(self) -> replies.Fault:
+    def fault(self) -> FaultRecord:
         """Returns the record of the last fault; its kind is 0 when there was none."""
-        return replies.Fault.unpack(self.call(messages.FaultRequest()))
+        return replies.FaultReply.unpack(self.call(messages.FaultRequest()))
 
     def clear_fault(self) -> None:
         """Forgets the last fault."""
@@ -346,7 +347,7 @@ class Client:
         finally:
             self._recovers = before
 
-    def _crashed(self, fault: replies.Fault, what: str, then: str = "") -> DeviceFault:
+    def _crashed(self, fault: FaultRecord, what: str, then: str = "") -> DeviceFault:
         report = self.explain(fault) if self.explain is not None else fault
         return DeviceFault(f"{what}, got {report}{then}", report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aboard import printable
+from aboard.base import printable
 from aboard.rpc import framing, messages
 from aboard.rpc.messages import Header, Type
 from aboard.transports.base import Transport

@@ -10,7 +10,8 @@ import struct
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
-from aboard import printable
+from aboard.base import printable
+from aboard.base.fault_record import FaultRecord
 from aboard.errors import ProtocolError
 from aboard.rpc.messages import Feature, Fixed, take
 
@@ -202,49 +203,20 @@ class Stats(Fixed):
 
 
 #: ABOARD_FAULT_CORE_SHIFT of firmware/include/aboard/port.h.
-_FAULT_CORE_SHIFT = 16
 
 
 @dataclass(frozen=True)
-class Fault:
-    """Reply to FAULT: what is known of the last crash.
-
-    Attributes:
-        kind: 0 for none, else the exception number (Arm IPSR) or RISC-V mcause + 1; from bit 16 on `core`.
-        registers: Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. The rest is 0.
-        status: Arm: CFSR. RISC-V: mcause.
-        address: Arm: BFAR or MMFAR. RISC-V: mtval.
-    """
-
-    kind: int
-    registers: tuple[int, ...]
-    status: int
-    address: int
+class FaultReply(FaultRecord):
+    """Reply to FAULT: the record of the last crash."""
 
     _FORM: ClassVar[struct.Struct] = struct.Struct("<I16III")
-
-    @property
-    def core(self) -> int:
-        """Number of the core that took the fault; 0 for the one that answers."""
-        return self.kind >> _FAULT_CORE_SHIFT
-
-    @property
-    def exception(self) -> int:
-        """The kind without the core."""
-        return self.kind & ((1 << _FAULT_CORE_SHIFT) - 1)
-
-    def __str__(self) -> str:
-        registers = " ".join(f"{value:08x}" for value in self.registers)
-        return (
-            f"fault {self.exception} (status {self.status:#010x}, address {self.address:#010x}, registers {registers})"
-        )
 
     def pack(self) -> bytes:
         """Returns the payload."""
         return self._FORM.pack(self.kind, *self.registers, self.status, self.address)
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Fault:
+    def unpack(cls, payload: bytes) -> FaultReply:
         """Reads the payload."""
         kind, *registers, status, address = take(cls._FORM, payload, "fault")
         return cls(kind, tuple(registers), status, address)

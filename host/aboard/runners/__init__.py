@@ -12,10 +12,11 @@ import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 
-from aboard import extensions, flashers
-from aboard.board import Board
+from aboard import flashers
+from aboard.base import extensions
+from aboard.base.extensions import Extension
+from aboard.boards.board import Board
 from aboard.errors import ToolError, did_you_mean
-from aboard.extensions import Extension
 from aboard.runners.base import Runner, devices_of
 from aboard.runners.flashed import runner_of
 from aboard.runners.serial import SerialRunner

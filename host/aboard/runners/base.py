@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
-from aboard.board import Board
+from aboard.base.manifest import Manifest
+from aboard.boards.board import Board
 from aboard.errors import ToolError
-from aboard.manifest import Manifest
 from aboard.target import Target, columns
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 
 class Runner(ABC):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, ClassVar
 
-from aboard import devices, flash, flashers
-from aboard.board import Board
+from aboard import flashers
+from aboard.boards.board import Board
+from aboard.device import flash, usb
 from aboard.runners.serial import SerialRunner
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 
 class FlashedRunner(SerialRunner):
@@ -37,7 +38,7 @@ class FlashedRunner(SerialRunner):
             FlashError: The tool failed; the message says what has become of the board.
         """
         self.stop()
-        place = devices.find(self.board, self.device)
+        place = usb.find(self.board, self.device)
         flash.write(project, flash.choose(project, self.flasher), place)
         self._line = self.connect(project, place)
         return self._line

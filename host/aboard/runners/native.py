@@ -9,16 +9,16 @@ import re
 import time
 from typing import TYPE_CHECKING, ClassVar
 
-from aboard.board import Board
+from aboard.boards import cpu as cpus
+from aboard.boards.board import Board
 from aboard.errors import ToolError
 from aboard.runners.base import Runner, require_image
 from aboard.runners.process import Supervised
-from aboard.target import cpu as cpus
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 
 if TYPE_CHECKING:
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 _START_TIMEOUT_S = 10.0
 _TERMINAL = re.compile(r"/dev/\S+$")

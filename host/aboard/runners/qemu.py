@@ -9,18 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from aboard import programs
-from aboard.board import Board, Qemu
+from aboard.base import programs
+from aboard.base.scratch import Scratch
+from aboard.boards.board import Board, Qemu
 from aboard.errors import ToolError
 from aboard.runners.base import Runner, require_image, scaled
 from aboard.runners.process import Supervised
-from aboard.scratch import Scratch
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 from aboard.transports.tcp import SocketTransport
 
 if TYPE_CHECKING:
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 #: Debian's package with each program.
 PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}

@@ -12,19 +12,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from aboard import programs
-from aboard.board import Board, Renode
+from aboard.base import programs
+from aboard.base.scratch import Scratch
+from aboard.boards.board import Board, Renode
 from aboard.errors import ToolError, TransportError
 from aboard.runners.base import Runner, require_image, scaled
 from aboard.runners.process import Supervised
-from aboard.scratch import Scratch
 from aboard.transports.base import Transport
 from aboard.transports.paced import PacedTransport
 from aboard.transports.serial import SerialTransport
 from aboard.transports.tcp import SocketTransport
 
 if TYPE_CHECKING:
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 #: The script in a project.
 SCRIPT = "renode/board.resc"

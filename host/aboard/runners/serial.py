@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from aboard import devices, flash
-from aboard.board import Board
+from aboard.boards.board import Board
+from aboard.device import flash, usb
 from aboard.errors import ToolError
 from aboard.runners.base import Runner
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 
 class SerialRunner(Runner):
@@ -67,10 +67,10 @@ class SerialRunner(Runner):
             TransportError: The port is busy, and who has it is named.
         """
         self.stop()
-        self._line = self.connect(project, devices.find(self.board, self.device))
+        self._line = self.connect(project, usb.find(self.board, self.device))
         return self._line
 
-    def connect(self, project: Project, place: devices.Place) -> Transport:
+    def connect(self, project: Project, place: usb.Place) -> Transport:
         """Opens the serial port of a board that is attached at a place."""
         port = flash.port_of(project, place, self.port)
         if port is None:

@@ -6,18 +6,18 @@ import atexit
 import importlib.util
 from typing import TYPE_CHECKING, ClassVar
 
-from aboard.board import Board
+from aboard.boards import cpu as cpus
+from aboard.boards.board import Board
 from aboard.errors import DeviceFault, ToolError, TransportError
 from aboard.runners.base import Runner, devices_of, require_image, scaled
 from aboard.target import columns
-from aboard.target import cpu as cpus
 from aboard.target.kind import DEVICE_ATTRIBUTES
 from aboard.transports.base import Transport
 
 if TYPE_CHECKING:
     from aboard.emulation import DeviceModel
     from aboard.emulation.machine import Machine
-    from aboard.projects import Project
+    from aboard.project.project import Project
 
 _MAX_WAIT_S = 3600.0
 # What a device may claim says nothing of what it is.

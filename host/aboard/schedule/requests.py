@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from aboard.base.manifest import label
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import Implementation, Scratch, View
-from aboard.manifest import label
 from aboard.memory.problem import Overlap, Request
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.storage import AFTER_LAST, Buffer, Storage

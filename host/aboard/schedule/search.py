@@ -20,7 +20,6 @@ from aboard.schedule.lowering import Calls
 from aboard.schedule.requests import collect, views
 from aboard.schedule.storage import Storage, assign
 from aboard.target import Target
-from aboard.target.regions import ram_max
 
 #: How much more memory than the least a schedule may need to save turns, as a factor.
 SLACK = 1.05
@@ -74,7 +73,7 @@ def aim(target: Target) -> Aim:
     """Returns what schedules for a target are chosen for; with `-opt=size` what is tried first."""
     if target.opt == "size":
         return Aim.LEAST
-    if ram_max(target) is not None:
+    if target.ram_max is not None:
         return Aim.WITHIN
     if target.opt == "speed":
         return Aim.PLAIN
@@ -101,7 +100,7 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[Storage]:
     """
     sparing = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
     search = _Search(graph, calls, sparing=sparing)
-    limit = ram_max(calls.target)
+    limit = calls.target.ram_max
     if wanted is Aim.PLAIN or not search.singles:
         yield search.plain
     elif wanted is Aim.WITHIN and limit is not None:
@@ -123,7 +122,7 @@ def rule(target: Target, taken: Aim | None = None) -> str:
     words = {
         Aim.LEAST: "the least memory found",
         Aim.NEAR_LEAST: f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found",
-        Aim.WITHIN: f"the fewest turns within -ram-max={ram_max(target)}",
+        Aim.WITHIN: f"the fewest turns within -ram-max={target.ram_max}",
         Aim.PLAIN: "steps one after another, which is fastest",
     }[taken]
     if taken is not first:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from aboard.target.aliases import add as alias
+from aboard.boards.cpu import Cpu
 from aboard.target.c import C
 from aboard.target.columns import Column, attach, declare
 from aboard.target.composite import COMPOSITE
-from aboard.target.cpu import Cpu
 from aboard.target.device import Intrinsic, Knob, MemoryRegion, Runtime, TileConstraint
-from aboard.target.kind import Attribute, Kind, Need, Value, kind, kinds, register
+from aboard.target.kind import Attribute, Kind, Need, Value, register
+from aboard.target.lookup import alias, kind, kinds
 from aboard.target.plugins import INTERFACE, Plugin
 from aboard.target.runtimes import LinkedRuntime
 from aboard.target.target import Target

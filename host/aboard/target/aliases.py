@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from aboard import boards
 from aboard.errors import TargetError
-from aboard.target.kind import kinds
+from aboard.target.kind import registered
 
 Spec = str | Mapping[str, object]
 
@@ -34,17 +35,13 @@ def add(name: str, spec: Spec) -> None:
 def _owner(name: str, spec: Spec) -> str | None:
     if name in _ALIASES:
         return None if _ALIASES[name] == spec else f"the alias of {_ALIASES[name]}"
-    if name in kinds():
+    if name in registered():
         return "a kind"
-    # Board files name cores of the CPU table, so aboard.boards imports this package, and not at import the other way.
-    from aboard import boards
-
     return "a board" if boards.is_known(name) else None
 
 
-def aliases() -> Mapping[str, Spec]:
-    """Returns all aliases by name."""
-    kinds()
+def added() -> Mapping[str, Spec]:
+    """Returns the aliases added so far by name; `lookup` loads those of packages first."""
     return MappingProxyType(dict(sorted(_ALIASES.items())))
 
 

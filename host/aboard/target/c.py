@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aboard.boards import cpu as cpus
 from aboard.errors import TargetError
-from aboard.target import cpu as cpus
 from aboard.target import regions
 from aboard.target.kind import Attribute, Kind, Value, register
 from aboard.target.second_core import refuses_host

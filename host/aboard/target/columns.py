@@ -12,13 +12,25 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from aboard.errors import TargetError, did_you_mean
-from aboard.target.kind import kinds
 
-if TYPE_CHECKING:
-    from aboard.target.target import Target
+
+class Named(Protocol):
+    """What has a name: the kind of a target."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+
+
+class OfKind(Protocol):
+    """What has a kind: a `Target`."""
+
+    @property
+    def kind(self) -> Named:
+        """The kind."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +71,15 @@ class Column:
 
 
 @dataclass(frozen=True)
-class _Attached:
+class _Value:
     value: Any
     priority: int
 
 
-State = tuple[dict[str, Column], dict[tuple[str, str], tuple[_Attached, ...]]]
+State = tuple[dict[str, Column], dict[tuple[str, str], tuple[_Value, ...]]]
 
 _COLUMNS: dict[str, Column] = {}
-_VALUES: dict[tuple[str, str], tuple[_Attached, ...]] = {}
+_VALUES: dict[tuple[str, str], tuple[_Value, ...]] = {}
 
 
 def declare(column: Column) -> Column:
@@ -122,7 +134,7 @@ def attach(kind: str, name: str, value: Any, *, priority: int = 0) -> None:
             f"{where}: there are two values of priority {priority}, expected one. "
             "Attach one of them with another priority"
         )
-    _VALUES[kind, name] = tuple(sorted([*others, _Attached(value, priority)], key=lambda a: -a.priority))
+    _VALUES[kind, name] = tuple(sorted([*others, _Value(value, priority)], key=lambda a: -a.priority))
 
 
 def _check_type(found: Column, value: Any, where: str) -> None:
@@ -131,18 +143,17 @@ def _check_type(found: Column, value: Any, where: str) -> None:
         raise TargetError(f"{where}: got {type(value).__name__}, expected {found.type_name}. {found.help}")
 
 
-def attached(kind: str) -> list[str]:
+def names_of(kind: str) -> list[str]:
     """Returns the names of the columns in which a kind has a value, sorted."""
-    kinds()
     return sorted(name for owner, name in _VALUES if owner == kind)
 
 
-def has(target: Target, name: str) -> bool:
+def has(target: OfKind, name: str) -> bool:
     """True when the kind of a target has a value in a column."""
     return bool(_VALUES.get((target.kind.name, column(name).name)))
 
 
-def get(target: Target, name: str) -> Any:
+def get(target: OfKind, name: str) -> Any:
     """Returns the value of highest priority, or None where there is none; a function as it is, not called."""
     values = _VALUES.get((target.kind.name, column(name).name), ())
     return values[0].value if values else None
@@ -150,10 +161,10 @@ def get(target: Target, name: str) -> Any:
 
 def plain(kind: str, name: str) -> list[Any]:
     """Returns all values that a kind has in a column of plain values, highest priority first."""
-    return [attached.value for attached in _VALUES.get((kind, name), ())]
+    return [found.value for found in _VALUES.get((kind, name), ())]
 
 
-def call(target: Target, name: str, *arguments: Any) -> Any:
+def call(target: OfKind, name: str, *arguments: Any) -> Any:
     """Calls the function of highest priority with the target and returns what it returns; None where there is none.
 
     Raises:
@@ -163,17 +174,17 @@ def call(target: Target, name: str, *arguments: Any) -> Any:
     return None if function is None else _called(target, column(name), function, arguments)
 
 
-def call_all(target: Target, name: str, *arguments: Any) -> list[Any]:
+def call_all(target: OfKind, name: str, *arguments: Any) -> list[Any]:
     """Calls every function of a column, highest priority first, and returns what they return.
 
     Raises:
         TargetError: One returned another type than the column has.
     """
-    values: Sequence[_Attached] = _VALUES.get((target.kind.name, column(name).name), ())
-    return [_called(target, column(name), attached.value, arguments) for attached in values]
+    values: Sequence[_Value] = _VALUES.get((target.kind.name, column(name).name), ())
+    return [_called(target, column(name), found.value, arguments) for found in values]
 
 
-def _called(target: Target, found: Column, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _called(target: OfKind, found: Column, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     result = function(target, *arguments)
     if result is None and found.optional:
         return None

@@ -2,7 +2,7 @@
 
 A kind says which attributes its targets have and what they mean together; it does not compile. What the compiler has
 to know of a kind is attached to it by name (`aboard.target.columns`). Kinds are registered with `register`; packages
-that bring some are found by `aboard.target.plugins`.
+that bring some are found by `aboard.target.plugins`, and `aboard.target.lookup` finds a kind by its name.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from aboard.errors import TargetError, did_you_mean
-
-if TYPE_CHECKING:
-    from aboard.target.target import Target
+from aboard.target import columns
 
 #: Value of an attribute. `bool` is one of its types because it is a kind of `int`.
 Value = str | int
@@ -132,7 +130,7 @@ def _no_needs() -> Sequence[Need]:
     return ()
 
 
-def _any_host(device: Target, host: Target) -> str | None:
+def _any_host(device: Any, host: Any) -> str | None:
     del device, host
     return None
 
@@ -152,8 +150,8 @@ class Kind:
         subgraph_only: True when it can only be a device of a composite target.
         default_keys: Implementation keys every target of the kind has, beside those that `keys` returns.
         probe: Returns what the kind needs of this machine; `aboard doctor` shows it. Must not fail.
-        refuses_host: Called with a device of the kind and the host of its composite target; returns why the two cannot
-            stand together, or None.
+        refuses_host: Called with a device of the kind and the host of its composite target, both `Target`; returns why
+            the two cannot stand together, or None.
     """
 
     name: str
@@ -165,7 +163,7 @@ class Kind:
     subgraph_only: bool = False
     default_keys: frozenset[str] = frozenset()
     probe: Callable[[], Sequence[Need]] = field(default=_no_needs, repr=False)
-    refuses_host: Callable[[Target, Target], str | None] = field(default=_any_host, repr=False)
+    refuses_host: Callable[[Any, Any], str | None] = field(default=_any_host, repr=False)
 
     @property
     def schema(self) -> Mapping[str, Attribute]:
@@ -202,14 +200,10 @@ class Kind:
 
 
 def _with_runtimes(kind_name: str, attribute: Attribute) -> Attribute:
-    # Columns belong to kinds, so that module imports this one.
-    from aboard.target import columns
-
     added = tuple(runtime.name for runtime in columns.plain(kind_name, "runtimes"))
     return replace(attribute, allowed=(*(attribute.allowed or ()), *added)) if added else attribute
 
 
-#: All kinds by name; `kinds` and `kind` load plug-ins before they look.
 _KINDS: dict[str, Kind] = {}
 
 
@@ -230,42 +224,9 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
-def kinds() -> list[str]:
-    """Returns the names of all kinds, those of plug-ins included."""
-    _load_plugins()
-    return sorted(_KINDS)
-
-
-def kind(name: str) -> Kind:
-    """Returns a kind.
-
-    Raises:
-        TargetError: There is none of that name.
-    """
-    _load_plugins()
-    if name not in _KINDS:
-        raise TargetError(
-            f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, _KINDS)}{left_out()}"
-        )
-    return _KINDS[name]
-
-
-def _load_plugins() -> None:
-    # Plug-ins register kinds, so their loader imports this module.
-    from aboard.target import plugins
-
-    plugins.load()
-
-
-def left_out() -> str:
-    """Returns sentences, each with a space before it, that name the packages whose kinds could not be loaded."""
-    from aboard.target import plugins
-
-    return "".join(
-        f" {found.source} could not be loaded and may bring it: {found.problem}."
-        for found in plugins.load()
-        if found.problem
-    )
+def registered() -> Mapping[str, Kind]:
+    """Returns the kinds registered so far by name; `lookup` loads those of packages first."""
+    return MappingProxyType(_KINDS)
 
 
 def snapshot() -> dict[str, Kind]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from aboard.base.extensions import source_of
 from aboard.errors import TargetError
-from aboard.extensions import source_of
 from aboard.target import aliases, columns
-from aboard.target.kind import kinds
+from aboard.target.kind import registered
 from aboard.target.kind import restore as restore_kinds
 from aboard.target.kind import snapshot as snapshot_kinds
 
@@ -94,14 +94,14 @@ def _restore(states: list[Any]) -> None:
 
 def _load(name: str, source: str, entry: EntryPoint) -> Status:
     before = _snapshot()
-    known = set(kinds())
+    known = set(registered())
     try:
         _register(entry)
     except (Exception, SystemExit) as error:
         # A plug-in is foreign code: whatever it raises is said of it, and the rest of the tool works.
         _restore(before)
         return Status(name, source, (), str(error) if isinstance(error, TargetError) else f"{_kind(error)}: {error}")
-    return Status(name, source, tuple(sorted(set(kinds()) - known)))
+    return Status(name, source, tuple(sorted(set(registered()) - known)))
 
 
 def _kind(error: BaseException) -> str:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from aboard import boards
+from aboard.boards.board import Board, Memory
 from aboard.errors import BoardError, TargetError, did_you_mean
 from aboard.target.kind import Value
-
-if TYPE_CHECKING:
-    from aboard.board import Board, Memory
-    from aboard.target.target import Target
 
 #: Of the board's data region, so much is left for stack, buffers and data of the firmware where no limit is given; of a
 #: small one a fourth.
@@ -129,15 +126,14 @@ def _limited(value: Value, name: str, where: str) -> str:
     return _amount(limit)
 
 
-def flash_max(target: Target) -> int | None:
-    """Returns the bytes of flash that a model may take on a target; None for any number."""
-    value = target.get("flash-max")
-    return None if value is None else size(str(value))
+def limit(attrs: Mapping[str, Value], name: str) -> int | None:
+    """Returns the bytes that `-ram-max` or `-flash-max` allows; None for any number.
 
-
-def ram_max(target: Target) -> int | None:
-    """Returns the bytes that the arenas of a target may take together; None for any number."""
-    value = target.get("ram-max")
+    Args:
+        attrs: All attributes of a target, canonical.
+        name: `ram-max` or `flash-max`.
+    """
+    value = attrs.get(name)
     return None if value is None else size(str(value))
 
 
@@ -145,9 +141,6 @@ def _board(attrs: Mapping[str, Value]) -> Board | None:
     """Returns the board of a target whose memory is known."""
     if "hardware" not in attrs:
         return None
-    # Board files name cores of the CPU table, so aboard.boards imports this package, and not at import the other way.
-    from aboard import boards
-
     board = boards.load(str(attrs["hardware"]))
     return board if board.memory else None
 
@@ -224,8 +217,6 @@ def _names(board: Board) -> str:
 
 def _reached_by(board: Board, name: str) -> list[str]:
     """Returns the cores of a board that reach a region which its own core does not."""
-    from aboard import boards
-
     found = []
     for core in board.cores:
         try:

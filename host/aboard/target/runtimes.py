@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from aboard.target import columns
 from aboard.target.device import Runtime
-from aboard.target.kind import kinds
+from aboard.target.lookup import kinds
 
 if TYPE_CHECKING:
     from aboard.target.target import Target

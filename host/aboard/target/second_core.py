@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aboard import boards
+from aboard.boards.board import Board
 from aboard.errors import BoardError
 
 if TYPE_CHECKING:
-    from aboard.board import Board
     from aboard.target.target import Target
 
 
@@ -32,9 +33,6 @@ def refuses_host(device: Target, host: Target) -> str | None:
             f"{unnamed} names no board, got {host.cpu.name} and {device.cpu.name}, expected two cores of one board. "
             "Write them as in `arm/mps2_an521:cpu0 + arm/mps2_an521:cpu1`"
         )
-    # Board files name cores of the CPU table, so aboard.boards imports this package, and not at import the other way.
-    from aboard import boards
-
     try:
         return _of_boards(boards.load(own), boards.load(caller)) or _of_code(device, host)
     except BoardError as error:
@@ -58,8 +56,6 @@ def _of_code(device: Target, host: Target) -> str | None:
 
 
 def _of_boards(device: Board, host: Board) -> str | None:
-    from aboard import boards
-
     if device.id != host.id:
         others = [core.name for core in host.cores if core != host.core()]
         expected = " or ".join(f"{host.id}:{name}" for name in others) or f"none, for {host.id} has one core"

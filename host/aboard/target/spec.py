@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aboard.errors import TargetError
-from aboard.target import aliases
+from aboard.target import lookup
+from aboard.target.aliases import Spec
 from aboard.target.composite import COMPOSITE, DEVICE, DEVICES, HOST
 
 #: Between host and devices in the short form.
@@ -54,7 +55,7 @@ def read(spec: object, way: tuple[str, ...] = ()) -> Form:
             f"target: of the wrong type, got {type(spec).__name__}, expected a string or a dict. "
             f"Write it as in `c -mcpu=cortex-m4`"
         )
-    known = aliases.aliases()
+    known = lookup.aliases()
     return _expanded(form, known, way) if isinstance(form.head, str) and form.head in known else form
 
 
@@ -70,7 +71,7 @@ def from_json(text: str) -> object:
         raise TargetError(f"target: not JSON, got {text[:40]!r}, expected an object. {error}") from error
 
 
-def _expanded(form: Form, known: Mapping[str, aliases.Spec], way: tuple[str, ...]) -> Form:
+def _expanded(form: Form, known: Mapping[str, Spec], way: tuple[str, ...]) -> Form:
     """Returns what an alias stands for, with the attributes written behind it; a composite's go to its host."""
     name = str(form.head)
     if name in way:

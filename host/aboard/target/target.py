@@ -10,11 +10,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, cast
 
+from aboard.boards import cpu as cpus
 from aboard.errors import TargetError
 from aboard.target import claims, hardware, regions
-from aboard.target import cpu as cpus
 from aboard.target.composite import COMPOSITE, DEVICE, DEVICES, HOST
-from aboard.target.kind import Kind, Value, kind, kinds
+from aboard.target.kind import Kind, Value
+from aboard.target.lookup import kind, kinds
 from aboard.target.regions import ArenaRegion
 from aboard.target.spec import Form, from_json, read
 
@@ -186,6 +187,16 @@ class Target:
             weights_bytes: Bytes of the weights, which leave less room where they share a region with an arena.
         """
         return regions.arenas(self.host.attrs, weights_bytes)
+
+    @property
+    def flash_max(self) -> int | None:
+        """Bytes of flash that a model may take (`-flash-max`); None for any number."""
+        return regions.limit(self.host.attrs, "flash-max")
+
+    @property
+    def ram_max(self) -> int | None:
+        """Bytes that the arenas may take together (`-ram-max`); None for any number."""
+        return regions.limit(self.host.attrs, "ram-max")
 
     @property
     def weights_region(self) -> str | None:

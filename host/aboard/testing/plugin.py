@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from aboard.board import Board
-    from aboard.projects import Project
-    from aboard.session import Session
+    from aboard.api import Project
+    from aboard.boards.board import Board
+    from aboard.device.session import Session
     from aboard.testing.workshop import Model, Workshop
 
 #: Marker that names the model, or several of which each test is run with each.

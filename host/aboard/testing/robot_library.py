@@ -22,12 +22,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aboard import feeds, runners
+from aboard import runners
+from aboard.api import Session
+from aboard.base.manifest import Manifest
+from aboard.device import input_files
+from aboard.device.tensor_io import Values
 from aboard.errors import InputError, did_you_mean
-from aboard.manifest import Manifest
-from aboard.projects import Project
-from aboard.session import Session
-from aboard.tensor_io import Values
+from aboard.project.project import Project
 from aboard.transports.base import Transport
 from aboard.transports.paced import PacedTransport
 from aboard.transports.tcp import SocketTransport
@@ -100,7 +101,7 @@ class Aboard:
         if self._session is None:
             raise InputError("Aboard Run Model: there is no session, expected Aboard Boot or Aboard Connect before it")
         manifest = self._model(model)
-        feed = feeds.load(source, manifest.inputs)
+        feed = input_files.load(source, manifest.inputs)
         return dict(self._session.infer(feed, manifest.name).outputs)
 
     def outputs_should_match(self, outputs: Mapping[str, Values], golden: str, tolerance: float = 0.0) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aboard import projects, runners
-from aboard.board import Board
+from aboard import runners
+from aboard.api import Project, Session, create
+from aboard.boards.board import Board
 from aboard.cli import model as model_argument
 from aboard.cli.options import Place
-from aboard.projects import Bundle, Project
-from aboard.session import Session
+from aboard.project.create import Bundle
 
 #: A model file, the folder of a bundle, the name of a shipped model, or a module of `aboard.compile`.
 Model = str | Path | Bundle
@@ -44,7 +44,7 @@ class Workshop:
             place = Place(target=None, board=board.target)
             bundle = model_argument.load(named, place) if isinstance(named, str) else named
             folder = self._folder / f"{len(self._made)}-{bundle.manifest.name}"
-            project = projects.create(bundle, board, path=folder, options=options)
+            project = create(bundle, board, path=folder, options=options)
             project.build()
             self._made[key] = project
         return self._made[key]

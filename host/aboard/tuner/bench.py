@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aboard import projects, region_check, runners
-from aboard.board import Board
-from aboard.compiler import Module
-from aboard.feeds import Named
-from aboard.host_runtime import HostModel
-from aboard.host_trace import TracedHostModel
-from aboard.region_check import Fault
-from aboard.scratch import Scratch
-from aboard.session import Session
-from aboard.tensor_io import Values
+from aboard import runners
+from aboard.api import Session, create
+from aboard.base.scratch import Scratch
+from aboard.boards.board import Board
+from aboard.check import region_check
+from aboard.check.host_trace import TracedHostModel
+from aboard.check.region_check import WrongRegion
+from aboard.compiler.host_runtime import HostModel
+from aboard.compiler.pipeline import Module
+from aboard.device.input_files import Named
+from aboard.device.tensor_io import Values
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Bench(Protocol):
             AboardError: It does not build, does not fit, or crashes.
         """
 
-    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Returns the regions of a module that are not exact, from a run that is traced.
 
         Raises:
@@ -72,7 +73,7 @@ class ThisProcess:
         loaded = HostModel(module)
         return Outcome(tuple(loaded.run_named(feed) for feed in inputs), None, None)
 
-    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Compares regions; see `Bench.faults`."""
         return list(region_check.faults(module, TracedHostModel(module).trace, inputs))
 
@@ -114,7 +115,7 @@ class OnBoard:
         told = tuple(count for count in counts if count is not None)
         return Outcome(outputs, told if len(told) == len(counts) else None, profile.run.instructions)
 
-    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Compares regions in an image that is traced; see `Bench.faults`."""
         with self._session(module, {"taps": "on"}) as device:
             return list(region_check.faults(module, device.taps, inputs))
@@ -124,7 +125,7 @@ class OnBoard:
         """Builds an image with further options of the template, in a folder that is gone afterwards, and boots it."""
         with Scratch() as temporary:
             folder = temporary / module.name
-            project = projects.create([module], self.board, self.template, folder, {**self.options, **further})
+            project = create([module], self.board, self.template, folder, {**self.options, **further})
             project.build(self.toolchain)
             with Session.open(project, runners.choose(self.board, self.runner)) as device:
                 yield device

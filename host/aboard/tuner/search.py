@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aboard import verify
-from aboard.compiler import Module, compile_model
+from aboard.check import verify
+from aboard.compiler.pipeline import Module, compile_model
+from aboard.device.input_files import Named
 from aboard.errors import AboardError, CapacityError, TargetError
-from aboard.feeds import Named
 from aboard.ops.subgraph import SubgraphAttributes
 from aboard.partition.partitioner import labels
 from aboard.partition.workload import workload

@@ -6,8 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 from aboard import boards
-from aboard import toolchain as toolchains
 from aboard.errors import ToolError
+from aboard.project import toolchain as toolchains
 from aboard.target import Target
 
 #: What stands for a SoC where a target names no hardware, and for a toolchain where none is installed.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aboard.backends.cmsis_nn import library
-from aboard.compiler import partition_model
+from aboard.compiler.pipeline import partition_model
 from aboard.partition.partitioner import Partition
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from aboard.backends.cmsis_nn import library
 from aboard.backends.cmsis_nn.calls import LibraryCall, Struct, call_of
 from aboard.backends.cmsis_nn.geometry import Unit
-from aboard.compiler import compile_model, partition_model
+from aboard.compiler.pipeline import compile_model, partition_model
 from aboard.errors import TargetError
 from aboard.importers import load
 from aboard.target import Target

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from aboard import compiler
+from aboard.compiler import pipeline
 from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.kernels.device import Region
@@ -39,8 +39,8 @@ def test_elements_of_a_recorded_layer(op: str, shape: str, elements: int) -> Non
 
 
 def test_by_cost_the_hosts_own_kernels_keep_what_they_compute_in_fewer_instructions() -> None:
-    by_cost = compiler.partition_model(models.path(models.SHIPPED), target=ON_M4.format("cost"))
-    in_order = compiler.partition_model(models.path(models.SHIPPED), target=ON_M4.format("order"))
+    by_cost = pipeline.partition_model(models.path(models.SHIPPED), target=ON_M4.format("cost"))
+    in_order = pipeline.partition_model(models.path(models.SHIPPED), target=ON_M4.format("order"))
     conv = next(p for p in by_cost.placements if p.node.op == "conv2d")
     assert conv.device == "c"
     assert "bytes of RAM, and saves the host" in conv.refused[0].reason

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
 from aboard.backends.core import bringup
-from aboard.compiler import partition_model
+from aboard.base import resources
+from aboard.base.fault_record import FaultRecord
+from aboard.boards import cpu as cpus
+from aboard.compiler.pipeline import partition_model
 from aboard.errors import ProjectError, TargetError
-from aboard.rpc import replies
-from aboard.target import cpu as cpus
 from support import fake_device, models, oracle, zoo
 from support.tflite_builder import ModelBuilder
 
@@ -140,7 +140,7 @@ def test_numbers_that_stand_in_c_and_here() -> None:
     headers = resources.firmware() / "include" / "aboard"
     assert f"ABOARD_CORE_ARGUMENT_WORDS {bringup.ARGUMENTS}\n" in (headers / "core.h").read_text()
     [shift] = re.findall(r"ABOARD_FAULT_CORE_SHIFT (\d+)", (headers / "port.h").read_text())
-    fault = replies.Fault(3 + (5 << int(shift)), (0,) * 16, 0, 0)
+    fault = FaultRecord(3 + (5 << int(shift)), (0,) * 16, 0, 0)
     assert (fault.core, fault.exception) == (5, 3)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from aboard import boards, cli
-from aboard.attached import attached
+from aboard.boards import cpu
+from aboard.boards.usb_ids import attached
 from aboard.cli.schema import RESULTS
-from aboard.target import Target, cpu
+from aboard.target import Target
 
 K = 1 << 10
 

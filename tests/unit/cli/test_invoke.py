@@ -132,7 +132,7 @@ def test_a_missing_tool_is_the_users_to_get(
     def missing() -> None:
         raise ToolError("cmake: not found. Install it")
 
-    monkeypatch.setattr("aboard.doctor.inspect", missing)
+    monkeypatch.setattr("aboard.device.doctor.inspect", missing)
     assert cli.invoke(["doctor"]) == 1
     assert capsys.readouterr().err == "error: cmake: not found. Install it\n"
 

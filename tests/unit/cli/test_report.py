@@ -9,9 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.cli.schema import RESULTS
-from aboard.compiler import compile_model
+from aboard.compiler.pipeline import compile_model
 
 TARGET = "c -mcpu=cortex-m4"
 

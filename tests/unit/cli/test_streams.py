@@ -123,7 +123,7 @@ def test_what_a_killed_command_left_is_removed_by_the_next(tmp_path: Path) -> No
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     code = (
-        "import os; from pathlib import Path; from aboard.scratch import Scratch; "
+        "import os; from pathlib import Path; from aboard.base.scratch import Scratch; "
         "a = Scratch(); b = Scratch(beside=Path('out').absolute()); os.kill(os.getpid(), 9)"
     )
     shell(f'{sys.executable} -c "{code}"', tmp_path, TMPDIR=str(temporary))

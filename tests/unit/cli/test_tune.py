@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 import aboard
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.cli.schema import RESULTS
 from aboard.ops.subgraph import attributes
 from aboard.partition.workload import workload

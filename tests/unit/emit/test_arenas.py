@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
+from aboard.base import resources
 from aboard.errors import CapacityError
 from support.zoo import many_ops
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
+from aboard.base import resources
+from aboard.compiler.host_runtime import build_library
 from aboard.errors import TargetError
-from aboard.host_runtime import build_library
 from support.channel_models import ChannelModel
 from support.one_op import HOST
 from support.sanitized import compile_strictly

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
-from aboard.compiler import Module
+from aboard.base import resources
+from aboard.compiler.pipeline import Module
 from aboard.errors import TargetError
 from aboard.target import Intrinsic, Kind, Runtime, Target, attach, kind, plugins, register
 from support import markdown, sanitized

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
-from aboard.compiler import Module
+from aboard.base import resources
+from aboard.compiler.pipeline import Module
 from aboard.emit import sample
 from aboard.ir import DType
 from aboard.ops import interpreter

@@ -7,25 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from aboard.board import Memory
-from aboard.faults import Cause, FaultReport, Place, decode
-from aboard.faults.report import _shortened
-from aboard.rpc.replies import Fault
+from aboard.base.fault_record import FaultRecord, _shortened
+from aboard.boards.board import Memory
+from aboard.faults import Cause, CodePlace, FaultReport, decode
 
 FLASH = Memory(name="flash", kind="flash", address=0, size_bytes=0x40000, load=True)
 RAM = Memory(name="sram", kind="ram", address=0x20000000, size_bytes=0x10000, data=True)
 PC, SP = 0x1234, 0x20000800
 
 
-def record(kind: int, *registers: int, status: int = 0, address: int = 0) -> Fault:
-    return Fault(kind, (*registers, *[0] * (16 - len(registers))), status, address)
+def record(kind: int, *registers: int, status: int = 0, address: int = 0) -> FaultRecord:
+    return FaultRecord(kind, (*registers, *[0] * (16 - len(registers))), status, address)
 
 
-def of(fault: Fault, core: str, image: Path = Path("none.elf"), root: Path = Path()) -> FaultReport:
+def of(fault: FaultRecord, core: str, image: Path = Path("none.elf"), root: Path = Path()) -> FaultReport:
     return decode(fault, core, image, root, () if core == "x86-64" else (FLASH, RAM))
 
 
-def arm(status: int, address: int = 0) -> Fault:
+def arm(status: int, address: int = 0) -> FaultRecord:
     return record(3, 0, 1, 2, 3, 12, 0x1001, PC, 0x61000000, SP, status=status, address=address)
 
 
@@ -117,7 +116,7 @@ def test_every_cause_of_riscv_is_told(status: int, cause: Cause) -> None:
     assert report.address == {Cause.JUMP: PC, Cause.UNALIGNED: 0x20000001, Cause.BUS: 0x20000001}.get(cause)
 
 
-def process(signal: int, address: int, code: int = 1) -> Fault:
+def process(signal: int, address: int, code: int = 1) -> FaultRecord:
     words = (0x1139, 0x5555_5555_5139, 0x7FFF_FFFF_0000, address)
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
     return record(signal, *halves, status=code, address=address & 0xFFFFFFFF)
@@ -178,7 +177,7 @@ def test_where_a_core_tells_no_cause_the_instruction_does(
     report = of(fault, "cortex-m0", m0, m0.parent)
     assert (report.cause, report.address) == (cause, address)
     if cause is not Cause.JUMP:
-        assert report.places == (Place(0x1000 + at, "load", "src/m0.s", 8 + at // 2 + 1),)
+        assert report.places == (CodePlace(0x1000 + at, "load", "src/m0.s", 8 + at // 2 + 1),)
 
 
 def test_memory_right_below_the_stack_is_the_stacks(m0: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aboard import boards, flashers, programs
-from aboard.board import Board
+from aboard import boards, flashers
+from aboard.base import programs
+from aboard.boards.board import Board
 from aboard.errors import BoardError, ToolError
 from aboard.flashers import uf2
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aboard import boards, flash, flashers, programs
+from aboard import boards, flashers
+from aboard.base import programs
+from aboard.device import flash
 from aboard.errors import FlashError, ToolError
 from aboard.flashers import Diagnosis, Job, Problem
 

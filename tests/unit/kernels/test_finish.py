@@ -8,7 +8,7 @@ import cffi
 import numpy as np
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
 from aboard.ir.numerics import multiply_by_quantized_multiplier
 from aboard.kernels.finish import finish

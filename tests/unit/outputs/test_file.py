@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard import feeds, outputs
+from aboard import outputs
+from aboard.device import input_files
 from aboard.errors import InputError
 from aboard.outputs import file as files
 
@@ -115,18 +116,18 @@ def test_of_several_files_none_is_written_where_one_is_anothers(tmp_path: Path) 
 def test_arrays_are_sealed_and_the_same_every_time(tmp_path: Path) -> None:
     y = {"out:0": np.arange(4, dtype=np.int8)}
     path = tmp_path / "y.npz"
-    feeds.save(path, y)
+    input_files.save(path, y)
     first = path.read_bytes()
-    feeds.save(path, {"out:0": np.zeros(4, np.int8)})
-    feeds.save(path, y)
+    input_files.save(path, {"out:0": np.zeros(4, np.int8)})
+    input_files.save(path, y)
     assert path.read_bytes() == first
     with np.load(path) as found:
         np.testing.assert_array_equal(found["out:0"], y["out:0"])
     np.savez(path, mine=np.zeros(3))
-    for refusing in (lambda: feeds.check_output(path), lambda: feeds.save(path, y)):
+    for refusing in (lambda: input_files.check_output(path), lambda: input_files.save(path, y)):
         with pytest.raises(InputError, match=r"y\.npz: holds .* bytes that aboard did not write"):
             refusing()
     with np.load(path) as found:
         assert found.files == ["mine"]
-    feeds.save(path, y, force=True)
+    input_files.save(path, y, force=True)
     assert path.read_bytes() == first

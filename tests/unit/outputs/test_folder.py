@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aboard import outputs, scratch
+from aboard import outputs
+from aboard.base import scratch
 from aboard.errors import ProjectError
 from aboard.outputs import place as places
 
@@ -217,7 +218,8 @@ def test_a_file_system_without_exchange(folder: Path, monkeypatch: pytest.Monkey
 KILLED = """
 import os, sys
 from pathlib import Path
-from aboard import outputs, scratch
+from aboard import outputs
+from aboard.base import scratch
 from aboard.outputs import place
 
 def none(one, other):

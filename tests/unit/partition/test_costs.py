@@ -9,7 +9,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from aboard import compiler, ops
+from aboard import ops
+from aboard.compiler import pipeline as compiler
 from aboard.errors import TargetError
 from aboard.importers import load
 from aboard.kernels import strategy

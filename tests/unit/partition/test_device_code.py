@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard.compiler import Module
+from aboard.compiler.pipeline import Module
 from aboard.errors import TargetError
 from aboard.ir import DType
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg

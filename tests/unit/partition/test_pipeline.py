@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aboard.compiler import partition_model
+from aboard.compiler.pipeline import partition_model
 from aboard.errors import TargetError
 from aboard.importers import load
 from aboard.ir import Graph

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aboard import ops
+from aboard.check.reference import Reference
 from aboard.importers import load
 from aboard.ir import ChannelMap, Graph, Node, Tensor
 from aboard.ops.interpreter import run_all
 from aboard.ops.subgraph import Matched, SubgraphAttributes
 from aboard.passes import HOST, NEUTRAL, run_passes, run_pipeline
 from aboard.passes.remove_channels import RemoveChannels
-from aboard.reference import Reference
 from support import models
 from support.channel_models import random_model
 from support.rewrites import check_survivors, inputs_of, kinds

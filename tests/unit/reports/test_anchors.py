@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from aboard import resources
-from aboard.compiler import compile_model
+from aboard.base import resources
+from aboard.base.manifest import Manifest
+from aboard.compiler.pipeline import compile_model
 from aboard.errors import InputError
-from aboard.manifest import Manifest
 from aboard.reports import anchors
 from aboard.reports.anchors import Comparison, System
 from support import models

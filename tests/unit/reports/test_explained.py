@@ -9,9 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.cli.schema import RESULTS
-from aboard.compiler import Module, compile_model
+from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import ProjectError
 from aboard.reports import explained, layers
 from support import fake_device

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import image, resources
+from aboard.base import resources
 from aboard.errors import ToolError
-from aboard.image import ImageSizes, Section, Symbol
+from aboard.project import elf
+from aboard.project.elf import ImageSizes, Section, Symbol
 from aboard.reports import flash, flash_svg
 from aboard.reports.flash import Function
 from aboard.reports.flash_svg import Part
@@ -76,12 +77,12 @@ def test_parts_of_an_image_add_up(tmp_path: Path, board: str, toolchain: str | N
 def test_no_byte_of_an_image_has_two_symbols(tmp_path: Path) -> None:
     module = aboard.compile(resources.models() / "digits_f32.tflite", board="arm/mps2_an385")
     built = aboard.create(module, board="arm/mps2_an385", path=tmp_path / "p").build()
-    sections = {section.name: section.bytes for section in image.sections(built.image)}
+    sections = {section.name: section.bytes for section in elf.sections(built.image)}
     for name in (".model.digits_f32", ".text"):
-        assert 0 < sum(s.bytes for s in image.symbols(built.image) if s.section == name) <= sections[name]
+        assert 0 < sum(s.bytes for s in elf.symbols(built.image) if s.section == name) <= sections[name]
 
 
-@pytest.mark.parametrize("read", [image.sections, image.symbols])
+@pytest.mark.parametrize("read", [elf.sections, elf.symbols])
 def test_what_is_no_image_is_named(tmp_path: Path, read: object) -> None:
     assert callable(read)
     with pytest.raises(ToolError, match=r"nothing\.elf: no image, got No such file or directory.*aboard build"):

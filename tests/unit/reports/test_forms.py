@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aboard.compiler import Module, compile_model
+from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import ProjectError
 from aboard.kernels.forms import WORTH
 from aboard.reports import explained, forms

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from aboard import resources
-from aboard.compiler import Module, compile_model
+from aboard.base import resources
+from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import ProjectError
-from aboard.image import ImageSizes, Section
+from aboard.project.elf import ImageSizes, Section
 from aboard.reports import forms, layers, page, partition_svg
 from aboard.reports.anchors import Comparison, System
 from aboard.reports.flash import Flash, Function

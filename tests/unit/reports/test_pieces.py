@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from aboard.compiler import Module, compile_model
+from aboard.compiler.pipeline import Module, compile_model
 from aboard.reports import layers, memory_svg, turns_svg
 from aboard.reports.memory_svg import Arena
 from aboard.reports.pieces import Lane, Piece, Turns, cascades, pieces

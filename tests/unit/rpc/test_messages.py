@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 from aboard.errors import ProtocolError
 from aboard.rpc import messages, replies, status
 from aboard.rpc.messages import Feature, Header, Kind, RunFlag, Type
@@ -62,7 +62,7 @@ def test_a_message_without_a_header_is_refused() -> None:
         (replies.ModelInfo.unpack, 14, "model"),
         (replies.RunReply.unpack, 36, "run"),
         (replies.Stats.unpack, 24, "stats"),
-        (replies.Fault.unpack, 76, "fault"),
+        (replies.FaultReply.unpack, 76, "fault"),
         (replies.Tap.unpack, 20, "tap"),
     ],
 )

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from aboard.device.session import Session
 from aboard.errors import DeviceError, DeviceTimeout, InputError, ProtocolError
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
 from aboard.rpc.messages import Header, Kind, OpRunRequest, RunRequest, Type
 from aboard.rpc.replies import RunReply
 from aboard.rpc.timing import Timing
-from aboard.session import Session
 from aboard.transports.base import Transport
 from support.rpc_device import FakeDevice
 from support.toy_project import ToyProject

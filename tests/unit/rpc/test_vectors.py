@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.messages import Header
 from support.rpc_device import FakeDevice, sent

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aboard import boards, programs, runners
+from aboard import boards, runners
+from aboard.base import programs
 from aboard.errors import ToolError
 from aboard.runners.qemu import QemuRunner, command
 from aboard.runners.unicorn import UnicornRunner

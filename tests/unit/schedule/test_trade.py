@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from aboard import resources
-from aboard.compiler import Module, compile_model
+from aboard.base import resources
+from aboard.compiler.pipeline import Module, compile_model
 from aboard.schedule import search
 from aboard.schedule.trade import Trade
 from aboard.target import Target

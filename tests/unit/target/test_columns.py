@@ -59,7 +59,7 @@ def test_functions_get_their_target_and_the_highest_priority_counts() -> None:
     assert columns.has(fake(), "tuning")
     assert not columns.has(fake(), "memory")
     assert columns.call(fake(), "memory") is None
-    assert columns.attached("fake") == ["tuning"]
+    assert columns.names_of("fake") == ["tuning"]
 
 
 def test_columns_may_be_declared_and_hold_plain_values() -> None:

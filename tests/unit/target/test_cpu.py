@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aboard import resources, toolchain
+from aboard.base import resources
+from aboard.boards import cpu
 from aboard.errors import TargetError
-from aboard.target import Cpu, cpu
+from aboard.project import toolchain
+from aboard.target import Cpu
 
 BARE_METAL = [name for name in cpu.names() if not cpu.find(name).is_host_class]
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aboard import cli, doctor
+from aboard import cli
+from aboard.device import doctor
 from aboard.errors import TargetError
 from aboard.target import Target, kinds, plugins
 

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import boards, projects, resources, templates
+from aboard import boards
+from aboard.api import create
+from aboard.base import resources
 from aboard.errors import TargetError
+from aboard.project import templates
 from aboard.target import LinkedRuntime, Runtime, Target, attach, kind, plugins
 from aboard.target import runtimes as registry
 from support import models
@@ -111,13 +114,13 @@ def test_its_template_makes_projects(tmp_path: Path) -> None:
         made = aboard.compile(models.path(models.SHIPPED), target=f"{machine.target} -runtime=chat")
         assert made.manifest.template == "chatty"
         assert "chatty" in templates.names()
-        project = projects.create(made, machine, path=tmp_path / "project")
+        project = create(made, machine, path=tmp_path / "project")
         assert project.info.template == "chatty"
         assert (project.path / "NOTES.md").read_text(encoding="utf-8") == f"For {machine.id}.\n"
         project.build()
         with project.session() as device:
             output = device.run(np.zeros((1, 8, 8, 1), np.int8))
-        own = projects.create(made, machine, "native", tmp_path / "own")
+        own = create(made, machine, "native", tmp_path / "own")
     assert output.shape == (1, 10)
     assert own.info.template == "native"
     assert "chatty" not in templates.names()

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aboard import boards
+from aboard.boards import cpu
 from aboard.errors import TargetError
-from aboard.target import Target, cpu
+from aboard.target import Target
 
 M4 = "c -input=consumed -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -opt=balanced -runtime=standalone"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import resources
-from aboard.compiler import Module
+from aboard.base import resources
+from aboard.compiler.pipeline import Module
 from aboard.errors import InputError
 from aboard.ops.subgraph import Matched, attributes
 from aboard.partition.workload import workload

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 from aboard.cli import compile as compiling
 from aboard.cli import deploy, tune
 from aboard.target import Target

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from aboard import resources
-from aboard.compiler import Module
+from aboard.base import resources
+from aboard.check.region_check import WrongRegion
+from aboard.compiler.pipeline import Module
+from aboard.device.input_files import Named
 from aboard.errors import TargetError, ToolError
-from aboard.feeds import Named
 from aboard.ir import DType
 from aboard.kernels.device import DeviceCode, Region
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
-from aboard.region_check import Fault
 from aboard.target import Knob, Target
 from aboard.tuner.bench import Outcome, ThisProcess
 from aboard.tuner.search import Found, Search
@@ -48,7 +48,7 @@ class Counting:
         self.seen.append({node.name: node.tuning for node in module.manifest.nodes if node.tuning})
         return Outcome(tuple({} for _ in inputs), tuple(counts), sum(counts))
 
-    def faults(self, module: Module, inputs: Sequence[Named]) -> list[Fault]:
+    def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         return []
 
 

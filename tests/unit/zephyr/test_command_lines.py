@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from aboard.board import Qemu
+from aboard.boards import cpu
+from aboard.boards.board import Qemu
+from aboard.boards.zephyr import cmake, probe, toolchain
+from aboard.boards.zephyr.workspace import Workspace
 from aboard.errors import BoardError, ToolError
-from aboard.target import cpu
-from aboard.zephyr import cmake, probe, toolchain
-from aboard.zephyr.workspace import Workspace
 
 TOOLS = cmake.Tools(Path("/t/cmake"), Path("/t/ninja"))
 MODULES = {"cmsis": Path("/ws/cmsis"), "hal_nordic": Path("/ws/nordic")}

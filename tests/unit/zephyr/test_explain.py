@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aboard.zephyr import explain
+from aboard.boards.zephyr import explain
 
 RECORDED = Path(__file__).parents[2] / "data" / "zephyr"
 INCOMPLETE = (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from aboard.boards.zephyr import kconfig
 from aboard.errors import BoardError
-from aboard.zephyr import kconfig
 
 
 def config(*lines: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aboard import boards
-from aboard.zephyr import modules
+from aboard.boards.zephyr import modules
 
 
 @pytest.mark.parametrize(

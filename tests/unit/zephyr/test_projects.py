@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from aboard import boards, programs, templates
+from aboard import boards
+from aboard.api import Project, create
+from aboard.base import programs
 from aboard.errors import ProjectError
-from aboard.projects import Project, create
+from aboard.project import templates
 from aboard.rpc import framing
 from aboard.rpc.messages import MAJOR, MINOR, Header, Type
 from support.bundles import tiny_bundle

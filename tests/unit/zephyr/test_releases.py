@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from aboard import boards
-from aboard.board import Board
-from aboard.board_records import OLDEST_ZEPHYR
+from aboard.api import create
+from aboard.boards.board import Board
+from aboard.boards.records import OLDEST_ZEPHYR
+from aboard.boards.zephyr import releases, workspace
 from aboard.errors import ProjectError
-from aboard.projects import create
-from aboard.zephyr import releases, workspace
 from support.bundles import tiny_bundle
 
 TARGETS = Path(__file__).parents[2] / "data" / "zephyr" / "boards_3.7.1.txt"

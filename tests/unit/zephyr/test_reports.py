@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from aboard.boards.zephyr import reports
+from aboard.boards.zephyr.reports import Module, Region
 from aboard.errors import ToolError
-from aboard.zephyr import reports
-from aboard.zephyr.reports import Module, Region
 
 TABLE = """\
 Memory region         Used Size  Region Size  %age Used

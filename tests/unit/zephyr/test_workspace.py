@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from aboard.boards.zephyr import workspace
+from aboard.boards.zephyr.workspace import find
 from aboard.errors import ToolError
-from aboard.zephyr import workspace
-from aboard.zephyr.workspace import find
 
 MANIFEST = """
 manifest:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aboard import resources
+from aboard.base import resources
 from npu_demo import runtime
 from npu_demo.core import ACTIVE, BASES, BUSY, CTRL, DONE, ID, JOB, LIST, MAGIC, START, STATUS, WORDS
 

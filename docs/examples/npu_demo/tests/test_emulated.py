@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import cli, resources
+from aboard import cli
+from aboard.base import resources
 from aboard.errors import DeviceFault
-from aboard.projects import Project
+from aboard.project.project import Project
 from support import cmsis_nn_tree, fake_device, models
 from support.models import available
 
@@ -165,7 +166,7 @@ def test_three_at_once() -> None:
 
 
 def _placements(target: aboard.Target) -> list[SimpleNamespace]:
-    from aboard.compiler import partition_model
+    from aboard.compiler.pipeline import partition_model
 
     decided = partition_model(DIGITS, target=target)
     return [SimpleNamespace(op=placement.node.op, device=placement.device) for placement in decided.placements]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from aboard import boards, resources
-from aboard.board import Board, Core, StartStep
+from aboard import boards
+from aboard.base import resources
+from aboard.boards.board import Board, Core, StartStep
 from aboard.errors import TargetError
 from aboard.target import Cpu, Target
 from aboard.target.kind import CLAIM_NODES, CLAIM_OPS

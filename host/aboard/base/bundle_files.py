@@ -1,0 +1,61 @@
+"""The files of a bundle as they lie in a folder that others may have made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from aboard.base.fields import is_file_within
+from aboard.errors import ProjectError
+
+
+def copy(bundle: Path, folder: Path) -> None:
+    """Copies a bundle into a new folder.
+
+    Raises:
+        ProjectError: It holds a symbolic link that leads out of it, or what is no file.
+        OSError: Something cannot be read or written.
+    """
+    for path in _files(bundle):
+        place = folder / path.relative_to(bundle)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+
+
+def _files(bundle: Path) -> Iterator[Path]:
+    """Yields the files; a link to a folder is refused with those that lead out, because it may lead in a circle."""
+    for top, folders, names in os.walk(bundle):
+        for path in (Path(top) / name for name in (*names, *folders)):
+            if path.is_symlink() and not is_file_within(path, bundle):
+                raise ProjectError(
+                    f"{path}: is a symbolic link to a folder or out of the bundle, got {path.readlink()}, expected "
+                    "files. Remove it, or make the bundle again with `aboard compile`"
+                )
+        for path in (Path(top) / name for name in names):
+            if not path.is_file():
+                raise ProjectError(f"{path}: is no file, expected files and folders in a bundle. Remove it")
+            yield path
+
+
+def read(bundle: Path, path: str) -> str:
+    """Returns the text of a file that the manifest of a bundle names.
+
+    Args:
+        bundle: Its folder.
+        path: Of the file, relative to it.
+
+    Raises:
+        ProjectError: It is missing, is no text, or leads out of the bundle.
+    """
+    file = bundle / path
+    try:
+        if file.exists() and not is_file_within(file, bundle):
+            raise ProjectError(f"{file}: is no file of the bundle. Make the bundle again with `aboard compile`")
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "what is not UTF-8"
+        raise ProjectError(
+            f"{file}: cannot be read, got {reason}. Make the bundle again with `aboard compile`"
+        ) from error

@@ -1,0 +1,249 @@
+"""What a board is: `Board` joins its cores, memory, serial ports, counter and emulators, as one of its cores sees them.
+
+A `Board` knows nothing of files: a project stores `model_dump()` and reads it back; `aboard.boards.files` reads files.
+Its parts are records of `aboard.boards.records`, and are imported from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from aboard.boards import cpu as cpus
+from aboard.boards.records import (
+    ADDRESS_SPACE,
+    OLDEST_ZEPHYR,
+    Alias,
+    BoardId,
+    Boot,
+    Core,
+    Counter,
+    Emulators,
+    Flash,
+    FlashValue,
+    Gpu,
+    Identifier,
+    Memory,
+    Qemu,
+    Record,
+    Renode,
+    Rpc,
+    SetupStep,
+    StartStep,
+    Status,
+    Text,
+    Uart,
+    Unicorn,
+    UsbId,
+    ZephyrName,
+    ZephyrRelease,
+)
+from aboard.errors import BoardError, did_you_mean
+
+__all__ = [
+    "Alias",
+    "Board",
+    "BoardId",
+    "Boot",
+    "Core",
+    "Counter",
+    "Emulators",
+    "Flash",
+    "FlashValue",
+    "Gpu",
+    "Identifier",
+    "Memory",
+    "Qemu",
+    "Record",
+    "Renode",
+    "Rpc",
+    "SetupStep",
+    "StartStep",
+    "Status",
+    "Text",
+    "Uart",
+    "Unicorn",
+    "UsbId",
+    "ZephyrName",
+    "ZephyrRelease",
+]
+
+
+class Board(Record):
+    """A board with its SoC, as one of its cores sees it.
+
+    `Board.model_validate(board.model_dump())` is the same board, without any file.
+
+    Attributes:
+        id: `vendor/board`.
+        name: Name for people.
+        soc: Id of the SoC file.
+        source: Where the board's figures come from.
+        soc_source: Where the SoC's figures come from.
+        aliases: Other names.
+        zephyr: Zephyr's name of the board and core; None where Zephyr does not have it.
+        zephyr_since: First release of Zephyr that has it.
+        usb: USB ids (`vid:pid`) that the board shows itself by, its debug probe's included.
+        runtime: What the board implies for the target attribute `-runtime`.
+        cores: Its cores, all of them.
+        selected: Name of the core that this is the view of; None for the first.
+        gpus: Its GPUs, which are known and not supported.
+        memory: Memory regions that the core reaches, in ascending order.
+        uarts: Serial ports by name.
+        counter: What times a run on the core.
+        rpc: The line that the host talks to the core over; None for the host's own process, and where there is no port
+            yet.
+        setup: What the image does first, in order: the SoC's clocks and memories, the serial port, its pins.
+        status: What emulators have to know for those steps.
+        boot: The block that the SoC's boot ROM wants; None where there is none.
+        emulator: The emulators that can be the board.
+        flash: How the board is flashed with an image for the core; None where nobody has written that down.
+    """
+
+    id: BoardId
+    name: Text
+    soc: BoardId
+    source: Text
+    soc_source: Text
+    aliases: tuple[Alias, ...] = ()
+    zephyr: ZephyrName | None = None
+    zephyr_since: ZephyrRelease = OLDEST_ZEPHYR
+    usb: tuple[UsbId, ...] = ()
+    runtime: Literal["standalone", "host"] = "standalone"
+    cores: Annotated[tuple[Core, ...], Field(min_length=1)]
+    selected: Identifier | None = None
+    gpus: tuple[Gpu, ...] = ()
+    memory: tuple[Memory, ...] = ()
+    uarts: dict[Identifier, Uart] = Field(default_factory=dict)
+    counter: Counter | None = None
+    rpc: Rpc | None = None
+    setup: tuple[SetupStep, ...] = ()
+    status: tuple[Status, ...] = ()
+    boot: Boot | None = None
+    emulator: Emulators = Emulators()
+    flash: Flash | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Board:
+        for problem in _problems(self):
+            raise ValueError(problem)
+        return self
+
+    def core(self, name: str | None = None) -> Core:
+        """Returns a core by name, or the one that this is the view of.
+
+        Raises:
+            BoardError: There is no such core.
+        """
+        wanted = name or self.selected
+        found = next((core for core in self.cores if wanted in (None, core.name, *core.aliases)), None)
+        if found is None:
+            known = ", ".join(core.name for core in self.cores)
+            gpu = next((gpu for gpu in self.gpus if gpu.name == name), None)
+            if gpu is not None:
+                raise BoardError(
+                    f"board {self.id}: {name} is a GPU, which is not supported, got {gpu.model}, expected a CPU core: "
+                    f"{known}. Write it as in {self.id}:{self.cores[0].name}"
+                )
+            raise BoardError(
+                f"board {self.id}: unknown core, got {name}, expected one of: {known}. Write it as in "
+                f"{self.id}:{self.cores[0].name}"
+            )
+        return found
+
+    @property
+    def target(self) -> str:
+        """Target string of the core: `vendor/board`, with `:core` where the board has several."""
+        return self.id if len(self.cores) == 1 else f"{self.id}:{self.core().name}"
+
+    @property
+    def is_host(self) -> bool:
+        """True for a machine of host class: its firmware is a process."""
+        return cpus.find(self.core().mcpu).is_host_class
+
+    @property
+    def load_memory(self) -> Memory | None:
+        """Region of vectors, code and constants; None for a machine of host class."""
+        return next((region for region in self.memory if region.load), None)
+
+    @property
+    def data_memory(self) -> Memory | None:
+        """Region of data, bss, arena and stack; None for a machine of host class."""
+        return next((region for region in self.memory if region.data), None)
+
+    @property
+    def flash_bytes(self) -> int | None:
+        """Room for code and constants; None where nothing limits it."""
+        return self.load_memory.size_bytes if self.load_memory else None
+
+    @property
+    def ram_bytes(self) -> int | None:
+        """Room for data, arena and stack; None where nothing limits it."""
+        return self.data_memory.size_bytes if self.data_memory else None
+
+    @property
+    def vectors_address(self) -> int | None:
+        """Where the image's vectors lie; None for a machine of host class."""
+        if self.load_memory is None:
+            return None
+        return self.load_memory.address + (self.boot.block_bytes if self.boot else 0)
+
+    @property
+    def uart(self) -> Uart | None:
+        """The serial port that the host talks to, with the parameters that the board adds."""
+        if self.rpc is None:
+            return None
+        port = self.uarts[self.rpc.uart]
+        return port.model_copy(update={"params": {**port.params, **self.rpc.params}})
+
+    @property
+    def emulators(self) -> dict[str, Qemu | Unicorn | Renode]:
+        """The emulators that runners start, by name."""
+        named: dict[str, Qemu | Unicorn | Renode | None] = {
+            "qemu": self.emulator.qemu,
+            "unicorn": self.emulator.unicorn,
+            "renode": self.emulator.renode,
+        }
+        return {name: emulator for name, emulator in named.items() if emulator}
+
+
+def _problems(board: Board) -> Iterator[str]:
+    """Yields what is wrong with a board beyond the types of its values."""
+    cores = [name for core in board.cores for name in (core.name, *core.aliases)] + [gpu.name for gpu in board.gpus]
+    for group, seen in (("cores", cores), ("memory", [region.name for region in board.memory])):
+        twice = sorted({name for name in seen if seen.count(name) > 1})
+        if twice:
+            yield f"{group}: a name is used twice, got {', '.join(twice)}"
+    for region in board.memory:
+        if region.end > ADDRESS_SPACE:
+            yield f"memory: {region.name} ends too high, got 0x{region.end:x}, expected at most 0x{ADDRESS_SPACE:x}"
+    for one, other in combinations(board.memory, 2):
+        if one.address < other.end and other.address < one.end:
+            yield (
+                f"memory: regions overlap, got {one.name} 0x{one.address:x}..0x{one.end:x} and "
+                f"{other.name} 0x{other.address:x}..0x{other.end:x}"
+            )
+    yield from _homeless(board)
+    if board.rpc and board.rpc.uart not in board.uarts:
+        yield f"rpc.uart: no such serial port, got {board.rpc.uart}. {did_you_mean(board.rpc.uart, board.uarts)}"
+    for status in board.status:
+        if status.bits.bit_count() != status.follows.bit_count():
+            yield (
+                f"status: not as many bits as they follow, got 0x{status.bits:x} at 0x{status.address:08x} and "
+                f"0x{status.follows:x}, expected a control bit for each status bit"
+            )
+    if board.rpc and board.counter is None:
+        yield "counter: missing, expected what times a run on a board that has [rpc]"
+
+
+def _homeless(board: Board) -> Iterator[str]:
+    for role in ("load", "data"):
+        homes = [region.name for region in board.memory if getattr(region, role)]
+        expected = 0 if board.is_host else 1
+        if len(homes) != expected:
+            got = ", ".join(homes) or "none"
+            core = f" for core {board.core().name}" if len(board.cores) > 1 else ""
+            yield f"memory: {role} = true in the wrong number of regions{core}, got {got}, expected {expected} region"

@@ -1,0 +1,346 @@
+"""The registry of hardware: boards and their cores by name, from `boards/<vendor>/<board>.toml` and their SoC files.
+
+A board is what its own file says together with the file of its SoC (`boards/soc/<vendor>/<soc>.toml`). Further folders
+of the same layout are taken from the environment variable `ABOARD_BOARDS` (separated as in PATH); they come before
+ours. `docs/adding_a_board.md` is the manual of the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from aboard.boards import cpu as cpus
+from aboard.boards import files as board_files
+from aboard.boards.board import (
+    Board,
+    Core,
+    Counter,
+    Emulators,
+    Gpu,
+    Memory,
+    Qemu,
+    Renode,
+    Rpc,
+    SetupStep,
+    Uart,
+    Unicorn,
+)
+from aboard.boards.files import MANUAL, SEARCH_PATH, AliasFile, BoardFile, GpuFile, Soc
+from aboard.boards.records import OLDEST_ZEPHYR
+from aboard.errors import BoardError, did_you_mean
+
+#: What stands before Zephyr's name of a board.
+ZEPHYR = "zephyr:"
+
+__all__ = [
+    "SEARCH_PATH",
+    "ZEPHYR",
+    "Board",
+    "Core",
+    "Counter",
+    "Emulators",
+    "Gpu",
+    "Memory",
+    "Qemu",
+    "Renode",
+    "Rpc",
+    "Soc",
+    "Uart",
+    "Unicorn",
+    "aliases",
+    "gpu",
+    "gpus",
+    "is_known",
+    "load",
+    "locate",
+    "names",
+    "path_of",
+    "soc_path_of",
+]
+
+
+def names() -> list[str]:
+    """Returns the ids of all boards, sorted."""
+    return sorted(board_id for board_id, path in board_files.find().items() if not board_files.is_gpu(path))
+
+
+def gpus() -> list[str]:
+    """Returns the ids of the GPUs that are known and refused, sorted."""
+    return sorted(board_id for board_id, path in board_files.find().items() if board_files.is_gpu(path))
+
+
+def gpu(name: str) -> GpuFile:
+    """Returns what is known of a GPU.
+
+    Raises:
+        BoardError: There is none of that id, or its file is wrong.
+    """
+    if name not in gpus():
+        raise BoardError(f"GPU {name}: not known, got {name}. {did_you_mean(name, gpus())}")
+    return board_files.read(board_files.find()[name], GpuFile)
+
+
+def aliases() -> dict[str, str]:
+    """Returns what each alias means: `vendor/board`, or `vendor/board:core`.
+
+    Board files and `aliases.toml` have them. A file that is broken gives none; loading its board says what is wrong.
+
+    Raises:
+        BoardError: Two boards have the same alias, or an alias leads to no board or back to itself.
+    """
+    files = board_files.find()
+    said = _said_aliases(files)
+    return {alias: _meaning(alias, said, files) for alias in said}
+
+
+def _said_aliases(files: Mapping[str, Path]) -> dict[str, tuple[str, Path]]:
+    """Returns what each alias was said to mean, and the file that says so."""
+    found: dict[str, tuple[str, Path]] = {}
+    for alias, meaning, path in _every_alias(files):
+        if alias in files:
+            raise BoardError(
+                f"{path}: aliases: is the id of a board, got {alias}, expected a name of its own. Rename the alias"
+            )
+        other = found.setdefault(alias, (meaning, path))
+        if other[0] != meaning:
+            raise BoardError(
+                f"{path}: aliases: used by another board, got {alias} of {other[0]}, expected a name of its own. "
+                f"Rename one of them"
+            )
+    return found
+
+
+def _every_alias(files: Mapping[str, Path]) -> Iterator[tuple[str, str, Path]]:
+    for board_id, path in sorted(files.items()):
+        for alias in _aliases_in(path):
+            yield alias, board_id, path
+    for path in board_files.alias_files():
+        for alias, meaning in board_files.read(path, AliasFile).aliases.items():
+            yield alias, meaning, path
+
+
+def _aliases_in(path: Path) -> tuple[str, ...]:
+    try:
+        if board_files.is_gpu(path):
+            return board_files.read(path, GpuFile).aliases
+        return board_files.read(path, BoardFile).aliases
+    except BoardError:
+        return ()
+
+
+def _meaning(alias: str, said: Mapping[str, tuple[str, Path]], files: Mapping[str, Path]) -> str:
+    """Follows an alias to its board, through other aliases."""
+    way, core = [alias], ""
+    while way[-1] in said:
+        meaning, path = said[way[-1]]
+        head, _, its_core = meaning.partition(":")
+        if head in way:
+            raise BoardError(
+                f"{path}: aliases: cyclic alias, got {' -> '.join([*way, head])}, expected one that ends at a board. "
+                f"Name a board in one of them"
+            )
+        if head not in said and head not in files:
+            raise BoardError(
+                f"{path}: aliases: {way[-1]} is neither of a board nor of an alias, got {head}. "
+                f"{did_you_mean(head, [*files, *said])}"
+            )
+        if core and its_core:
+            raise BoardError(
+                f"{path}: aliases: a core is named twice, got {core} of {meaning}, expected one core. Remove one"
+            )
+        way.append(head)
+        core = core or its_core
+    return f"{way[-1]}:{core}" if core else way[-1]
+
+
+def is_known(name: str) -> bool:
+    """True when there is a board or GPU of that id or alias; a core after it is not looked at.
+
+    A board by its Zephyr name (`zephyr:BOARD`) counts as known: whether Zephyr has it is seen when it is loaded.
+    """
+    return name.startswith(ZEPHYR) or _located(name) is not None
+
+
+def locate(name: str) -> tuple[str, str | None]:
+    """Returns the id of a board, and the core that was named with it.
+
+    Args:
+        name: Id (`vendor/board`) or alias, alone or with a core: `vendor/board:core`, `vendor/board/core`; or
+            Zephyr's name of a board that there is a file for, `zephyr:BOARD`.
+
+    Raises:
+        BoardError: There is no such board.
+    """
+    found = _by_zephyr_name(name.removeprefix(ZEPHYR)) if name.startswith(ZEPHYR) else _located(name)
+    if found is None:
+        raise BoardError(
+            f"board {name}: not known, got {name}. {did_you_mean(name, [*names(), *aliases()])} "
+            f"`aboard hardware` lists all; {SEARCH_PATH} names further folders"
+        )
+    return found
+
+
+def _located(name: str) -> tuple[str, str | None] | None:
+    files = board_files.find()
+    head, _, core = name.partition(":")
+    shorter, slash, last = head.rpartition("/")
+    readings = [(head, core)] + ([(shorter, last)] if slash and not core else [])
+    for board, its_core in readings:
+        if board in files:
+            return board, its_core or None
+    known = aliases()
+    for board, its_core in readings:
+        if board in known:
+            meaning, _, implied = known[board].partition(":")
+            return meaning, its_core or implied or None
+    return None
+
+
+def _by_zephyr_name(wanted: str) -> tuple[str, str | None] | None:
+    """Finds the board that Zephyr calls so. A board with one SoC may be named with it or without."""
+    head, _, rest = wanted.partition("/")
+    for board_id, path in sorted(board_files.find().items()):
+        for name, core in _zephyr_names(path):
+            its_head, _, its_rest = name.partition("/")
+            alone = head == its_head and "/" not in rest + its_rest and not (rest and its_rest)
+            if name == wanted or (alone and _is_one_of_a_kind(its_head)):
+                return board_id, core
+    return None
+
+
+def _is_one_of_a_kind(head: str) -> bool:
+    names = {name for path in board_files.find().values() for name, _ in _zephyr_names(path)}
+    return sum(name.partition("/")[0] == head for name in names) == 1
+
+
+def _zephyr_names(path: Path) -> list[tuple[str, str | None]]:
+    try:
+        file = None if board_files.is_gpu(path) else board_files.read(path, BoardFile)
+    except BoardError:
+        return []  # a broken file is reported when its board is asked for
+    if file is None or file.zephyr is None:
+        return []
+    return [(file.zephyr, None)] if isinstance(file.zephyr, str) else [(n, core) for core, n in file.zephyr.items()]
+
+
+def path_of(name: str) -> Path:
+    """Returns the file of a board, by id or alias.
+
+    Raises:
+        BoardError: There is no such board.
+    """
+    return board_files.find()[locate(name)[0]]
+
+
+def soc_path_of(board: Board) -> Path:
+    """Returns the file of a board's SoC.
+
+    Raises:
+        BoardError: The board comes from elsewhere, and its SoC has no file here.
+    """
+    socs = board_files.find("soc")
+    if board.soc not in socs:
+        raise BoardError(f"board {board.id}: soc: no such file, got {board.soc}. {did_you_mean(board.soc, socs)}")
+    return socs[board.soc]
+
+
+def load(name: str) -> Board:
+    """Returns a board, as one of its cores sees it.
+
+    Args:
+        name: Id (`vendor/board`) or alias; with `:core` for another core than the first. Or Zephyr's name of a board,
+            `zephyr:BOARD`: where no file has it, Zephyr's device tree and Kconfig say what it is.
+
+    Raises:
+        BoardError: There is no such board or core, it is a GPU, or its file or that of its SoC is wrong.
+        ToolError: Zephyr has to be asked, and there is no workspace or it does not answer.
+    """
+    if name.startswith(ZEPHYR) and _by_zephyr_name(name.removeprefix(ZEPHYR)) is None:
+        from aboard.boards.zephyr import probe
+
+        return probe.board(name.removeprefix(ZEPHYR))
+    board_id, core_name = locate(name)
+    path = board_files.find()[board_id]
+    if board_files.is_gpu(path):
+        raise _refused(board_id, board_files.read(path, GpuFile))
+    file = board_files.read(path, BoardFile)
+    socs = board_files.find("soc")
+    if file.soc not in socs:
+        raise BoardError(f"{path}: soc: no such file, got {file.soc}. {did_you_mean(file.soc, socs)} {MANUAL}")
+    soc = board_files.read(socs[file.soc], Soc)
+    for problem in _unknown_cores(file, soc):
+        raise BoardError(f"{path}: {problem}. {MANUAL}")
+    try:
+        views = [_view(board_id, file, soc, core) for core in soc.cores]
+    except ValidationError as error:
+        raise board_files.explained(path, error, Board) from error
+    chosen = views[0].core(core_name)
+    return next(view for view in views if view.core() == chosen)
+
+
+def _refused(board_id: str, file: GpuFile) -> BoardError:
+    return BoardError(
+        f"board {board_id}: is a GPU, which is not supported, got {file.name} ({file.gpu}), expected a board or "
+        f"machine with a CPU core: {', '.join(cpus.names())}. `aboard hardware` lists them"
+    )
+
+
+def _unknown_cores(file: BoardFile, soc: Soc) -> Iterator[str]:
+    """Yields where a file names a core that the SoC does not have."""
+    known = [core.name for core in soc.cores]
+    for key, core in _named_cores(file, soc):
+        if core not in known:
+            yield f"{key}: unknown core of {file.soc}, got {core}, expected one of: {', '.join(known)}"
+
+
+def _named_cores(file: BoardFile, soc: Soc) -> Iterator[tuple[str, str]]:
+    for region in (*soc.memory, *file.memory):
+        for key, role in (("cores", region.cores), ("load", region.load), ("data", region.data)):
+            for core in () if isinstance(role, bool) else role:
+                yield f"memory.{region.name}.{key}", core
+    for name, record in (("rpc", file.rpc), ("counter", soc.counter)):
+        if record is not None and record.core is not None:
+            yield f"{name}.core", record.core
+    for key, stated in (("zephyr", file.zephyr), ("zephyr_since", file.zephyr_since)):
+        for core in stated if isinstance(stated, dict) else ():
+            yield key, core
+
+
+def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
+    """Joins a board file with its SoC's, as one core sees them."""
+    first = soc.cores[0].name
+    since = file.zephyr_since
+    regions = (region.seen_by(core.name) for region in (*soc.memory, *file.memory))
+    return Board(
+        id=board_id,
+        name=file.name,
+        soc=file.soc,
+        source=file.source,
+        soc_source=soc.source,
+        aliases=file.aliases,
+        zephyr=file.zephyr.get(core.name) if isinstance(file.zephyr, dict) else file.zephyr,
+        zephyr_since=since.get(core.name, OLDEST_ZEPHYR) if isinstance(since, dict) else since,
+        usb=file.usb,
+        runtime=file.runtime,
+        cores=soc.cores,
+        selected=core.name if len(soc.cores) > 1 else None,
+        gpus=soc.gpus,
+        memory=tuple(sorted((r for r in regions if r is not None), key=lambda region: region.address)),
+        uarts=soc.uart,
+        counter=soc.counter if soc.counter and (soc.counter.core or first) == core.name else None,
+        rpc=file.rpc if file.rpc and (file.rpc.core or first) == core.name else None,
+        setup=_setup(file.rpc, soc) if file.rpc and (file.rpc.core or first) == core.name else (),
+        status=soc.status,
+        boot=soc.boot,
+        emulator=file.emulator,
+        flash=file.flash if core.name == first else None,
+    )
+
+
+def _setup(rpc: Rpc, soc: Soc) -> tuple[SetupStep, ...]:
+    """What the core that talks does first; a serial port that does not exist is reported with the board."""
+    port = soc.uart.get(rpc.uart)
+    return (*soc.setup, *(port.setup if port else ()), *rpc.setup)

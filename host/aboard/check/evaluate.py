@@ -1,0 +1,164 @@
+"""Evaluation: accuracy, confusion matrix and time of a classifier on the device."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import TensorRecord
+from aboard.device.session import Session
+from aboard.device.tensor_io import Values
+from aboard.device.timing import RunResult
+from aboard.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Inputs with their labels.
+
+    Attributes:
+        x: One input for each sample, in the model's element type.
+        y: The label of each, from 0.
+    """
+
+    x: Values
+    y: Values
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a classifier does on a device.
+
+    Attributes:
+        confusion: Counts; row: label, column: prediction.
+        runs: One for each sample.
+    """
+
+    confusion: Values
+    runs: tuple[RunResult, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the samples whose largest output is their label."""
+        return float(np.trace(self.confusion) / max(int(self.confusion.sum()), 1))
+
+    @property
+    def instructions(self) -> int | None:
+        """Mean of a sample; None where they cannot be told."""
+        counts = [run.instructions for run in self.runs if run.instructions is not None]
+        return round(sum(counts) / len(counts)) if counts else None
+
+    @property
+    def ticks(self) -> int:
+        """Mean of a sample."""
+        return round(sum(run.ticks for run in self.runs) / len(self.runs))
+
+    @property
+    def seconds(self) -> float | None:
+        """Mean of a sample; None in an emulator, which measures no time."""
+        times = [run.microseconds for run in self.runs if run.microseconds is not None]
+        return sum(times) / len(times) / 1e6 if times else None
+
+    @property
+    def stack_bytes(self) -> int:
+        """Most stack of any sample; 0 where it cannot be told."""
+        return max(run.stack_bytes for run in self.runs)
+
+
+def load(path: Path, manifest: Manifest, count: int | None = None) -> Samples:
+    """Reads samples for a model from a `.npz` file: inputs `x` and labels `y`.
+
+    A file may hold its inputs for float models as `x_f32`. Floats are quantised for a model with integer inputs.
+
+    Args:
+        path: The file.
+        manifest: The model; it must be a classifier with one input.
+        count: Only the first so many.
+
+    Raises:
+        InputError: The file cannot be read, does not fit the model, or the model is no classifier.
+    """
+    tensor, classes = _classifier(manifest)
+    arrays = _read(path)
+    x = arrays.get("x_f32", arrays["x"]) if tensor.dtype == "float32" else arrays["x"]
+    y = arrays["y"].ravel()
+    if len(x) != len(y) or len(y) == 0:
+        raise InputError(f"{path}: got {len(x)} inputs and {len(y)} labels, expected as many of each, and one at least")
+    if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= classes:
+        raise InputError(
+            f"{path}: labels, got {y.dtype} from {y.min()} to {y.max()}, expected whole numbers below {classes}. "
+            f"{manifest.name} has that many classes"
+        )
+    return Samples(_typed(x, tensor)[:count], y[:count].astype(np.int64))
+
+
+def evaluate(device: Session, samples: Samples, on_sample: Callable[[], None] = lambda: None) -> Evaluation:
+    """Runs samples on a device.
+
+    Args:
+        device: Runs one model.
+        samples: What to run.
+        on_sample: Called after each.
+
+    Raises:
+        InputError: The shape of the samples is not the model's.
+    """
+    (manifest,) = device.models
+    _, classes = _classifier(manifest)
+    confusion = np.zeros((classes, classes), np.int64)
+    runs = []
+    for x, label in zip(samples.x, samples.y, strict=True):
+        run = device.infer(x)
+        (output,) = run.outputs.values()
+        confusion[int(label), int(np.argmax(output))] += 1
+        runs.append(run)
+        on_sample()
+    return Evaluation(confusion, tuple(runs))
+
+
+def _classifier(manifest: Manifest) -> tuple[TensorRecord, int]:
+    """Returns the input of a classifier and the number of its classes."""
+    classes = int(np.prod(manifest.outputs[0].shape))
+    if len(manifest.inputs) != 1 or len(manifest.outputs) != 1 or classes < 2:
+        shapes = ", ".join(str(list(output.shape)) for output in manifest.outputs)
+        raise InputError(
+            f"{manifest.name}: no classifier, got {len(manifest.inputs)} inputs and outputs of shape {shapes}, "
+            "expected one input and one output with a score for each class. Use `aboard verify`"
+        )
+    return manifest.inputs[0], classes
+
+
+def _read(path: Path) -> dict[str, Values]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in getattr(file, "files", [])}
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read, got: {error.strerror or error}. Check the path of --data") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not an .npz file of numbers, got: {error}. Write it with numpy.savez") from error
+    for name in ("x", "y"):
+        if name not in arrays:
+            raise InputError(
+                f"{path}: {name} is missing, got {', '.join(arrays) or 'nothing'}, expected x (inputs) and y (labels). "
+                f"{did_you_mean(name, arrays)}"
+            )
+    return arrays
+
+
+def _typed(x: Values, tensor: TensorRecord) -> Values:
+    """Returns inputs in the model's type; floats are quantised."""
+    if x.dtype.kind != "f" or tensor.scale is None or np.dtype(tensor.dtype).kind == "f":
+        return x
+    limits = np.iinfo(tensor.dtype)
+    real = x.astype(np.float64)
+    quantised = np.round(real / tensor.scale) + (tensor.zero_point or 0)
+    clipped: Values = np.clip(quantised, limits.min, limits.max).astype(tensor.dtype)
+    return clipped

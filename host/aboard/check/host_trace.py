@@ -1,0 +1,106 @@
+"""Runs a compiled model in this process and collects what every node computes, in the very schedule that runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import cffi
+import numpy as np
+
+from aboard.base import resources
+from aboard.compiler.host_runtime import HostModel
+from aboard.device.taps import TapCollector
+from aboard.device.tensor_io import Feed, Values, encode
+from aboard.errors import AboardError
+from aboard.rpc.replies import Tap
+
+if TYPE_CHECKING:
+    from aboard.compiler.pipeline import Module
+
+_FLAGS = ("-DABOARD_HOOKS=1", "-DABOARD_TAPS=1")
+
+
+class TracedHostModel(HostModel):
+    """A model loaded into this process, built with hooks that hand out the rows of every node.
+
+    Args:
+        module: As for `HostModel`.
+
+    Raises:
+        AboardError: As for `HostModel`.
+    """
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module, _FLAGS)
+
+    def _declared(self, ffi: cffi.FFI) -> cffi.FFI:
+        ffi.cdef(f"{_types()}\nextern aboard_model_t {self.manifest.name}_model;")
+        return ffi
+
+    def trace(self, feed: Feed) -> dict[int, dict[str, Values]]:
+        """Runs the model once.
+
+        Args:
+            feed: The input, or inputs by tensor name.
+
+        Returns:
+            Results by index of the node and name of the tensor, as `Session.taps` returns them.
+
+        Raises:
+            AboardError: The model returned an error.
+            InputError: A wrong name, shape or type.
+        """
+        collector = TapCollector(self.manifest.nodes, range(len(self.manifest.nodes)))
+
+        def take(_: Any, tap: Any) -> int:
+            for row in _rows(self._ffi, tap):
+                collector.take(row)
+            return 0
+
+        callback = self._ffi.callback("aboard_status_t(void *, const aboard_tap_t *)", take)
+        status = self._run(encode(feed, self.manifest.inputs, self.manifest.name), {"tap": callback})
+        if status != 0:
+            raise AboardError(f"{self.manifest.name}: a traced run returned status {status}, expected 0 (ABOARD_OK)")
+        return collector.results()
+
+    def _run(self, inputs: list[bytes], hooks: dict[str, Any]) -> int:
+        """Runs the model with hooks and returns its status."""
+        sizes, arenas = self._arenas()
+        views = [self._ffi.from_buffer("uint8_t[]", arena) for arena in arenas]
+        memory = self._ffi.new("aboard_memory_t[]", list(zip(views, sizes, strict=True)))
+        called = self._ffi.new("aboard_hooks_t *", hooks)
+        model = getattr(self._library, f"{self.manifest.name}_model")
+        if self.manifest.input_mode == "rows":
+            return self._stream(model.feed, inputs[0], memory, called)
+        for record, data in zip(self.manifest.inputs, inputs, strict=True):
+            arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
+        if model.arena_count:
+            return int(model.run_in(memory, called))
+        return int(model.run(views[0], sizes[0], called))
+
+    def _stream(self, feed: Any, data: bytes, memory: Any, hooks: Any) -> int:
+        """Hands over the input row by row and returns the first status that is not 0."""
+        status, size = int(feed.begin(memory)), int(feed.row_bytes)
+        for start in range(0, len(data), size):
+            status = status or int(feed.push(memory, data[start : start + size], hooks))
+        return status
+
+
+def _types() -> str:
+    """Returns the types of `aboard/status.h` and `aboard/model.h` as cffi reads them, without preprocessor lines."""
+    include = resources.firmware() / "include" / "aboard"
+    text = "\n".join((include / name).read_text(encoding="utf-8") for name in ("status.h", "model.h"))
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.DOTALL)
+    return re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
+
+
+def _rows(ffi: Any, tap: Any) -> Iterator[Tap]:
+    """Yields the rows of an `aboard_tap_t`, each without gaps."""
+    pixel = tap.channels * tap.element_bytes
+    for number in range(tap.rows):
+        start = tap.data + number * tap.row_stride
+        row = b"".join(bytes(ffi.buffer(start + col * tap.pixel_stride, pixel)) for col in range(tap.cols))
+        yield Tap(0, tap.node, tap.output, tap.first + number, 0, len(row), row)

@@ -1,0 +1,108 @@
+"""Compares what accelerators computed, region by region, with what their inner graphs mean.
+
+Outputs of a model can hide a wrong region: a softmax or a clamp behind it turns many values into the same result. So
+each claimed region is held to the numpy semantics of its own inner graph, over the operands that it was given on the
+device. A fault is therefore that region's own, and not one that it was handed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.check.verify import differs
+from aboard.compiler.pipeline import Module
+from aboard.device.input_files import Named
+from aboard.device.tensor_io import Values
+from aboard.ir import Array, Graph, Node, Tensor
+from aboard.ops import interpreter
+from aboard.ops.subgraph import SubgraphAttributes
+
+#: Runs a model with an input and returns the results of all nodes: by index in the manifest, then by tensor name.
+Traced = Callable[[Named], Mapping[int, Mapping[str, Values]]]
+
+
+@dataclass(frozen=True)
+class WrongRegion:
+    """A region whose result is not what its inner graph means.
+
+    Attributes:
+        node: Index of the region in the manifest.
+        name: Its name.
+        device: What tables call the device.
+        tensor: Name of the first result that differs.
+        differing: Elements of that result that differ.
+        elements: Elements of that result.
+        sample: Number of the input.
+    """
+
+    node: int
+    name: str
+    device: str
+    tensor: str
+    differing: int
+    elements: int
+    sample: int
+
+    def __str__(self) -> str:
+        return (
+            f"region {self.node} ({self.name}, computed by {self.device}): {self.differing} of {self.elements} "
+            f"elements of {self.tensor} differ for sample {self.sample}"
+        )
+
+
+def has_regions(module: Module) -> bool:
+    """True where an accelerator or another core computes a part of a module."""
+    return any(node.device is not None for node in module.manifest.nodes)
+
+
+def faults(module: Module, traced: Traced, inputs: Sequence[Named]) -> Iterator[WrongRegion]:
+    """Yields the regions that differ, for one input after another.
+
+    Integers must be equal; floats may differ by the tolerance of `aboard verify`.
+
+    Args:
+        module: Compiled in this process.
+        traced: Runs it.
+        inputs: By tensor name.
+    """
+    graph = module.schedule().program.graph
+    for sample, feed in enumerate(inputs):
+        found = traced(feed)
+        given = {name: np.asarray(values) for name, values in feed.items()}
+        given |= {name: np.ma.getdata(values) for tensors in found.values() for name, values in tensors.items()}
+        values = _Values(graph, given)
+        for index, node in _regions(module, graph):
+            operands = [None if tensor is None else values.of(tensor) for tensor in node.inputs]
+            for tensor, wanted in zip(node.outputs, interpreter.evaluate(node, operands), strict=True):
+                wrong = int(differs(given[tensor.name], wanted).sum())
+                if wrong:
+                    record = module.manifest.nodes[index]
+                    yield WrongRegion(index, node.name, record.device or "", tensor.name, wrong, wanted.size, sample)
+                    break
+
+
+def _regions(module: Module, graph: Graph) -> Iterator[tuple[int, Node]]:
+    nodes = {node.name: node for node in graph.nodes if isinstance(node.attrs, SubgraphAttributes)}
+    for index, record in enumerate(module.manifest.nodes):
+        if record.device is not None:
+            yield index, nodes[record.name]
+
+
+class _Values:
+    """The tensors of a run: those that were traced, and those that nodes without code make of them (reshapes)."""
+
+    def __init__(self, graph: Graph, known: Mapping[str, Array]) -> None:
+        self._known = known
+        self._makers = {tensor: node for node in graph.nodes for tensor in node.outputs}
+
+    def of(self, tensor: Tensor) -> Array:
+        if tensor.data is not None:
+            return tensor.data
+        if tensor.name in self._known:
+            return self._known[tensor.name].reshape(tensor.shape)
+        node = self._makers[tensor]
+        operands = [None if operand is None else self.of(operand) for operand in node.inputs]
+        return interpreter.evaluate(node, operands)[node.outputs.index(tensor)]

@@ -1,0 +1,180 @@
+"""Verification: the device against the reference, byte for byte, and the place where they first differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import OperandRecord
+from aboard.check.reference import Reference
+from aboard.device import input_files, tensor_layout
+from aboard.device.input_files import Named
+from aboard.device.session import Session
+from aboard.device.tensor_io import Values
+from aboard.errors import InputError
+
+#: Floats are equal when they differ by no more than this share of the reference, or by `FLOAT_ABSOLUTE`.
+FLOAT_RELATIVE = 1e-4
+FLOAT_ABSOLUTE = 1e-6
+
+_SEED = 2024
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How a device compares with the reference.
+
+    Attributes:
+        samples: Inputs compared.
+        differing_bytes: Over all samples; of floats, those of elements beyond the tolerance.
+        max_abs_diff: Largest difference of an element of an output, in its own unit.
+        first: The first sample that differs, and its number; None where all are equal.
+    """
+
+    samples: int
+    differing_bytes: int
+    max_abs_diff: float
+    first: tuple[int, Named] | None
+
+    @property
+    def equal(self) -> bool:
+        """True when no byte differs."""
+        return self.differing_bytes == 0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element, in order of execution, in which a device differs from the reference.
+
+    Attributes:
+        node: Index of the node in the manifest.
+        name: Its name.
+        op: Its op.
+        tensor: Name of the tensor.
+        row: Row of the tensor, batches counted on.
+        column: Pixel of the row.
+        channel: Channel of the pixel, in the reference tensor.
+        device: What the device computed.
+        reference: What it should be.
+    """
+
+    node: int
+    name: str
+    op: str
+    tensor: str
+    row: int
+    column: int
+    channel: int
+    device: float
+    reference: float
+
+
+def samples(manifest: Manifest, count: int, seed: int = _SEED) -> list[Named]:
+    """Returns inputs to compare with: random ones, then all smallest and all largest.
+
+    Args:
+        manifest: The model.
+        count: How many random ones.
+        seed: Of the random numbers.
+
+    Raises:
+        InputError: The count is negative.
+    """
+    if count < 0:
+        raise InputError(f"samples: got {count}, expected 0 or more")
+    rng = np.random.default_rng(seed)
+    return [*(input_files.random(manifest.inputs, rng) for _ in range(count)), *input_files.extremes(manifest.inputs)]
+
+
+def compare(
+    device: Session, reference: Reference, inputs: Sequence[Named], on_sample: Callable[[], None] = lambda: None
+) -> Verification:
+    """Runs inputs on the device and in the reference.
+
+    Args:
+        device: Runs one model.
+        reference: Of the same model.
+        inputs: By tensor name.
+        on_sample: Called after each.
+    """
+    differing, largest, first = 0, 0.0, None
+    for number, feed in enumerate(inputs):
+        expected = reference.run(feed)
+        got = device.infer(feed).outputs
+        count = sum(_differing_bytes(got[name], values) for name, values in expected.items())
+        largest = max(largest, *(_largest(got[name], values) for name, values in expected.items()))
+        if count and first is None:
+            first = (number, feed)
+        differing += count
+        on_sample()
+    return Verification(len(inputs), differing, largest, first)
+
+
+def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Returns where two arrays of one shape differ: integers at all, floats by more than the tolerance."""
+    if expected.dtype.kind != "f":
+        return np.asarray(got != expected)
+    return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
+
+
+def locate(tapped: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
+    """Returns the first element in which a device differs, in the order of execution.
+
+    Args:
+        tapped: Runs one model, built with taps.
+        reference: Of the same model.
+        feed: An input for which they differ.
+
+    Returns:
+        The place, or None when every tensor that the reference knows is equal.
+    """
+    (manifest,) = tapped.models
+    expected = reference.tensors(feed)
+    for index, tensors in sorted(tapped.taps(dict(feed)).items()):
+        node = manifest.nodes[index]
+        for operand in node.outputs:
+            if operand.source not in expected:
+                continue  # a tensor that a pass made
+            got = tensors[operand.tensor]
+            wanted = expected[operand.source].reshape(tensor_layout.reference_shape(operand))
+            wrong = np.ma.filled(np.ma.masked_array(differs(np.ma.getdata(got), wanted), np.ma.getmask(got)), False)
+            if wrong.any():
+                flat = int(np.argmax(wrong))
+                row, column, channel = _place(flat, operand)
+                return Difference(
+                    node=index,
+                    name=node.name,
+                    op=node.op,
+                    tensor=operand.tensor,
+                    row=row,
+                    column=column,
+                    channel=channel,
+                    device=float(np.ma.getdata(got).flat[flat]),
+                    reference=float(wanted.flat[flat]),
+                )
+    return None
+
+
+def _place(flat: int, operand: OperandRecord) -> tuple[int, int, int]:
+    """Returns row, pixel and channel of an element of the reference tensor."""
+    shape = tensor_layout.reference_shape(operand)
+    channels = shape[-1] if shape else 1
+    columns = shape[-2] if len(shape) >= 3 else 1
+    pixel, channel = divmod(flat, channels)
+    row, column = divmod(pixel, columns)
+    return row, column, channel
+
+
+def _differing_bytes(got: Values, expected: Values) -> int:
+    if expected.dtype.kind == "f":
+        return int(differs(got, expected).sum()) * expected.dtype.itemsize
+    one, other = (np.frombuffer(np.ascontiguousarray(a).tobytes(), np.uint8) for a in (got, expected))
+    return int((one != other).sum())
+
+
+def _largest(got: Values, expected: Values) -> float:
+    gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
+    return float(np.nan_to_num(gap, nan=np.inf if np.isnan(gap).any() else 0.0).max(initial=0.0))

@@ -1,0 +1,1 @@
+"""The compile path on one screen: from a model file to a bundle, or to code in this process."""

@@ -1,0 +1,196 @@
+"""Fits a model to a target: its kernels, its schedule and where its buffers lie, within `-ram-max` and `-flash-max`.
+
+With `-opt=size` a model never needs more RAM, nor more flash as predicted, than with `-opt=balanced` and otherwise the
+same options. Less memory may cost flash (cascades add code), and some kernels are no smaller with `-Os`. So what
+`-opt=balanced` needs is found out first; the smallest schedules are held against it, and where each needs more of one
+of the two, the code is that of `-opt=balanced`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from aboard.emit.instances import Instances
+from aboard.errors import CapacityError
+from aboard.ir import Graph, Node
+from aboard.kernels import forms, strategy
+from aboard.memory import arenas
+from aboard.memory.arenas import Layout
+from aboard.schedule import order, search, traffic
+from aboard.schedule.lowering import Calls, Program, lower
+from aboard.schedule.search import Aim
+from aboard.target import Target
+from aboard.target.regions import ArenaRegion
+
+#: How often forms are chosen for `-flash-max`: with what was predicted, with the code of cascades, and the narrowest.
+_FLASH_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The schedule of a model.
+
+    Attributes:
+        program: The schedule and its memory problem.
+        layout: Where its buffers lie.
+        calls: The calls of all nodes. The `-opt` of their target is that of the code: with `-opt=size` it may be
+            `balanced`.
+        aim: What the schedule was chosen for.
+    """
+
+    program: Program
+    layout: Layout
+    calls: Calls
+    aim: Aim
+
+    @property
+    def flash(self) -> int:
+        """Bytes of flash, predicted; 0 where devices compute a part of the model."""
+        return self.program.flash(self.calls.target) or 0
+
+    def needs_no_more_than(self, other: Scheduled) -> bool:
+        """True where it needs at most the RAM and at most the flash of another one; a host has no flash to spare."""
+        has_flash = not self.calls.target.cpu.is_host_class
+        return self.layout.peak <= other.layout.peak and (not has_flash or self.flash <= other.flash)
+
+
+def fit(graph: Graph, target: Target) -> Scheduled:
+    """Returns the schedule that suits a target.
+
+    Args:
+        graph: Partitioned, in the order of the file. It is not changed.
+        target: Where the model will run.
+
+    Raises:
+        CapacityError: It does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
+            `-ram-max` its `least_bytes` is the least with which it would fit.
+    """
+    return _smallest(graph, target) if target.opt == "size" else _within_ram(graph, target, search.aim(target))
+
+
+def sources(target: Target) -> list[Target]:
+    """Returns the targets whose kernels are tried for a target: its own, with `-opt=size` also those of `balanced`."""
+    return [target, _balanced(target)] if target.opt == "size" else [target]
+
+
+def least(graph: Graph, source: Target) -> int:
+    """Returns what the arenas need when the least is looked for with a target's kernels, whatever its `-ram-max` is.
+
+    Where `-ram-max` is as much for one of a target's `sources`, `fit` succeeds.
+
+    Args:
+        graph: As for `fit`.
+        source: One of the targets that `sources` returns.
+
+    Raises:
+        CapacityError: Even they do not fit the arenas, or the model needs more than `-flash-max`.
+    """
+    return _within_flash(graph, source, Aim.LEAST).layout.peak
+
+
+def _balanced(target: Target) -> Target:
+    return target.overridden({"opt": "balanced"})
+
+
+def _smallest(graph: Graph, target: Target) -> Scheduled:
+    """Returns the first schedule for `-opt=size` that needs no more RAM and flash than that for `-opt=balanced`."""
+    balanced, bar, errors = _balanced(target), None, []
+    try:
+        bar = fit(graph, balanced)
+    except CapacityError as error:
+        errors.append(error)
+    for aim in dict.fromkeys((Aim.LEAST, search.aim(balanced), Aim.PLAIN)):
+        try:
+            found = _within_ram(graph, target, aim)
+        except CapacityError as error:
+            errors.append(error)
+            continue
+        if bar is None or found.needs_no_more_than(bar):
+            return found
+    if bar is not None:
+        return bar
+    # Where both fail, `-opt=size` is what was asked for; more RAM would help if it helps one of them.
+    raise min(errors[1:] + errors[:1], key=lambda error: error.least_bytes or math.inf)
+
+
+def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
+    """Returns the schedule that is wanted, or one of little memory where that does not keep to `-ram-max`."""
+    limit = target.ram_max
+    if limit is None:
+        return _within_flash(graph, target, aim)
+    needed, problem = math.inf, None
+    # Searches are not exhaustive: now and then the one with slack finds less than that for the least.
+    for each in dict.fromkeys((aim, Aim.LEAST, Aim.NEAR_LEAST)):
+        try:
+            found = _within_flash(graph, target, each)
+        except CapacityError as error:
+            problem = error
+            continue
+        if found.layout.peak <= limit:
+            return found
+        # Other limits give other schedules: what was found for this one need not be found for another.
+        if each is not Aim.WITHIN:
+            needed = min(needed, found.layout.peak)
+    if problem is not None and needed == math.inf:
+        raise problem
+    raise CapacityError(
+        f"{graph.name}: needs more RAM than -ram-max allows, got {limit} bytes, expected at least {needed}", int(needed)
+    )
+
+
+def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
+    """Returns the first schedule, of less and less flash, that keeps to `-flash-max` as far as can be predicted."""
+    limit, size, beside = target.flash_max, 0, 0
+    for attempt in range(_FLASH_ATTEMPTS):
+        last = attempt == _FLASH_ATTEMPTS - 1
+        choices = strategy.choose_all(graph, target, None if limit is None else 0 if last else limit - beside)
+        calls = Calls({node: choice.implementation for node, choice in choices.items()}, target)
+        found = _scheduled(graph, calls, aim)
+        size = found.flash
+        if limit is None or size <= limit:
+            return found
+        # Cascades add code that the choice did not know of.
+        beside = size - forms.flash([(node, calls.whole(node)) for node in graph.nodes], 0, target)
+    smaller = "compile with -opt=size, " if target.opt != "size" else ""
+    raise CapacityError(
+        f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "
+        f"{limit}: {size - (limit or 0)} too many. Raise -flash-max, {smaller}or take a smaller model"
+    )
+
+
+def _scheduled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
+    """Returns the schedule in the order of the file, or a better one where that needs less."""
+    found, errors = [], []
+    for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
+        try:
+            found.append(_in_order(replace(graph, nodes=nodes), calls, aim))
+        except CapacityError as error:
+            errors.append(error)
+    if not found:
+        raise errors[-1]
+    return min(found, key=lambda each: each.layout.peak)
+
+
+def _distinct(*orders: list[Node]) -> list[list[Node]]:
+    return [nodes for index, nodes in enumerate(orders) if nodes not in orders[:index]]
+
+
+def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
+    """Returns the first schedule that keeps to `-ram-max` where several are offered, else the last."""
+    limit, tried = calls.target.ram_max, []
+    for stored in search.schedules(graph, calls, aim):
+        program = lower(graph, stored, calls)
+        regions = _arenas(program, calls.target)
+        layout = arenas.plan(program.requests, program.overlaps, traffic.accesses(program), regions, graph.name)
+        tried.append(Scheduled(program, layout, calls, aim))
+        if limit is None or layout.peak <= limit:
+            break
+    return tried[-1]
+
+
+def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
+    """Returns the regions for the arenas, with the room that the weights leave."""
+    if target.weights_region is None:
+        return target.arenas()
+    return target.arenas(Instances(program, target).constants_bytes)

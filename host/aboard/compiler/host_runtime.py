@@ -1,0 +1,173 @@
+"""Runs a compiled model in this process: the same C, in a shared library, called through cffi."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import cffi
+import numpy as np
+
+from aboard.base.manifest import Manifest
+from aboard.base.scratch import Scratch
+from aboard.device.tensor_io import Feed, Results, Values, decode, encode, single
+from aboard.errors import AboardError, TargetError, ToolError
+from aboard.project import toolchain
+from aboard.target import Target
+
+__all__ = ["Feed", "HostModel", "Results"]
+
+_ALIGN = 16
+
+
+class SourceBundle(Protocol):
+    """A compiled model with its C sources: a `Module`."""
+
+    @property
+    def name(self) -> str:
+        """C identifier of the model."""
+
+    @property
+    def target(self) -> Target:
+        """Where the code runs."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Its manifest."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the bundle into a folder."""
+
+
+class HostModel:
+    """A model loaded into this process.
+
+    Args:
+        module: Compiled with `-runtime=host` for this machine's instruction set.
+        cflags: More flags for the C compiler, such as sanitizers.
+
+    Raises:
+        TargetError: The module is for another runtime or instruction set.
+        ToolError: There is no C compiler, or it failed.
+    """
+
+    def __init__(self, module: SourceBundle, cflags: Sequence[str] = ()) -> None:
+        _check(module.target)
+        self.manifest = module.manifest
+        with Scratch() as temporary:
+            library = build_library(module, temporary, cflags)
+            self._ffi = self._declared(cffi.FFI())
+            count = max(len(module.manifest.arenas), 1)
+            self._ffi.cdef(f"int {module.name}_run({', '.join(['void *, size_t'] * count)});")
+            if self.manifest.input_mode == "rows":
+                self._ffi.cdef(f"int {module.name}_begin({', '.join(['void *, size_t'] * count)});")
+                self._ffi.cdef(f"int {module.name}_push({', '.join(['void *'] * count)}, const void *row);")
+            self._library = self._ffi.dlopen(str(library))
+
+    def run(self, feed: Feed) -> Results:
+        """Runs the model once; see `Module.run`."""
+        return single(self.run_named(feed))
+
+    def _declared(self, ffi: cffi.FFI) -> cffi.FFI:
+        """Returns `ffi` with whatever a subclass calls declared."""
+        return ffi
+
+    def _arenas(self) -> tuple[list[int], list[np.ndarray[tuple[int], np.dtype[np.uint8]]]]:
+        """Returns the sizes of the arenas, and memory for each."""
+        manifest = self.manifest
+        sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
+        return sizes, [_aligned(size) for size in sizes]
+
+    def run_named(self, feed: Feed) -> dict[str, Values]:
+        """Runs the model once and returns all outputs by tensor name."""
+        manifest = self.manifest
+        sizes, arenas = self._arenas()
+        pairs = [(self._ffi.from_buffer(arena), size) for arena, size in zip(arenas, sizes, strict=True)]
+        memory = [argument for pair in pairs for argument in pair]
+        inputs = encode(feed, manifest.inputs, manifest.name)
+        if manifest.input_mode == "rows":
+            self._push(inputs[0], memory)
+        else:
+            for record, data in zip(manifest.inputs, inputs, strict=True):
+                arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
+        self._call("run", *memory)
+        outputs = [arenas[r.arena][r.offset : r.offset + r.bytes].tobytes() for r in manifest.outputs]
+        return decode(outputs, manifest.outputs)
+
+    def _push(self, data: bytes, memory: Sequence[Any]) -> None:
+        """Brings the input row by row."""
+        self._call("begin", *memory)
+        rows = self.manifest.inputs[0].shape[1]
+        size = len(data) // rows
+        for row in range(rows):
+            self._call("push", *memory[::2], data[row * size : (row + 1) * size])
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        status = getattr(self._library, f"{self.manifest.name}_{function}")(*arguments)
+        if status != 0:
+            raise AboardError(f"{self.manifest.name}: {function} returned status {status}, expected 0 (ABOARD_OK)")
+
+
+def _check(target: Target) -> None:
+    machine = Target("c -runtime=host").cpu.name
+    if target.runtime != "host":
+        raise TargetError(
+            f"{target}: cannot run in this process, got -runtime={target.runtime}, expected -runtime=host. "
+            'Compile with target="c -runtime=host", or make a project and run it on its board'
+        )
+    if target.cpu.name != machine and target.cpu.arch != Target("c -runtime=host").cpu.arch:
+        raise TargetError(
+            f"{target}: cannot run in this process, got code for {target.cpu.name}, "
+            f"expected {machine} ({platform.machine()}). "
+            f"Build the bundle with a cross compiler such as {target.cpu.cross_compiler} and run it there"
+        )
+
+
+def build_library(module: SourceBundle, folder: Path, cflags: Sequence[str] = ()) -> Path:
+    """Compiles a bundle to a shared library.
+
+    Args:
+        module: The compiled model.
+        folder: Where the sources and the library are put.
+        cflags: More flags for the compiler.
+
+    Returns:
+        Path of the library.
+
+    Raises:
+        ToolError: There is no C compiler, or it failed.
+    """
+    bundle = module.save(folder / "bundle")
+    library = folder / f"lib{module.name}.so"
+    sources = [str(bundle / path) for path in module.manifest.sources]
+    command = [*_compiler(), "-std=c99", "-shared", "-fPIC", *module.manifest.cflags, *cflags]
+    command += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]
+    command += [*sources, "-o", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:300])
+        raise ToolError(
+            f"{module.name}: {command[0]} failed: {first}. This is a bug of aboard unless the compiler is unusual"
+        )
+    return library
+
+
+def _compiler() -> list[str]:
+    named = os.environ.get("CC")
+    if named:
+        return named.split()
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    return list(toolchain.choose("native").command)
+
+
+def _aligned(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    raw = np.empty(size + _ALIGN, np.uint8)
+    start = -raw.ctypes.data % _ALIGN
+    return raw[start : start + size]

@@ -1,0 +1,1 @@
+"""A device that runs an image: finding, flashing, talking, timing."""

@@ -1,0 +1,447 @@
+"""A running device with models on it: sets inputs, runs, reads outputs, times every operator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+import numpy.typing as npt
+
+from aboard import faults
+from aboard.base.fault_record import FaultRecord
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import OperandRecord
+from aboard.device import image_check, tensor_io, tensor_layout
+from aboard.device.image_check import ProjectLike
+from aboard.device.taps import TapCollector
+from aboard.device.tensor_io import Feed, Results, Values
+from aboard.device.timing import Duration, NodeTime, Profile, RunResult, Series
+from aboard.errors import DeviceError, DeviceTimeout, InputError, TransportError, did_you_mean
+from aboard.faults import FaultReport
+from aboard.rpc import throughput
+from aboard.rpc.client import Client
+from aboard.rpc.messages import BeginRequest, Kind, OpRunRequest, RunFlag, RunRequest
+from aboard.rpc.replies import Hello, ModelInfo, RunReply, Stats, Tap
+from aboard.rpc.throughput import LineRate
+from aboard.rpc.timing import Timing
+from aboard.transports.base import Transport
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_TAP_ATTEMPTS = 20
+_END_S = 1.0
+_POLL_S = 0.01
+#: How long a call waits for a port that was gone: boards with USB of their own need a second or two.
+REOPEN_S = 10.0
+
+
+class RunnerLike(Protocol):
+    """What boots an image, or flashes a board, and gives a line to it."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+
+    def stop(self) -> None:
+        """Ends the device; leaves no process behind."""
+
+    def alive(self) -> bool:
+        """True while the device can answer."""
+
+    def end_reason(self) -> str:
+        """Why it runs no more; empty while it runs."""
+
+    def instructions(self, ticks: int, tick_hz: int, /) -> int | None:
+        """Turns ticks into instructions; None where they cannot be told."""
+
+    @property
+    def real_time(self) -> bool:
+        """False for an emulator, whose time is virtual."""
+
+
+class Session(AbstractContextManager["Session"]):
+    """A running device with the models of a project on it. Use it in a `with` statement.
+
+    A `model` argument is a model's name or number; it may be left out when there is only one.
+
+    Every call raises, besides what it names: `TransportError` (the line is gone or the emulator was killed: the session
+    is over), `DeviceTimeout`, `ProtocolError`, `DeviceStatusError`, `DeviceFault` (the device crashed; the next call
+    works again) and `DeviceError` (it restarted; likewise).
+
+    A serial port may go and come back, when the board is unplugged or restarts with its own USB: the call that notices
+    raises `TransportError`; the next one waits for the port, opens it, checks that the firmware is the same, and works.
+    """
+
+    def __init__(self, project: ProjectLike, client: Client, transport: Transport, runner: RunnerLike | None) -> None:
+        """Takes transport and runner over; `attach` connects a session."""
+        self._project = project
+        self._client = client
+        self._transport = transport
+        self._runner = runner
+        self._infos: list[ModelInfo] = []
+        self._failure: TransportError | None = None
+        self._port_is_gone = False
+        client.check = self._check
+        client.explain = self._explain
+
+    @classmethod
+    def attach(
+        cls,
+        project: ProjectLike,
+        transport: Transport,
+        runner: RunnerLike | None = None,
+        *,
+        timing: Timing | None = None,
+        on_log: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Connects to a device that is running; takes transport and runner over, also when it fails.
+
+        Raises:
+            WrongModelError: The device runs another build than the project's.
+        """
+        session = cls(project, Client(transport, timing=timing, on_log=on_log), transport, runner)
+        try:
+            with session._guard():
+                session._client.connect()
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    @property
+    def hello(self) -> Hello:
+        """What the device says of itself."""
+        return self._client.hello
+
+    @property
+    def models(self) -> Sequence[Manifest]:
+        """The models, in the order of their numbers."""
+        return self._project.models
+
+    @property
+    def lost_events(self) -> int:
+        """Logs and the like that the device sent and that did not arrive."""
+        return self._client.lost_events
+
+    def run(self, inputs: Feed, model: str | int | None = None) -> Results:
+        """Runs a model once.
+
+        Args:
+            inputs: One array for a model with one input, else arrays by tensor name.
+            model: Which model.
+
+        Returns:
+            One array for a model with one output, else arrays by tensor name.
+
+        Raises:
+            InputError: A name, shape or type is wrong.
+        """
+        return tensor_io.single(self.infer(inputs, model).outputs)
+
+    def infer(self, inputs: Feed, model: str | int | None = None) -> RunResult:
+        """Runs a model once and returns outputs, time and stack; arguments and errors as for `run`."""
+        number, manifest = self._find(model)
+        data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+        with self._guard():
+            reply = self._run(RunRequest(number), data)
+            outputs = [
+                self._client.read_tensor(number, Kind.OUTPUT, index, record.bytes)
+                for index, record in enumerate(manifest.outputs)
+            ]
+        decoded = tensor_io.decode(outputs, manifest.outputs)
+        return RunResult(decoded, self._duration(reply.ticks_total), reply.stack_bytes)
+
+    def run_many(self, inputs: Iterable[Feed], model: str | int | None = None) -> list[Results]:
+        """Runs a model on one input after another; arguments and errors as for `run`."""
+        return [self.run(one, model) for one in inputs]
+
+    def run_n(
+        self, inputs: Feed, count: int, model: str | int | None = None, *, within_s: float | None = None
+    ) -> Series:
+        """Runs a model `count` times on the same inputs and times it; the outputs stay on the device.
+
+        Ctrl-C ends the series on the device too, with the run that is going on.
+
+        Args:
+            inputs: As for `run`.
+            count: How often.
+            model: Which model.
+            within_s: Longest time in seconds, as this machine counts them. Then the series ends with the run that is
+                going on, and its `count` says how many there were.
+
+        Raises:
+            InputError: A name, shape or type is wrong, the count is not 1 or more, or the time is negative.
+        """
+        number, manifest = self._find(model)
+        if count < 1:
+            raise InputError(f"{manifest.name}: cannot run so often, got {count}, expected 1 or more")
+        if within_s is not None and within_s < 0:
+            raise InputError(f"{manifest.name}: within_s is negative, got {within_s:g}, expected seconds")
+        data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+        at_once = count if self._survives(number) else 1
+        until = None if within_s is None else time.monotonic() + within_s
+        replies: list[RunReply] = []
+        with self._guard():
+            for _ in range(0, count, at_once):
+                left = None if until is None else max(0.0, until - time.monotonic())
+                if left == 0 and replies:
+                    break
+                replies.append(self._run(RunRequest(number, count=at_once), data, within_s=left))
+        return Series(
+            count=sum(reply.runs for reply in replies),
+            fewest=self._duration(min(reply.ticks_min for reply in replies)),
+            most=self._duration(max(reply.ticks_max for reply in replies)),
+            total=self._duration(sum(reply.ticks_total for reply in replies)),
+            stack_bytes=max(reply.stack_bytes for reply in replies),
+        )
+
+    def profile(self, inputs: Feed, model: str | int | None = None) -> Profile:
+        """Times every node; arguments and errors as for `run`.
+
+        Raises:
+            DeviceStatusError: The image was built without `-O profile=on`.
+        """
+        run = self.infer(inputs, model)
+        number, manifest = self._find(model)
+        with self._guard():
+            data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+            self._run(RunRequest(number, flags=RunFlag.PROFILE), data)
+            ticks = self._client.node_ticks(len(manifest.nodes))
+        nodes = zip(manifest.nodes, ticks, strict=True)
+        times = (NodeTime(index, node, self._duration(count)) for index, (node, count) in enumerate(nodes))
+        return Profile(manifest.name, tuple(times), run)
+
+    def taps(
+        self, inputs: Feed, nodes: Iterable[str | int] | None = None, model: str | int | None = None
+    ) -> dict[int, dict[str, Values]]:
+        """Runs a model and returns what its nodes computed, in the very schedule that runs.
+
+        Args:
+            inputs: As for `run`.
+            nodes: Names or indices of nodes; all of them where none is given.
+            model: Which model.
+
+        Returns:
+            By index of the node and name of the tensor: the tensor in the shape it has in the model file. Where the
+            compiled model has dropped channels it is a masked array, and what was dropped is masked.
+
+        Raises:
+            InputError: An input is wrong, or a node is not the model's.
+            DeviceStatusError: The image was built without `-O taps=on`.
+            DeviceError: The line loses more than repeating can make good.
+        """
+        number, manifest = self._find(model)
+        data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
+        wanted = range(len(manifest.nodes)) if nodes is None else [self._node(manifest, node) for node in nodes]
+        collector = TapCollector(manifest.nodes, wanted)
+        for _ in range(_TAP_ATTEMPTS):
+            missing = collector.missing()
+            if not missing:
+                return collector.results()
+            with self._guard():
+                request = RunRequest(number, flags=RunFlag.TAPS, first=missing[0], last=missing[-1] + 1)
+                self._run(request, data, collector.take)
+        missing = collector.missing()
+        if not missing:
+            return collector.results()
+        raise DeviceError(
+            f"{manifest.name}: taps are incomplete after {_TAP_ATTEMPTS} runs, got none or parts of "
+            f"{', '.join(manifest.nodes[index].name for index in missing)}. Check the line, and that the models were "
+            "built with -O taps=on"
+        )
+
+    def run_op(
+        self, node: str | int, inputs: Mapping[str, npt.ArrayLike], count: int = 1, model: str | int | None = None
+    ) -> RunResult:
+        """Runs one node apart from the model's plan.
+
+        Args:
+            node: Its name or index.
+            inputs: Its operands by tensor name, in the shapes of the model file or as compiled.
+            count: How often to run it; the time returned is that of the fastest run.
+            model: Which model.
+
+        Raises:
+            InputError: A name, shape or type is wrong.
+            DeviceStatusError: The image was built without `-O run_op=on`.
+        """
+        number, manifest = self._find(model)
+        index = self._node(manifest, node)
+        record = manifest.nodes[index]
+        placed = tensor_layout.place_all(inputs, record, f"{manifest.name}: {record.name}")
+        with self._guard():
+            for offset, data in placed:
+                self._client.write_workspace(offset, data)
+            reply = self._client.run(OpRunRequest(number, index, count))
+            outputs = {
+                operand.tensor: tensor_layout.widen(self._read_operand(operand), operand) for operand in record.outputs
+            }
+        return RunResult(outputs, self._duration(reply.ticks_min), reply.stack_bytes)
+
+    def _read_operand(self, record: OperandRecord) -> bytes:
+        """Returns the content of an operand in the workspace."""
+        content = self._client.read_workspace(record.offset, tensor_layout.span(record))
+        return tensor_layout.extract(content, record)
+
+    def stats(self) -> Stats:
+        """Returns the device's counters of frames and requests."""
+        with self._guard():
+            return self._client.stats()
+
+    def fault(self, *, clear: bool = False) -> FaultReport | None:
+        """Returns what is known of the device's last crash, if there was one.
+
+        Args:
+            clear: Whether to clear it afterwards.
+        """
+        with self._guard():
+            record = self._client.fault()
+            if clear:
+                self._client.clear_fault()
+        return self._explain(record) if record.kind else None
+
+    def measure_line(self, count: int = 10) -> LineRate:
+        """Measures how fast data passes over the line; the first model's first input is gone then.
+
+        Args:
+            count: How often that input is written and read.
+        """
+        with self._guard():
+            rate = self._transport.bytes_per_second
+            return throughput.measure(self._client, rate, self.models[0].inputs[0].bytes, count)
+
+    def listen(self, seconds: float) -> None:
+        """Hands logs on for some time, when there is nothing to run."""
+        with self._guard():
+            self._client.listen(seconds)
+
+    def reset(self) -> None:
+        """Restarts the device; inputs and outputs on it are gone."""
+        with self._guard():
+            try:
+                self._client.reset()
+            except TransportError:
+                # A board with USB of its own takes its port away when it restarts.
+                if not self._comes_back():
+                    raise
+                self._reopen()
+                self._client.connect()
+
+    def close(self) -> None:
+        """Ends the session, and the emulator if there is one. A second call does nothing."""
+        self._failure = self._failure or TransportError("It was closed. Open a new one")
+        try:
+            self._transport.close()
+        finally:
+            if self._runner is not None:
+                self._runner.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Ends the session when the line is gone, and tells a dead emulator from a silent device."""
+        if self._failure is not None:
+            raise TransportError(f"session: is over. {self._failure}") from self._failure
+        try:
+            if self._port_is_gone:
+                self._reopen()
+            yield
+        except TransportError as error:
+            failure = self._with_reason(str(error))
+            self._port_is_gone = self._comes_back()
+            self._failure = None if self._port_is_gone else failure
+            raise failure from error
+        except DeviceTimeout as error:
+            if self._runner is None or self._runner.alive():
+                raise
+            self._failure = self._with_reason(str(error))
+            raise self._failure from error
+
+    def _comes_back(self) -> bool:
+        """True for a line that can be opened again, with a device behind it that has not ended for good."""
+        return self._transport.reopens and (self._runner is None or self._runner.alive())
+
+    def _reopen(self) -> None:
+        self._transport.reopen(REOPEN_S)
+        self._client.forget()
+        self._port_is_gone = False
+
+    def _with_reason(self, message: str) -> TransportError:
+        """Returns the error, with what ended the emulator if that is known."""
+        runner = self._runner
+        if runner is None:
+            return TransportError(message)
+        # The line ends a moment before its process can be seen to have ended.
+        deadline = time.monotonic() + _END_S
+        while runner.alive() and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        reason = runner.end_reason()
+        return TransportError(f"{message} ({runner.name}: {reason})" if reason else message)
+
+    def _check(self, hello: Hello) -> None:
+        """Refuses a device that is not the project's."""
+        infos = [self._client.model(number) for number in range(hello.models)]
+        image_check.check(hello, infos, self._project, self._transport.name)
+        # Only now: what another device says of its models must not stay behind.
+        self._infos = infos
+
+    def _explain(self, record: FaultRecord) -> FaultReport:
+        """Decodes a fault record with the project's image."""
+        project = self._project
+        return faults.decode(record, project.models[0].core, project.image, project.path, project.board.memory)
+
+    def _find(self, model: str | int | None) -> tuple[int, Manifest]:
+        names = [manifest.name for manifest in self.models]
+        if model is None and len(names) != 1:
+            raise InputError(f"session: which model? got none, expected one of {', '.join(names)}. Pass model=")
+        number = names.index(model) if isinstance(model, str) and model in names else model or 0
+        if not isinstance(number, int) or not 0 <= number < len(names):
+            raise InputError(f"session: there is no model {model!r}. {did_you_mean(str(model), names)}")
+        return number, self.models[number]
+
+    @staticmethod
+    def _node(manifest: Manifest, node: str | int) -> int:
+        names = [record.name for record in manifest.nodes]
+        index = names.index(node) if isinstance(node, str) and node in names else node
+        if not isinstance(index, int) or not 0 <= index < len(names):
+            raise InputError(f"{manifest.name}: there is no node {node!r}. {did_you_mean(str(node), names)}")
+        return index
+
+    def _run(
+        self,
+        request: RunRequest,
+        data: Sequence[bytes],
+        on_tap: Callable[[Tap], bool] | None = None,
+        within_s: float | None = None,
+    ) -> RunReply:
+        """Writes the inputs and runs a model; where it takes its input in rows, much of that is done as they come."""
+        number = request.model
+        if self._infos[number].input_in_rows:
+            begin = BeginRequest(number, request.flags, request.first, request.last)
+            rows = self._project.models[number].inputs[0].shape[1]
+            row_bytes = len(data[0]) // rows if request.flags & RunFlag.TAPS else None
+            self._client.push_rows(begin, data[0], row_bytes=row_bytes, on_tap=on_tap)
+        else:
+            for index, chunk in enumerate(data):
+                self._client.write_input(number, index, chunk)
+        return self._client.run(request, on_tap=on_tap, within_s=within_s)
+
+    def _survives(self, number: int) -> bool:
+        return self._infos[number].inputs_kept or self._infos[number].inputs_restored
+
+    def _duration(self, ticks: int) -> Duration:
+        runner, tick_hz = self._runner, self._client.hello.tick_hz
+        if runner is None:
+            return Duration(ticks, tick_hz, None)
+        return Duration(ticks, tick_hz, runner.instructions(ticks, tick_hz), runner.real_time)

@@ -1,0 +1,106 @@
+"""Inputs and outputs of a model as numpy arrays: checked against the manifest, to and from bytes.
+
+Both the session (device path) and the host runtime use this, so that the same mistake has the same message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.base.manifest_records import TensorRecord
+from aboard.errors import InputError, did_you_mean
+
+Values = npt.NDArray[np.generic]
+#: What a caller gives: one array for a model with one input, or arrays by tensor name.
+Feed: TypeAlias = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+#: What a caller gets: one array for a model with one output, else arrays by tensor name.
+Results: TypeAlias = Values | dict[str, Values]
+
+
+def encode(feed: Feed, tensors: Sequence[TensorRecord], where: str) -> list[bytes]:
+    """Checks inputs and returns their bytes, in the order of the model's inputs.
+
+    Args:
+        feed: One array, or arrays by tensor name.
+        tensors: The model's inputs.
+        where: Named in messages, such as the model's name.
+
+    Raises:
+        InputError: A name, shape or type is wrong, or a value does not fit the type.
+    """
+    named = _by_name(feed, tensors, where)
+    return [_encode_one(named[record.name], record, where) for record in tensors]
+
+
+def _by_name(feed: Feed, tensors: Sequence[TensorRecord], where: str) -> Mapping[str, npt.ArrayLike]:
+    if not isinstance(feed, Mapping):
+        if len(tensors) != 1:
+            names = ", ".join(record.name for record in tensors)
+            raise InputError(f"{where}: one array, got a model with {len(tensors)} inputs, expected a dict of {names}")
+        return {tensors[0].name: feed}
+    known = [record.name for record in tensors]
+    for name in feed:
+        if name not in known:
+            raise InputError(f"{where}: input {name} is not one of the model's. {did_you_mean(name, known)}")
+    for name in known:
+        if name not in feed:
+            raise InputError(
+                f"{where}: input {name} is missing, got {', '.join(feed) or 'none'}, expected {', '.join(known)}"
+            )
+    return feed
+
+
+def _encode_one(values: npt.ArrayLike, record: TensorRecord, where: str) -> bytes:
+    array = np.asarray(values)
+    wanted = np.dtype(record.dtype)
+    if array.size != int(np.prod(record.shape)) or _squeezed(array.shape) != _squeezed(record.shape):
+        raise InputError(
+            f"{where}: input {record.name} has a wrong shape, got {array.shape}, expected {record.shape}. "
+            "Dimensions of 1 may be left out, others may not"
+        )
+    if array.dtype != wanted:
+        array = _cast(array, wanted, record, where)
+    return np.ascontiguousarray(array).astype(wanted.newbyteorder("<"), copy=False).tobytes()
+
+
+def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
+
+
+def _cast(array: Values, wanted: np.dtype[np.generic], record: TensorRecord, where: str) -> Values:
+    """Returns the values in the wanted type where they are exactly representable."""
+    problem = InputError(
+        f"{where}: input {record.name} has a wrong type, got {array.dtype}, expected {wanted}. "
+        + (
+            f"Quantise it first: round(x / {record.scale:.9g}) + {record.zero_point}"
+            if array.dtype.kind == "f" and record.scale is not None
+            else f"Convert it with .astype(numpy.{wanted})"
+        )
+    )
+    if array.dtype.kind not in "iub" or wanted.kind == "f":
+        if array.dtype.kind == "f" and wanted.kind == "f":
+            return array.astype(wanted)
+        raise problem
+    cast = array.astype(wanted)
+    if not np.array_equal(cast, array):
+        raise problem
+    return cast
+
+
+def decode(data: Sequence[bytes], tensors: Sequence[TensorRecord]) -> dict[str, Values]:
+    """Returns outputs by tensor name, from their bytes in the order of the model's outputs."""
+    return {
+        record.name: np.frombuffer(chunk, np.dtype(record.dtype).newbyteorder("<"))
+        .astype(record.dtype)
+        .reshape(record.shape)
+        for chunk, record in zip(data, tensors, strict=True)
+    }
+
+
+def single(results: dict[str, Values]) -> Results:
+    """Returns the only output as an array, or all outputs by name."""
+    return next(iter(results.values())) if len(results) == 1 else results

@@ -1,0 +1,238 @@
+"""Makes projects: bundles, a board and a template become a folder, all of it or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from aboard import boards, outputs
+from aboard.base import bundle_files, manifest
+from aboard.base.manifest import Manifest
+from aboard.base.version import VERSION
+from aboard.boards.board import Board
+from aboard.boards.zephyr import releases
+from aboard.errors import ProjectError
+from aboard.project import capacity, mlperf, render, templates
+from aboard.project.placement import Placement
+from aboard.project.project import BUILD_FOLDER, FILE_NAME, Project, ProjectInfo, is_build_folder
+from aboard.project.templates import Option, OptionValue, Template
+
+_BUILD_HEADER = "board/aboard_build.h"
+_LINKER_SCRIPT = "linker.ld.j2"
+
+
+class Bundle(Protocol):
+    """A compiled model that can be written to a folder, such as `aboard.Module`."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What it is."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the bundle."""
+
+
+def create(
+    bundles: Bundle | str | Path | Sequence[Bundle | str | Path],
+    board: str | Board,
+    template: str | None = None,
+    path: str | Path = "project",
+    options: Mapping[str, OptionValue] | None = None,
+    force: bool = False,
+) -> Project:
+    """Creates a project: all of it, or nothing.
+
+    Args:
+        bundles: The model, or several: modules, or folders of bundles.
+        board: The board, or its id or alias.
+        template: Name of a template; by default that of the models' runtime, else `baremetal`, and `native` for this
+            machine.
+        path: Folder of the project: a new one, or one with an unchanged project, which is replaced.
+        options: Options of the template by name.
+        force: Whether files that aboard did not write, or that were changed since, are overwritten where they are in
+            the way. All other files of yours stay.
+
+    Raises:
+        ProjectError: The template, an option, a bundle or the folder is wrong, or a bundle is for another core.
+        BoardError: The board is not known.
+        CapacityError: The models do not fit the board.
+    """
+    chosen = board if isinstance(board, Board) else boards.load(board)
+    several = [bundles] if isinstance(bundles, (str, Path)) or not isinstance(bundles, Sequence) else list(bundles)
+    wanted = template or _template_of(several) or templates.default(chosen.id, is_host=chosen.is_host)
+    plan = templates.load(wanted)
+    values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
+    _check_kind(plan, chosen)
+    if plan.build == "zephyr" and "zephyr" in plan.options:
+        values["zephyr"] = _release(plan.options["zephyr"], chosen, (options or {}).get("zephyr"))
+    if plan.drivers == "board":
+        render.check_drivers(chosen)
+    folder = outputs.write_folder(
+        Path(path),
+        "project",
+        subject(several, chosen),
+        lambda fresh: _fill(fresh, several, chosen, plan, values),
+        force=force,
+        disposable=is_build_folder,
+    )
+    return Project.open(folder)
+
+
+def subject(bundles: Sequence[Bundle | str | Path], board: Board) -> str:
+    """Returns what a project is made of and for: not the same words where one cannot stand for the other.
+
+    Raises:
+        ProjectError: The folder of a bundle holds none.
+    """
+    models = [manifest.subject(_manifest(bundle)) for bundle in bundles]
+    return f"{', '.join(models)}, on {board.id}"
+
+
+def _manifest(bundle: Bundle | str | Path) -> Manifest:
+    return manifest.read(Path(bundle)) if isinstance(bundle, (str, Path)) else bundle.manifest
+
+
+def _template_of(bundles: Sequence[Bundle | str | Path]) -> str | None:
+    """Returns the template that the runtime of the first model brings which brings one."""
+    return next((model.template for model in map(_manifest, bundles) if model.template is not None), None)
+
+
+def _release(option: Option, board: Board, given: OptionValue | None) -> str:
+    """Returns the release of Zephyr that the project names: one that has the board."""
+    return releases.choose(board, option.values, str(option.default), None if given is None else str(given))
+
+
+def _check_kind(template: Template, board: Board) -> None:
+    kind = "host" if board.is_host else "microcontroller"
+    if template.runs_on not in (kind, "any"):
+        fitting = [name for name in templates.names() if templates.load(name).runs_on in (kind, "any")]
+        raise ProjectError(
+            f"template {template.name}: is not for the board, got {board.id}, a {kind}, expected a {template.runs_on}. "
+            f"Use --template {' or '.join(fitting)}"
+        )
+    if template.build == "zephyr" and board.zephyr is None:
+        raise ProjectError(
+            f"template {template.name}: Zephyr's name of {board.id} is not known, got a board file without `zephyr`, "
+            "expected one. Say --board zephyr:BOARD with a name that `west boards` lists, or add the key to the file"
+        )
+
+
+def _fill(
+    folder: Path,
+    bundles: Sequence[Bundle | str | Path],
+    board: Board,
+    template: Template,
+    options: Mapping[str, OptionValue],
+) -> None:
+    """Writes a whole project into a new folder."""
+    models = _write_bundles(folder / "models", bundles)
+    _check_models(models, board)
+    _check_flags(models, template)
+    render.place_bundles(folder, template, models)
+    memory = capacity.check(models, options, board)
+    _check_regions(memory.placement, template)
+    _check_cores(models, template)
+    for name, text in render.generate(template, board, models, options, memory).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    build_id = _hash(folder)
+    if template.serves:
+        (folder / _BUILD_HEADER).write_text(render.build_header(build_id), encoding="utf-8")
+    info = ProjectInfo(
+        generator=f"aboard {VERSION}",
+        template=template.name,
+        options=dict(options),
+        image=f"{BUILD_FOLDER}/{template.image_of(models[0].name, on_host=board.is_host)}",
+        models=tuple(model.name for model in models),
+        build_id=build_id,
+        board=board,
+    )
+    (folder / FILE_NAME).write_text(info.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list[Manifest]:
+    folder.mkdir(parents=True)
+    models: list[Manifest] = []
+    for number, bundle in enumerate(bundles):
+        arriving = folder / f".{number}"
+        if isinstance(bundle, (str, Path)):
+            manifest.read(Path(bundle))
+            bundle_files.copy(Path(bundle), arriving)
+        else:
+            bundle.save(arriving)
+        # The project has a record of its own.
+        (arriving / outputs.RECORD).unlink(missing_ok=True)
+        model = manifest.read(arriving)
+        if any(model.name == other.name for other in models):
+            raise ProjectError(
+                f"project: two models have the same name, got {model.name} twice, expected different names. "
+                "Name one with `aboard compile --name`"
+            )
+        arriving.rename(folder / model.name)
+        models.append(model)
+    if not models:
+        raise ProjectError("project: there is no model, got none, expected one or more. Give the path of a bundle")
+    return models
+
+
+def _check_models(models: Sequence[Manifest], board: Board) -> None:
+    core = board.core().mcpu
+    for model in models:
+        if model.core != core:
+            raise ProjectError(
+                f"{model.name}: was compiled for another core, got {model.core}, expected {core} of {board.id}. "
+                f"Compile it again with --board {board.id}"
+            )
+
+
+def _check_cores(models: Sequence[Manifest], template: Template) -> None:
+    """Refuses models that call another core where the linker script, which places its stack, is not the project's."""
+    calling = [model.name for model in models if any(flags.selects_core for flags in model.source_flags)]
+    if calling and not (template.folder / _LINKER_SCRIPT).is_file():
+        fitting = [name for name in templates.names() if (templates.load(name).folder / _LINKER_SCRIPT).is_file()]
+        raise ProjectError(
+            f"template {template.name}: does not start other cores, got {' and '.join(calling)}, which calls one, "
+            f"expected a model for one core. Compile without that device, or use --template {' or '.join(fitting)}"
+        )
+
+
+def _check_flags(models: Sequence[Manifest], template: Template) -> None:
+    """Refuses models whose sources need flags of their own where others' build rules compile them."""
+    if template.build != "none":
+        return
+    for model in models:
+        defined = [flag for flag in model.cflags if flag.startswith("-D")]
+        if model.include_folders or model.source_flags or defined:
+            device = next((node.device for node in model.nodes if node.device), "a device")
+            raise ProjectError(
+                f"template {template.name}: has no flags for single sources, got {model.name}, whose code for {device} "
+                "needs some, expected a model that the host's own kernels compute. Compile it without that device, or "
+                "use --template cmake-lib"
+            )
+
+
+def _check_regions(placed: Placement, template: Template) -> None:
+    """Refuses arenas and weights in memory regions where the linker script is not the project's own."""
+    wanted = [f"an arena in {buffer.region}" for buffer in placed.further if buffer.section]
+    wanted += [f"weights in {weights.region}" for weights in placed.weights]
+    if wanted and not (template.folder / _LINKER_SCRIPT).is_file():
+        fitting = [name for name in templates.names() if (templates.load(name).folder / _LINKER_SCRIPT).is_file()]
+        raise ProjectError(
+            f"template {template.name}: does not place memory regions, got {' and '.join(wanted)}, expected a model "
+            f"without -arena and -weights. Compile without them, or use --template {' or '.join(fitting)}"
+        )
+
+
+def _hash(folder: Path) -> str:
+    """Returns the hash of a project's sources, without what states the hash and what is built."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if name in (FILE_NAME, _BUILD_HEADER) or name.startswith(f"{BUILD_FOLDER}/"):
+            continue
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]

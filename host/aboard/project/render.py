@@ -1,0 +1,235 @@
+"""The files of a project: those rendered from its template, and the firmware sources that its board needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aboard.base import quoting, resources
+from aboard.base.manifest import Manifest
+from aboard.base.version import VERSION
+from aboard.boards import cpu as cpus
+from aboard.boards.board import Board
+from aboard.boards.zephyr import modules
+from aboard.errors import ProjectError, did_you_mean
+from aboard.project import mlperf, renode_platform
+from aboard.project.capacity import Memory
+from aboard.project.templates import OptionValue, Template
+from aboard.rpc import framing
+from aboard.rpc.messages import MAJOR, MINOR, Header, Type
+from aboard.target import Cpu
+
+_SOURCES = (".c", ".h")
+
+
+def port_of(cpu: Cpu) -> str:
+    """Returns the folder of `firmware/ports/` that serves a core."""
+    if cpu.is_host_class:
+        return "posix"
+    return "riscv" if cpu.is_riscv else "cortex_m"
+
+
+def check_drivers(board: Board) -> None:
+    """Checks that there is a driver for what the board talks and counts with.
+
+    Raises:
+        ProjectError: The board has no port yet, or names a driver that does not exist.
+    """
+    lacking = [f"[counter] in the file of its SoC {board.soc}"] if board.counter is None else []
+    if board.rpc is None and not board.is_host:
+        lacking.append("[rpc] in its own file")
+    expected = "[counter]" if board.is_host else "[counter] and [rpc]"
+    if lacking or board.counter is None:
+        raise ProjectError(
+            f"{board.target}: has no port yet, got a board without {' and '.join(lacking)}, "
+            f"expected {expected}. Models can be compiled for it; docs/adding_a_board.md says how to add a port"
+        )
+    if board.uart and board.uart.irq is None:
+        raise ProjectError(
+            f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
+            "docs/adding_a_board.md says how to add it"
+        )
+    wanted = {"counter": board.counter.driver} | ({"uart": board.uart.driver} if board.uart else {})
+    wanted |= {"boot": board.boot.driver} if board.boot else {}
+    for kind, driver in wanted.items():
+        folder = resources.firmware() / "ports" / kind
+        known = [path.stem for path in folder.glob("*.c") if path.stem != "receive"]
+        if driver not in known:
+            raise ProjectError(
+                f"{board.id}: no driver for its {kind}, got {driver}, expected a file in firmware/ports/{kind}. "
+                f"{did_you_mean(driver, known)}"
+            )
+
+
+def generate(
+    template: Template,
+    board: Board,
+    models: Sequence[Manifest],
+    options: Mapping[str, OptionValue],
+    memory: Memory,
+) -> dict[str, str]:
+    """Returns the files of a project, without models, build id and `project.json`, by path.
+
+    Args:
+        template: The template.
+        board: The board.
+        models: Manifests of the models.
+        options: Values of all options of the template.
+        memory: What the models need together.
+    """
+    firmware = _firmware(template, board, options)
+    baud = int(options.get("baud", 0)) or (board.rpc.baud if board.rpc else 0)
+    context: dict[str, object] = {
+        "board": board,
+        "board_macros": list(_board_macros(board, template, options, baud)),
+        "baud": baud,
+        "cpu": cpus.find(board.core().mcpu),
+        "definitions": _definitions(options),
+        "constants_bytes": sum(model.weights_bytes for model in models),
+        "features": [f"ABOARD_FEATURE_{name.upper()}" for name in ("profile", "taps") if options.get(name)],
+        "generator": f"aboard {VERSION}",
+        "include_folders": _include_folders(firmware),
+        "memory": memory,
+        "mlperf": mlperf.plan(models, options) if mlperf.asked_for(options) else None,
+        "models": models,
+        "options": options,
+        "sources": [
+            "src/main.c",
+            *(path for path in firmware if path.endswith(".c")),
+            *_board_sources(template, board),
+        ],
+        "renode_platform": renode_platform.describe(board, own_drivers=template.drivers == "board"),
+        "ready_frame": framing.encode(Header(Type.READY, 0, 0, 0).pack() + bytes((MAJOR, MINOR))).hex(" "),
+        "template": template,
+        "zephyr_modules": modules.needed(board),
+    }
+    rendered = template.render(context, models)
+    return {**rendered, ".gitignore": "build/\n", **firmware}
+
+
+def place_bundles(folder: Path, template: Template, models: Sequence[Manifest]) -> None:
+    """Moves the files of models from `models/<name>` to where a template wants them.
+
+    Args:
+        folder: The project.
+        template: Its template.
+        models: Its models.
+
+    Raises:
+        ProjectError: Two models have different files for one place.
+    """
+    if not template.bundle:
+        return
+    for model in models:
+        bundle = folder / "models" / model.name
+        for path in sorted(path for path in bundle.rglob("*") if path.is_file()):
+            place = template.place(model.name, path.relative_to(bundle).as_posix())
+            if place is None:
+                path.unlink()
+            elif path != folder / place:
+                _move(path, folder / place, f"{template.name}: {model.name}: {place}")
+        for inner in sorted((path for path in bundle.rglob("*") if path.is_dir()), reverse=True):
+            if not any(inner.iterdir()):
+                inner.rmdir()
+
+
+def _move(path: Path, place: Path, where: str) -> None:
+    if place.exists() and place.read_bytes() != path.read_bytes():
+        raise ProjectError(
+            f"template {where}: two models have different files there, got two contents, expected one. "
+            "Compile both with the same version of aboard, or make a project for each"
+        )
+    place.parent.mkdir(parents=True, exist_ok=True)
+    path.replace(place)
+
+
+def build_header(build_id: str) -> str:
+    """Returns the header that tells the image its build id."""
+    return (
+        "/* SPDX-License-Identifier: Apache-2.0 */\n"
+        "/**\n"
+        " * @file aboard_build.h\n"
+        " * Hash of the sources as they were generated; the host compares it with project.json.\n"
+        " */\n"
+        "#ifndef ABOARD_BUILD_H\n"
+        "#define ABOARD_BUILD_H\n"
+        "\n"
+        f"#define ABOARD_BUILD_ID {quoting.c_string(build_id)}\n"
+        "\n"
+        "#endif\n"
+    )
+
+
+def _firmware(template: Template, board: Board, options: Mapping[str, OptionValue]) -> dict[str, str]:
+    """Returns the firmware sources that a template asks for, by path in the project."""
+    root = resources.firmware()
+    names = {
+        "port": port_of(cpus.find(board.core().mcpu)),
+        "counter": board.counter.driver if board.counter else "",
+        "uart": board.uart.driver if board.uart else "",
+        "boot": board.boot.driver if board.boot else "",
+        "protocol": str(options.get("protocol", "rpc")),
+    }
+    files: dict[str, str] = {}
+    for entry in template.firmware:
+        if "{boot}" in entry and board.boot is None:
+            continue
+        path = root / entry.format(**names)
+        found = [path] if path.is_file() else [p for p in path.rglob("*") if p.suffix in _SOURCES]
+        if not found:
+            raise ProjectError(
+                f"template {template.name}: firmware: no such files, got {entry}, expected a path in {root}"
+            )
+        for source in found:
+            files[f"firmware/{source.relative_to(root).as_posix()}"] = source.read_text(encoding="utf-8")
+    return dict(sorted(files.items()))
+
+
+def _include_folders(firmware: Mapping[str, str]) -> list[str]:
+    """Folders of the headers of ports; what stands in for the C library's headers is not among them."""
+    ports = {
+        str(PurePosixPath(path).parent) for path in firmware if path.startswith("firmware/ports/") and path[-2:] == ".h"
+    }
+    return sorted(folder for folder in ports if not folder.endswith("/include"))
+
+
+def _board_sources(template: Template, board: Board) -> list[str]:
+    """What the template's files for the board make of its steps; other drivers have steps of their own."""
+    return ["board/setup.c"] if board.setup and template.drivers == "board" else []
+
+
+def _definitions(options: Mapping[str, OptionValue]) -> list[str]:
+    hooks = options.get("profile") or options.get("taps")
+    switches = {"ABOARD_HOOKS": hooks, "ABOARD_TAPS": options.get("taps"), "ABOARD_RUN_OP": options.get("run_op")}
+    return [f"{name}={int(bool(value))}" for name, value in switches.items()]
+
+
+def _board_macros(
+    board: Board, template: Template, options: Mapping[str, OptionValue], baud: int
+) -> Iterator[tuple[str, str]]:
+    """Yields the macros that drivers read: names without and values with C's suffixes."""
+    yield "ABOARD_BOARD_ID", quoting.c_string(board.id)
+    if template.drivers == "system":
+        return
+    if board.uart:
+        yield "ABOARD_UART_BASE", f"0x{board.uart.address:08X}u"
+        yield "ABOARD_UART_CLOCK_HZ", f"{board.uart.clock_hz}u"
+        yield "ABOARD_UART_BAUD", f"{baud}u"
+        if board.uart.irq is not None:
+            yield "ABOARD_UART_IRQ", f"{board.uart.irq}u"
+        yield from _params("ABOARD_UART", board.uart.params)
+        yield "ABOARD_RX_RING_BYTES", f"{options['receive_bytes']}u"
+    if board.counter:
+        yield "ABOARD_COUNTER_HZ", f"{board.counter.hz}u"
+        if board.counter.address is not None:
+            yield "ABOARD_COUNTER_BASE", f"0x{board.counter.address:08X}u"
+        yield from _params("ABOARD_COUNTER", board.counter.params)
+    if board.setup:
+        yield "ABOARD_SETUP", "1"
+    if board.core().caches:
+        yield "ABOARD_CACHES", "1"
+
+
+def _params(prefix: str, params: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    for name, value in params.items():
+        yield f"{prefix}_{name.upper()}", f"{value}u" if value < 4096 else f"0x{value:08X}u"

@@ -1,0 +1,68 @@
+"""Writes a package that brings a kind of target: the start of a device, with tests that pass.
+
+The template lies in project_templates/target; every file of it is rendered with the name.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import jinja2
+
+from aboard import outputs
+from aboard.base import resources
+from aboard.errors import TargetError
+from aboard.target import INTERFACE, kinds
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TEMPLATE = "target"
+
+
+def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
+    """Writes the package: all of it, or nothing.
+
+    Args:
+        name: Name of the kind: lower case, words joined by hyphens.
+        folder: A new folder, or one with such a package that nobody changed.
+        force: Whether files that aboard did not write are overwritten where they are in the way.
+
+    Returns:
+        The files, relative to the folder, sorted.
+
+    Raises:
+        TargetError: The name is taken, or is no name of a kind.
+        ProjectError: The folder holds something else, or cannot be written.
+    """
+    if not _NAME.fullmatch(name):
+        raise TargetError(f"kind {name!r}: is no name of a kind, expected lower case words as in my-npu. Rename it")
+    if name in kinds():
+        raise TargetError(f"kind {name}: is there already, expected a name of its own. Rename it")
+    files = render(name)
+
+    def fill(fresh: Path) -> None:
+        for path, text in files.items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_text(text, encoding="utf-8")
+
+    outputs.write_folder(folder, "package", f"the kind {name}", fill, force=force)
+    return sorted(files)
+
+
+def render(name: str) -> dict[str, str]:
+    """Returns the text of each file by its path in the package."""
+    root = resources.project_templates() / _TEMPLATE
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(root),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - what is made is Python and C, no HTML
+    )
+    values = {"name": name, "module": name.replace("-", "_"), "interface": INTERFACE}
+    values["upper"] = str(values["module"]).upper()
+    files: dict[str, str] = {}
+    for path in sorted(root.rglob("*.j2")):
+        relative = path.relative_to(root).as_posix()
+        place = relative.removesuffix(".j2").replace("MODULE", str(values["module"]))
+        files[place] = environment.get_template(relative).render(values)
+    return files

@@ -1,0 +1,55 @@
+"""Where a target has its attributes from: the board, its SoC, a default, or the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aboard import boards
+from aboard.errors import TargetError
+from aboard.target.kind import Value
+from aboard.target.target import Target
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a target has an attribute from.
+
+    Attributes:
+        name: Name of the attribute.
+        value: Its value.
+        origin: What says so, in words.
+        file: The file that says so; None where it is no file.
+    """
+
+    name: str
+    value: Value
+    origin: str
+    file: Path | None = None
+
+
+def origins(target: Target) -> list[Origin]:
+    """Returns where a target with hardware has each of its attributes from, sorted by name.
+
+    Raises:
+        TargetError: It names no hardware.
+    """
+    if target.hardware is None:
+        raise TargetError(f"target {str(target)!r}: names no hardware, expected a board. `aboard hardware` lists them")
+    board = boards.load(target.hardware)
+    path, soc_path = boards.path_of(board.id), boards.soc_path_of(board)
+    said = {
+        "hardware": Origin("hardware", board.target, "the board", path),
+        "mcpu": Origin("mcpu", board.core().mcpu, f"core {board.core().name} of the SoC", soc_path),
+        "runtime": Origin("runtime", board.runtime, "the board", path),
+    }
+    return [_origin(target, name, value, said.get(name)) for name, value in target.attrs.items()]
+
+
+def _origin(target: Target, name: str, value: Value, said: Origin | None) -> Origin:
+    if said is not None and said.value == value:
+        return said
+    attribute = target.kind.schema[name]
+    if said is None and attribute.default is None and attribute.implied:
+        return Origin(name, value, f"follows from {attribute.implied}")
+    return Origin(name, value, "default" if said is None and value == attribute.default else "given")
