@@ -25,7 +25,7 @@ from aboard.base import programs, resources
 from aboard.boards import usb_ids
 from aboard.cli.schema import RESULTS, ErrorResult
 from aboard.device import flash
-from aboard.device.usb import Place
+from aboard.device.usb import Connection
 from aboard.errors import FlashError, ToolError, TransportError
 from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
@@ -81,7 +81,7 @@ def port_of(machine: Supervised) -> str:
 
 def attach(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str]) -> None:
     """Makes serial ports those of boards: each with its serial number."""
-    ports = [usb_ids.Attached(port, "0d28:0204", number, "BBC micro:bit", (BOARD,)) for port, number in found]
+    ports = [usb_ids.UsbPort(port, "0d28:0204", number, "BBC micro:bit", (BOARD,)) for port, number in found]
     monkeypatch.setattr("aboard.device.usb._SYSFS", Path("/nowhere"))
     monkeypatch.setattr(usb_ids, "attached", lambda: ports)
 
@@ -205,7 +205,7 @@ def test_an_interrupt_says_what_has_become_of_the_board(project: Project, monkey
     monkeypatch.setattr(programs, "run", interrupt)
     notes: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        flash.write(project, flash.choose(project, "openocd"), Place(), notes.append)
+        flash.write(project, flash.choose(project, "openocd"), Connection(), notes.append)
     assert notes == [
         (
             "bbc/microbit: flashing was interrupted: the board's flash may be erased or hold a part of the image. "
@@ -297,7 +297,7 @@ def test_no_gdb_and_no_image(project: Project, monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(ToolError, match="no image, expected a built project"), debug.prepared(empty):
         pass
     with pytest.raises(ToolError, match="no image, expected a built project"):
-        flash.plan(empty, flash.choose(project, "jlink", installed=False), Place())
+        flash.plan(empty, flash.choose(project, "jlink", installed=False), Connection())
 
 
 def test_devices_of_a_target_need_no_model_on_the_board_itself() -> None:

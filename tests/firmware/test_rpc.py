@@ -13,7 +13,7 @@ import pytest
 from aboard.errors import DeviceStatusError
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
-from aboard.rpc.messages import Kind
+from aboard.rpc.messages import TensorKind
 from support.rpc_device import INCLUDES, RPC_SOURCES, SANITIZERS, SOURCES, WARNINGS, FakeDevice, compile_c, sent
 
 VECTORS = json.loads((Path(__file__).parent.parent / "data" / "rpc_vectors.json").read_text())
@@ -121,11 +121,11 @@ def test_a_model_with_two_arenas_is_served_beside_one_in_the_shared_arena() -> N
     client.write_input(1, 0, bytes(range(8)))
     for _ in range(2):  # the input is consumed, and comes from the copy again
         client.run(messages.RunRequest(1))
-        assert client.read_tensor(1, Kind.OUTPUT, 0, 8) == bytes(range(1, 9))
+        assert client.read_tensor(1, TensorKind.OUTPUT, 0, 8) == bytes(range(1, 9))
     client.write_workspace(0, bytes(4))  # the workspace is the second arena
     with pytest.raises(DeviceStatusError, match="status 8"):
-        client.read_tensor(1, Kind.OUTPUT, 0, 8)
+        client.read_tensor(1, TensorKind.OUTPUT, 0, 8)
     client.write_input(0, 0, bytes(24))
     client.write_input(0, 1, bytes(range(24)))
     client.run(messages.RunRequest(0))
-    assert client.read_tensor(0, Kind.OUTPUT, 0, 24) == bytes(range(24))
+    assert client.read_tensor(0, TensorKind.OUTPUT, 0, 24) == bytes(range(24))

@@ -227,7 +227,9 @@ def test_sigmoids(kind: str, scale: float) -> None:
 
 
 def test_refuses_scales_of_sigmoids() -> None:
-    assert "expected less than 2.66667" in refusal("TANH", [int16(2.7, (4,))], int16(2.0**-15, (4,)))
+    for scale in (2.7, 3e-14, 1.4e-45):
+        words = f"got {np.float32(scale):g}, expected at least 3.79e-14 and less than 2.66667"
+        assert words in refusal("TANH", [int16(scale, (4,))], int16(2.0**-15, (4,)))
     assert "expected 3.05176e-05 and 0" in refusal("LOGISTIC", [int16(0.1, (4,))], int16(2.0**-14, (4,)))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from aboard.compiler.pipeline import Module
-from aboard.device.tensor_io import Feed, Values, decode, encode
+from aboard.device.tensor_io import Inputs, Values, decode, encode
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
@@ -47,7 +47,7 @@ int main(void) {{
 
 
 def run(
-    module: Module, feed: Feed, folder: Path, compiler: str = "gcc", flags: Sequence[str] = ()
+    module: Module, feed: Inputs, folder: Path, compiler: str = "gcc", flags: Sequence[str] = ()
 ) -> dict[str, Values]:
     """Returns the outputs of a run in a sanitized process; fails with the sanitizer's report.
 

@@ -10,9 +10,9 @@ import pytest
 
 from aboard import boards, runners
 from aboard.boards import usb_ids
-from aboard.boards.usb_ids import Attached
+from aboard.boards.usb_ids import UsbPort
 from aboard.device import usb
-from aboard.device.usb import Device, Place
+from aboard.device.usb import Connection, UsbDevice
 from aboard.errors import ToolError
 
 F746 = boards.load("st/nucleo_f746zg")
@@ -23,7 +23,7 @@ Plug = Callable[..., None]
 @pytest.fixture
 def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
     """Plugs a device in: its folder in sysfs, and its serial port where it has one."""
-    ports: list[Attached] = []
+    ports: list[UsbPort] = []
     known = usb_ids.boards_by_usb_id()
     monkeypatch.setattr(usb_ids, "attached", lambda: ports)
 
@@ -36,7 +36,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
             if text is not None:
                 (folder / name).write_text(f"{text}\n")
         boards_ = tuple(known.get(usb_id, ()))
-        ports.extend(Attached(name, usb_id, serial_number, product, boards_) for name in names)
+        ports.extend(UsbPort(name, usb_id, serial_number, product, boards_) for name in names)
 
     return plug
 
@@ -68,36 +68,39 @@ def test_without_a_list_of_the_system_there_are_the_ports(plug_in: Plug, tmp_pat
     assert [device.label for device in usb.devices(tmp_path / "none")] == ["066A"]
 
 
-def nucleo(serial_number: str, *ports: str) -> Device:
-    return Device("0483:374b", serial_number, "STM32 STLink", ports, (F746.id,))
+def nucleo(serial_number: str, *ports: str) -> UsbDevice:
+    return UsbDevice("0483:374b", serial_number, "STM32 STLink", ports, (F746.id,))
 
 
-FOUND = [nucleo("066A", "/dev/ttyACM0"), Device("0d28:0204", "9904", "micro:bit", ("/dev/ttyACM1",), ("bbc/microbit",))]
+FOUND = [
+    nucleo("066A", "/dev/ttyACM0"),
+    UsbDevice("0d28:0204", "9904", "micro:bit", ("/dev/ttyACM1",), ("bbc/microbit",)),
+]
 
 PLACES = [
-    (None, Place("066A", "/dev/ttyACM0")),
-    ("066A", Place("066A", "/dev/ttyACM0")),
-    ("066a", Place("066A", "/dev/ttyACM0")),
-    ("66A", Place("066A", "/dev/ttyACM0")),
-    ("9904", Place("9904", "/dev/ttyACM1")),
-    ("/dev/ttyACM1", Place("9904", "/dev/ttyACM1")),
-    ("/dev/ttyS7", Place(None, "/dev/ttyS7")),
-    ("COM3", Place(None, "COM3")),
-    ("not-listed", Place("not-listed", None)),
+    (None, Connection("066A", "/dev/ttyACM0")),
+    ("066A", Connection("066A", "/dev/ttyACM0")),
+    ("066a", Connection("066A", "/dev/ttyACM0")),
+    ("66A", Connection("066A", "/dev/ttyACM0")),
+    ("9904", Connection("9904", "/dev/ttyACM1")),
+    ("/dev/ttyACM1", Connection("9904", "/dev/ttyACM1")),
+    ("/dev/ttyS7", Connection(None, "/dev/ttyS7")),
+    ("COM3", Connection(None, "COM3")),
+    ("not-listed", Connection("not-listed", None)),
 ]
 
 
 @pytest.mark.parametrize(("named", "expected"), PLACES)
-def test_where_a_board_is(named: str | None, expected: Place) -> None:
+def test_where_a_board_is(named: str | None, expected: Connection) -> None:
     assert usb.find(F746, named, FOUND) == expected
 
 
 def test_a_drive_is_named_by_its_folder(tmp_path: Path) -> None:
-    assert usb.find(PICO, str(tmp_path), FOUND) == Place(drive=tmp_path)
+    assert usb.find(PICO, str(tmp_path), FOUND) == Connection(drive=tmp_path)
 
 
 def test_a_board_that_the_system_does_not_list_is_left_to_the_tool() -> None:
-    assert usb.find(PICO, None, FOUND) == Place()
+    assert usb.find(PICO, None, FOUND) == Connection()
 
 
 def test_with_two_of_a_kind_the_serial_number_chooses() -> None:
@@ -108,7 +111,7 @@ def test_with_two_of_a_kind_the_serial_number_chooses() -> None:
         r"with --device, as in --device 066A",
     ):
         usb.find(F746, None, two)
-    assert usb.find(F746, "066B", two) == Place("066B", "/dev/ttyACM7")
+    assert usb.find(F746, "066B", two) == Connection("066B", "/dev/ttyACM7")
 
 
 def plain(name: str) -> boards.Board:

@@ -17,11 +17,11 @@ _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _ZeroPoint = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31, strict=True)]
 
 
-class _Record(BaseModel):
+class _ManifestRecord(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TensorRecord(_Record):
+class TensorRecord(_ManifestRecord):
     """An input or output of the model.
 
     Attributes:
@@ -47,7 +47,7 @@ class TensorRecord(_Record):
     bytes: Size
 
 
-class OperandRecord(_Record):
+class OperandRecord(_ManifestRecord):
     """Where an operand or result of a node lies when the node runs alone (`aboard_model_t.run_op`).
 
     Attributes:
@@ -73,7 +73,7 @@ class OperandRecord(_Record):
     reference_channels: Dimension | None = None
 
 
-class NodeRecord(_Record):
+class NodeRecord(_ManifestRecord):
     """A node as compiled.
 
     Attributes:
@@ -118,7 +118,7 @@ class NodeRecord(_Record):
     cascade: Size | None = None
 
 
-class ErrorRecord(_Record):
+class ErrorRecord(_ManifestRecord):
     """Relative errors of predictions of whole models, each predicted from measurements of all other models.
 
     Attributes:
@@ -130,7 +130,7 @@ class ErrorRecord(_Record):
     most: Annotated[float, Field(ge=0)]
 
 
-class PredictionRecord(_Record):
+class PredictionRecord(_ManifestRecord):
     """How well the estimates of a model's nodes are known.
 
     Attributes:
@@ -148,7 +148,7 @@ class PredictionRecord(_Record):
     rate: ErrorRecord | None = None
 
 
-class ArenaRecord(_Record):
+class ArenaRecord(_ManifestRecord):
     """An arena that is meant for a memory region (`-arena=`).
 
     Attributes:
@@ -162,7 +162,7 @@ class ArenaRecord(_Record):
     lower_bound_bytes: Size
 
 
-class SourceFlags(_Record):
+class SourceFlags(_ManifestRecord):
     """Flags for sources that another core than the model's executes; they come behind all others.
 
     Attributes:
@@ -181,7 +181,7 @@ class SourceFlags(_Record):
         return any(flag.startswith(("-mcpu=", "-march=")) for flag in self.gcc)
 
 
-class BufferRecord(_Record):
+class BufferRecord(_ManifestRecord):
     """A piece of an arena, for memory maps.
 
     Attributes:
@@ -201,7 +201,7 @@ class BufferRecord(_Record):
     last: Size
 
 
-class ManifestFields(_Record):
+class ManifestFields(_ManifestRecord):
     """What the device path has to know of a compiled model.
 
     Attributes:

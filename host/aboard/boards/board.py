@@ -18,6 +18,8 @@ from aboard.boards.records import (
     OLDEST_ZEPHYR,
     Alias,
     BoardId,
+    BoardRecord,
+    BoardStatus,
     Boot,
     Core,
     Counter,
@@ -28,12 +30,10 @@ from aboard.boards.records import (
     Identifier,
     Memory,
     Qemu,
-    Record,
     Renode,
     Rpc,
     SetupStep,
     StartStep,
-    Status,
     Text,
     Uart,
     Unicorn,
@@ -47,6 +47,8 @@ __all__ = [
     "Alias",
     "Board",
     "BoardId",
+    "BoardRecord",
+    "BoardStatus",
     "Boot",
     "Core",
     "Counter",
@@ -57,12 +59,10 @@ __all__ = [
     "Identifier",
     "Memory",
     "Qemu",
-    "Record",
     "Renode",
     "Rpc",
     "SetupStep",
     "StartStep",
-    "Status",
     "Text",
     "Uart",
     "Unicorn",
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 
-class Board(Record):
+class Board(BoardRecord):
     """A board with its SoC, as one of its cores sees it.
 
     `Board.model_validate(board.model_dump())` is the same board, without any file.
@@ -121,7 +121,7 @@ class Board(Record):
     counter: Counter | None = None
     rpc: Rpc | None = None
     setup: tuple[SetupStep, ...] = ()
-    status: tuple[Status, ...] = ()
+    status: tuple[BoardStatus, ...] = ()
     boot: Boot | None = None
     emulator: Emulators = Emulators()
     flash: Flash | None = None

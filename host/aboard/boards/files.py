@@ -15,6 +15,8 @@ from aboard.base import resources
 from aboard.boards.board import (
     Alias,
     BoardId,
+    BoardRecord,
+    BoardStatus,
     Boot,
     Core,
     Counter,
@@ -24,12 +26,10 @@ from aboard.boards.board import (
     Identifier,
     Memory,
     Qemu,
-    Record,
     Renode,
     Rpc,
     SetupStep,
     StartStep,
-    Status,
     Text,
     Uart,
     Unicorn,
@@ -61,7 +61,7 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "cores": Core,
     "start": StartStep,
     "setup": SetupStep,
-    "status": Status,
+    "status": BoardStatus,
     "boot": Boot,
     "gpus": Gpu,
     "memory": Memory,
@@ -76,7 +76,7 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
 }
 
 
-class Soc(Record):
+class Soc(BoardRecord):
     """What a SoC file says.
 
     Attributes:
@@ -96,7 +96,7 @@ class Soc(Record):
     source: Text
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]
     setup: tuple[SetupStep, ...] = ()
-    status: tuple[Status, ...] = ()
+    status: tuple[BoardStatus, ...] = ()
     boot: Boot | None = None
     gpus: tuple[Gpu, ...] = ()
     memory: tuple[Memory, ...] = ()
@@ -104,7 +104,7 @@ class Soc(Record):
     counter: Counter | None = None
 
 
-class BoardFile(Record):
+class BoardFile(BoardRecord):
     """What a board file says; `Board` explains the keys."""
 
     name: Text
@@ -121,7 +121,7 @@ class BoardFile(Record):
     flash: Flash | None = None
 
 
-class GpuFile(Record):
+class GpuFile(BoardRecord):
     """What the file of a GPU card says, which stands beside the board files.
 
     Attributes:
@@ -137,7 +137,7 @@ class GpuFile(Record):
     aliases: tuple[Alias, ...] = ()
 
 
-class AliasFile(Record):
+class AliasFile(BoardRecord):
     """What `aliases.toml` says: other names of boards, of their cores, and of other aliases."""
 
     aliases: dict[Alias, Text]
@@ -181,7 +181,7 @@ def read(path: Path, model: type[_FileType]) -> _FileType:
 
     Args:
         path: The file.
-        model: Record that it is checked against.
+        model: BoardRecord that it is checked against.
 
     Raises:
         BoardError: It cannot be read, or something in it is wrong.

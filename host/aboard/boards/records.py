@@ -42,13 +42,13 @@ _Address = Annotated[int, Field(ge=0, lt=ADDRESS_SPACE)]
 _Word = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
-class Record(BaseModel):
+class BoardRecord(BaseModel):
     """Has the keys it names and no others, and does not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class StartStep(Record):
+class StartStep(BoardRecord):
     """One thing that a core does to start another: `write`, `set` or `clear`, exactly one of them.
 
     Attributes:
@@ -91,7 +91,7 @@ class SetupStep(StartStep):
     what: Annotated[str, Field(pattern=r"^[ -~]{0,100}$")] = ""
 
 
-class Status(Record):
+class BoardStatus(BoardRecord):
     """Status bits that follow control bits: what an emulator without a model of the SoC's clocks has to know.
 
     Attributes:
@@ -109,7 +109,7 @@ class Status(Record):
     inverted: bool = False
 
 
-class Boot(Record):
+class Boot(BoardRecord):
     """A block before the image's vectors, which the boot ROM of the SoC loads and calls.
 
     Attributes:
@@ -125,7 +125,7 @@ class Boot(Record):
     address: _Address
 
 
-class Core(Record):
+class Core(BoardRecord):
     """A core of the SoC.
 
     Attributes:
@@ -147,7 +147,7 @@ class Core(Record):
     caches: bool = False
 
 
-class Gpu(Record):
+class Gpu(BoardRecord):
     """A GPU of the SoC: known, so that it can be refused by name.
 
     Attributes:
@@ -159,7 +159,7 @@ class Gpu(Record):
     model: Text
 
 
-class Memory(Record):
+class Memory(BoardRecord):
     """A memory region, as the cores see it after reset.
 
     Attributes:
@@ -198,7 +198,7 @@ def _applies(role: bool | tuple[str, ...], core: str) -> bool:
     return role if isinstance(role, bool) else core in role
 
 
-class Uart(Record):
+class Uart(BoardRecord):
     """A serial port of the SoC.
 
     Attributes:
@@ -218,7 +218,7 @@ class Uart(Record):
     setup: tuple[SetupStep, ...] = ()
 
 
-class Counter(Record):
+class Counter(BoardRecord):
     """What times a run.
 
     Attributes:
@@ -236,7 +236,7 @@ class Counter(Record):
     core: Identifier | None = None
 
 
-class Rpc(Record):
+class Rpc(BoardRecord):
     """The line that the host talks over.
 
     Attributes:
@@ -261,7 +261,7 @@ class Rpc(Record):
     setup: tuple[SetupStep, ...] = ()
 
 
-class Qemu(Record):
+class Qemu(BoardRecord):
     """How QEMU emulates the board.
 
     Attributes:
@@ -281,7 +281,7 @@ class Qemu(Record):
     arguments: tuple[Line, ...] = ()
 
 
-class Unicorn(Record):
+class Unicorn(BoardRecord):
     """How Unicorn emulates the board.
 
     Attributes:
@@ -291,7 +291,7 @@ class Unicorn(Record):
     instructions_per_second: _Positive = 1_000_000_000
 
 
-class Renode(Record):
+class Renode(BoardRecord):
     """How Renode emulates the board: what the scripts of a project load.
 
     Attributes:
@@ -320,7 +320,7 @@ class Renode(Record):
     source: Text
 
 
-class Emulators(Record):
+class Emulators(BoardRecord):
     """The emulators that can be the board."""
 
     qemu: Qemu | None = None
@@ -332,7 +332,7 @@ class Emulators(Record):
 FlashValue = bool | int | Line | tuple[Line, ...]
 
 
-class Flash(Record):
+class Flash(BoardRecord):
     """How the board is flashed.
 
     Attributes:

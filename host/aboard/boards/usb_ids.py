@@ -10,7 +10,7 @@ from aboard.errors import BoardError
 
 
 @dataclass(frozen=True)
-class Attached:
+class UsbPort:
     """A serial port of a USB device.
 
     Attributes:
@@ -28,7 +28,7 @@ class Attached:
     boards: tuple[str, ...]
 
 
-def attached() -> list[Attached]:
+def serial_ports() -> list[UsbPort]:
     """Returns the serial ports that are USB devices, by name, with the boards they may be."""
     from serial.tools import list_ports
 
@@ -39,7 +39,7 @@ def attached() -> list[Attached]:
             continue
         usb_id = f"{port.vid:04x}:{port.pid:04x}"
         found.append(
-            Attached(
+            UsbPort(
                 device=port.device,
                 usb_id=usb_id,
                 serial_number=port.serial_number,

@@ -12,7 +12,7 @@ import numpy as np
 from aboard.base import resources
 from aboard.compiler.host_runtime import HostModel
 from aboard.device.taps import TapCollector
-from aboard.device.tensor_io import Feed, Values, encode
+from aboard.device.tensor_io import Inputs, Values, encode
 from aboard.errors import AboardError
 from aboard.rpc.replies import Tap
 
@@ -39,7 +39,7 @@ class TracedHostModel(HostModel):
         ffi.cdef(f"{_types()}\nextern aboard_model_t {self.manifest.name}_model;")
         return ffi
 
-    def trace(self, feed: Feed) -> dict[int, dict[str, Values]]:
+    def trace(self, feed: Inputs) -> dict[int, dict[str, Values]]:
         """Runs the model once.
 
         Args:

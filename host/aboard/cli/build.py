@@ -9,7 +9,7 @@ import click
 
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
-from aboard.cli.schema import BuildResult, ImageModule, ImageRegion, ToolchainInfo
+from aboard.cli.schema import BuildReport, ImageModule, ImageRegion, ToolchainInfo
 from aboard.project import mlperf, templates
 from aboard.reports.table import amount, facts
 
@@ -48,10 +48,10 @@ def build(console: Console, project: Project, toolchain: str | None) -> Built:
         return builds.build(project, toolchain)
 
 
-def describe(project: Project, built: Built) -> BuildResult:
+def describe(project: Project, built: Built) -> BuildReport:
     """Returns what is said of an image in JSON."""
     sizes = built.sizes
-    return BuildResult(
+    return BuildReport(
         path=str(project.path),
         image=str(built.image),
         toolchain=describe_toolchain(built.toolchain),
@@ -71,7 +71,7 @@ def describe_toolchain(toolchain: Toolchain) -> ToolchainInfo:
     return ToolchainInfo(name=toolchain.name, version=toolchain.version, path=str(toolchain.path))
 
 
-def _report(result: BuildResult, *, serves: bool, runs: bool) -> str:
+def _report(result: BuildReport, *, serves: bool, runs: bool) -> str:
     ram = (
         f"{amount(result.ram_needed_bytes)}, of them the model {result.ram_bytes:,} "
         f"and the stack {result.stack_reserved_bytes:,}"

@@ -26,7 +26,7 @@ def command(console: Console) -> None:
     console.emit(result, lambda: _report(result))
 
 
-def _device(device: usb.Device) -> DeviceInfo:
+def _device(device: usb.UsbDevice) -> DeviceInfo:
     return DeviceInfo(
         usb_id=device.usb_id,
         serial_number=device.serial_number,

@@ -111,7 +111,7 @@ def show(console: Console, hardware: str) -> None:
 @pass_console
 def detect(console: Console) -> None:
     """Name the attached boards that have a serial port, by their USB ids."""
-    from aboard.boards.usb_ids import attached
+    from aboard.boards.usb_ids import serial_ports
 
     ports = [
         AttachedInfo(
@@ -121,7 +121,7 @@ def detect(console: Console) -> None:
             description=port.description,
             boards=list(port.boards),
         )
-        for port in attached()
+        for port in serial_ports()
     ]
     result = DetectResult(ports=ports)
     console.emit(result, lambda: _ports(result))

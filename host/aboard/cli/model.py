@@ -38,7 +38,7 @@ class Compiled(Protocol):
 
 
 @dataclass(frozen=True)
-class Bundle:
+class LoadedBundle:
     """A bundle on disk; needs nothing of the compile path.
 
     Attributes:
@@ -193,7 +193,7 @@ def load(
             f"{path}: is compiled already, expected a model file with --name, --opt or --tuning. "
             "Leave them out, or give the .tflite file"
         )
-    return Bundle(path, manifest.read(path))
+    return LoadedBundle(path, manifest.read(path))
 
 
 @contextmanager

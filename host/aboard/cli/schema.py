@@ -210,7 +210,7 @@ class ImageModule(Result):
     flash_bytes: int
 
 
-class BuildResult(Result):
+class BuildReport(Result):
     """`aboard build`."""
 
     path: str = Field(description="Folder of the project.")
@@ -374,7 +374,7 @@ class DoctorResult(Result):
 RESULTS: Mapping[str, type[BaseModel]] = {
     "compile": CompileResult,
     "create": CreateResult,
-    "build": BuildResult,
+    "build": BuildReport,
     "flash": FlashResult,
     "run": RunResult,
     "deploy": DeployResult,

@@ -15,12 +15,12 @@ import numpy as np
 
 from aboard.base.manifest import Manifest
 from aboard.base.scratch import Scratch
-from aboard.device.tensor_io import Feed, Results, Values, decode, encode, single
+from aboard.device.tensor_io import Inputs, Results, Values, decode, encode, single
 from aboard.errors import AboardError, TargetError, ToolError
 from aboard.project import toolchain
 from aboard.target import Target
 
-__all__ = ["Feed", "HostModel", "Results"]
+__all__ = ["HostModel", "Inputs", "Results"]
 
 _ALIGN = 16
 
@@ -69,7 +69,7 @@ class HostModel:
                 self._ffi.cdef(f"int {module.name}_push({', '.join(['void *'] * count)}, const void *row);")
             self._library = self._ffi.dlopen(str(library))
 
-    def run(self, feed: Feed) -> Results:
+    def run(self, feed: Inputs) -> Results:
         """Runs the model once; see `Module.run`."""
         return single(self.run_named(feed))
 
@@ -83,7 +83,7 @@ class HostModel:
         sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
         return sizes, [_aligned(size) for size in sizes]
 
-    def run_named(self, feed: Feed) -> dict[str, Values]:
+    def run_named(self, feed: Inputs) -> dict[str, Values]:
         """Runs the model once and returns all outputs by tensor name."""
         manifest = self.manifest
         sizes, arenas = self._arenas()

@@ -30,7 +30,7 @@ from aboard.tuning import records
 from aboard.tuning.choice import Tuning
 
 if TYPE_CHECKING:
-    from aboard.compiler.host_runtime import Feed, HostModel, Results
+    from aboard.compiler.host_runtime import HostModel, Inputs, Results
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Module:
         manifest, files = bundle.load(Path(folder))
         return cls(manifest, files)
 
-    def run(self, feed: Feed) -> Results:
+    def run(self, feed: Inputs) -> Results:
         """Runs the model in this process; for `-runtime=host` only.
 
         Args:

@@ -13,7 +13,7 @@ from aboard import flashers
 from aboard.base import extensions, programs
 from aboard.base.scratch import Scratch
 from aboard.device import usb
-from aboard.device.usb import Place
+from aboard.device.usb import Connection
 from aboard.errors import DeviceError, FlashError, ToolError, WrongModelError
 from aboard.flashers import Flasher, Job
 from aboard.rpc.timing import Timing
@@ -53,7 +53,7 @@ class Flashed:
 
     flasher: str
     command: tuple[str, ...]
-    place: Place
+    place: Connection
     verified: bool
     answered: bool | None
     seconds: float
@@ -85,7 +85,7 @@ def open_line(project: Project, port: str) -> Transport:
 
 
 @extensions.blamed()
-def plan(project: Project, flasher: Flasher[Any], place: Place) -> tuple[str, ...]:
+def plan(project: Project, flasher: Flasher[Any], place: Connection) -> tuple[str, ...]:
     """Returns the command line that `write` would run; nothing is run.
 
     Raises:
@@ -98,7 +98,7 @@ def plan(project: Project, flasher: Flasher[Any], place: Place) -> tuple[str, ..
 
 @extensions.blamed()
 def write(
-    project: Project, flasher: Flasher[Any], place: Place, on_note: Callable[[str], None] | None = None
+    project: Project, flasher: Flasher[Any], place: Connection, on_note: Callable[[str], None] | None = None
 ) -> Flashed:
     """Flashes a project's image.
 
@@ -161,7 +161,7 @@ def check(project: Project, port: str, timing: Timing = _TIMING) -> None:
         ) from error
 
 
-def port_of(project: Project, place: Place, named: str | None = None) -> str | None:
+def port_of(project: Project, place: Connection, named: str | None = None) -> str | None:
     """Returns the serial port of a board; waits a moment for one that has restarted. None where there is none."""
     if named is not None or place.port is not None:
         return named or place.port
@@ -187,7 +187,7 @@ def version(flasher: Flasher[Any]) -> str | None:
 
 
 @contextmanager
-def job(project: Project, flasher: Flasher[Any], place: Place) -> Iterator[Job[Any]]:
+def job(project: Project, flasher: Flasher[Any], place: Connection) -> Iterator[Job[Any]]:
     """Gives what a flasher is told, with the image in its form; its scratch folder is gone afterwards.
 
     Raises:

@@ -17,13 +17,13 @@ from aboard.base.manifest_records import OperandRecord
 from aboard.device import image_check, tensor_io, tensor_layout
 from aboard.device.image_check import ProjectLike
 from aboard.device.taps import TapCollector
-from aboard.device.tensor_io import Feed, Results, Values
+from aboard.device.tensor_io import Inputs, Results, Values
 from aboard.device.timing import Duration, NodeTime, Profile, RunResult, Series
 from aboard.errors import DeviceError, DeviceTimeout, InputError, TransportError, did_you_mean
 from aboard.faults import FaultReport
 from aboard.rpc import throughput
 from aboard.rpc.client import Client
-from aboard.rpc.messages import BeginRequest, Kind, OpRunRequest, RunFlag, RunRequest
+from aboard.rpc.messages import BeginRequest, OpRunRequest, RunFlag, RunRequest, TensorKind
 from aboard.rpc.replies import Hello, ModelInfo, RunReply, Stats, Tap
 from aboard.rpc.throughput import LineRate
 from aboard.rpc.timing import Timing
@@ -127,7 +127,7 @@ class Session(AbstractContextManager["Session"]):
         """Logs and the like that the device sent and that did not arrive."""
         return self._client.lost_events
 
-    def run(self, inputs: Feed, model: str | int | None = None) -> Results:
+    def run(self, inputs: Inputs, model: str | int | None = None) -> Results:
         """Runs a model once.
 
         Args:
@@ -142,25 +142,25 @@ class Session(AbstractContextManager["Session"]):
         """
         return tensor_io.single(self.infer(inputs, model).outputs)
 
-    def infer(self, inputs: Feed, model: str | int | None = None) -> RunResult:
+    def infer(self, inputs: Inputs, model: str | int | None = None) -> RunResult:
         """Runs a model once and returns outputs, time and stack; arguments and errors as for `run`."""
         number, manifest = self._find(model)
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         with self._guard():
             reply = self._run(RunRequest(number), data)
             outputs = [
-                self._client.read_tensor(number, Kind.OUTPUT, index, record.bytes)
+                self._client.read_tensor(number, TensorKind.OUTPUT, index, record.bytes)
                 for index, record in enumerate(manifest.outputs)
             ]
         decoded = tensor_io.decode(outputs, manifest.outputs)
         return RunResult(decoded, self._duration(reply.ticks_total), reply.stack_bytes)
 
-    def run_many(self, inputs: Iterable[Feed], model: str | int | None = None) -> list[Results]:
+    def run_many(self, inputs: Iterable[Inputs], model: str | int | None = None) -> list[Results]:
         """Runs a model on one input after another; arguments and errors as for `run`."""
         return [self.run(one, model) for one in inputs]
 
     def run_n(
-        self, inputs: Feed, count: int, model: str | int | None = None, *, within_s: float | None = None
+        self, inputs: Inputs, count: int, model: str | int | None = None, *, within_s: float | None = None
     ) -> Series:
         """Runs a model `count` times on the same inputs and times it; the outputs stay on the device.
 
@@ -199,7 +199,7 @@ class Session(AbstractContextManager["Session"]):
             stack_bytes=max(reply.stack_bytes for reply in replies),
         )
 
-    def profile(self, inputs: Feed, model: str | int | None = None) -> Profile:
+    def profile(self, inputs: Inputs, model: str | int | None = None) -> Profile:
         """Times every node; arguments and errors as for `run`.
 
         Raises:
@@ -216,7 +216,7 @@ class Session(AbstractContextManager["Session"]):
         return Profile(manifest.name, tuple(times), run)
 
     def taps(
-        self, inputs: Feed, nodes: Iterable[str | int] | None = None, model: str | int | None = None
+        self, inputs: Inputs, nodes: Iterable[str | int] | None = None, model: str | int | None = None
     ) -> dict[int, dict[str, Values]]:
         """Runs a model and returns what its nodes computed, in the very schedule that runs.
 

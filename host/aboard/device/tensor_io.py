@@ -16,12 +16,12 @@ from aboard.errors import InputError, did_you_mean
 
 Values = npt.NDArray[np.generic]
 #: What a caller gives: one array for a model with one input, or arrays by tensor name.
-Feed: TypeAlias = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+Inputs: TypeAlias = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 #: What a caller gets: one array for a model with one output, else arrays by tensor name.
 Results: TypeAlias = Values | dict[str, Values]
 
 
-def encode(feed: Feed, tensors: Sequence[TensorRecord], where: str) -> list[bytes]:
+def encode(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> list[bytes]:
     """Checks inputs and returns their bytes, in the order of the model's inputs.
 
     Args:
@@ -36,7 +36,7 @@ def encode(feed: Feed, tensors: Sequence[TensorRecord], where: str) -> list[byte
     return [_encode_one(named[record.name], record, where) for record in tensors]
 
 
-def _by_name(feed: Feed, tensors: Sequence[TensorRecord], where: str) -> Mapping[str, npt.ArrayLike]:
+def _by_name(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> Mapping[str, npt.ArrayLike]:
     if not isinstance(feed, Mapping):
         if len(tensors) != 1:
             names = ", ".join(record.name for record in tensors)

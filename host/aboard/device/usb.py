@@ -19,7 +19,7 @@ _PORT = re.compile(r"/dev/|(?i:COM\d+$)|\\\\\.\\")
 
 
 @dataclass(frozen=True)
-class Device:
+class UsbDevice:
     """A USB device that has a serial port, or that a board file names.
 
     Attributes:
@@ -41,13 +41,13 @@ class Device:
         """What to call it in messages: its serial number, else its port, else its USB id."""
         return self.serial_number or (self.ports[0] if self.ports else self.usb_id)
 
-    def is_at(self, place: Place) -> bool:
+    def is_at(self, place: Connection) -> bool:
         """True unless a place names another serial number."""
         return place.serial_number is None or _plain(place.serial_number) == _plain(self.serial_number or "")
 
 
 @dataclass(frozen=True)
-class Place:
+class Connection:
     """Where a board is attached.
 
     Attributes:
@@ -61,14 +61,14 @@ class Place:
     drive: Path | None = None
 
 
-def devices(sysfs: Path = _SYSFS) -> list[Device]:
+def devices(sysfs: Path = _SYSFS) -> list[UsbDevice]:
     """Returns what is attached, by USB id and serial number.
 
     Args:
         sysfs: Where Linux lists USB devices; elsewhere only those with a serial port are found.
     """
     known = usb_ids.boards_by_usb_id()
-    by_key: dict[tuple[str, str | None], Device] = {}
+    by_key: dict[tuple[str, str | None], UsbDevice] = {}
     for device in (*_with_ports(), *(d for d in _on_bus(sysfs, known) if d.usb_id in known)):
         key = (device.usb_id, device.serial_number)
         before = by_key.get(key)
@@ -77,19 +77,19 @@ def devices(sysfs: Path = _SYSFS) -> list[Device]:
     return sorted(by_key.values(), key=lambda device: (device.usb_id, device.serial_number or ""))
 
 
-def _with_ports() -> Iterator[Device]:
-    for port in usb_ids.attached():
-        yield Device(port.usb_id, port.serial_number, port.description, (port.device,), port.boards)
+def _with_ports() -> Iterator[UsbDevice]:
+    for port in usb_ids.serial_ports():
+        yield UsbDevice(port.usb_id, port.serial_number, port.description, (port.device,), port.boards)
 
 
-def _on_bus(sysfs: Path, known: dict[str, list[str]]) -> Iterator[Device]:
+def _on_bus(sysfs: Path, known: dict[str, list[str]]) -> Iterator[UsbDevice]:
     """Yields the devices that Linux lists: a debug probe without a serial port is found here alone."""
     for folder in sorted(sysfs.glob("*")) if sysfs.is_dir() else ():
         vendor, product = _said(folder, "idVendor"), _said(folder, "idProduct")
         if vendor and product:
             usb_id = f"{vendor}:{product}"
             described = _said(folder, "product") or ""
-            yield Device(usb_id, _said(folder, "serial"), described, (), tuple(known.get(usb_id, ())))
+            yield UsbDevice(usb_id, _said(folder, "serial"), described, (), tuple(known.get(usb_id, ())))
 
 
 def _said(folder: Path, name: str) -> str | None:
@@ -99,7 +99,7 @@ def _said(folder: Path, name: str) -> str | None:
         return None
 
 
-def find(board: Board, named: str | None = None, found: Iterable[Device] | None = None) -> Place:
+def find(board: Board, named: str | None = None, found: Iterable[UsbDevice] | None = None) -> Connection:
     """Returns where a board is attached.
 
     Args:
@@ -121,22 +121,22 @@ def find(board: Board, named: str | None = None, found: Iterable[Device] | None 
             f"{board.id}: {len(candidates)} attached devices could be this board, got {labels}, expected one. "
             f"Say which with --device, as in --device {candidates[0].label}"
         )
-    return _place(candidates[0]) if candidates else Place()
+    return _place(candidates[0]) if candidates else Connection()
 
 
-def _named(named: str, known: list[Device]) -> Place:
+def _named(named: str, known: list[UsbDevice]) -> Connection:
     if Path(named).is_dir():
-        return Place(drive=Path(named))
+        return Connection(drive=Path(named))
     if _PORT.match(named):
         owner = next((device for device in known if named in device.ports), None)
-        return Place(owner.serial_number if owner else None, named)
+        return Connection(owner.serial_number if owner else None, named)
     same = [device for device in known if _plain(device.serial_number or "") == _plain(named)]
     # A probe that the system does not list is left to the tool, which knows its own.
-    return _place(same[0]) if same else Place(named)
+    return _place(same[0]) if same else Connection(named)
 
 
-def _place(device: Device) -> Place:
-    return Place(device.serial_number, device.ports[0] if device.ports else None)
+def _place(device: UsbDevice) -> Connection:
+    return Connection(device.serial_number, device.ports[0] if device.ports else None)
 
 
 def _plain(serial_number: str) -> str:

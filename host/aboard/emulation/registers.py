@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aboard.boards.board import Board, Status
+from aboard.boards.board import Board, BoardStatus
 
 _PAGE = 0x1000
 # SysTick, NVIC and system control have a model of their own.
@@ -24,7 +24,7 @@ class Registers:
 
     size = _PAGE
 
-    def __init__(self, base: int, values: dict[int, int], status: Iterable[Status]) -> None:
+    def __init__(self, base: int, values: dict[int, int], status: Iterable[BoardStatus]) -> None:
         """Prepares it.
 
         Args:
@@ -51,7 +51,7 @@ class Registers:
         del size
         self._values[self.base + offset] = value
 
-    def _followed(self, rule: Status) -> int:
+    def _followed(self, rule: BoardStatus) -> int:
         """Returns the status bits of a rule: bit for bit, from the lowest on."""
         control = self._values.get(rule.address if rule.of is None else rule.of, 0)
         pairs = zip(_bits(rule.bits), _bits(rule.follows), strict=True)

@@ -55,7 +55,7 @@ class DepthwiseConv2d(Op):
                 f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
             )
         stated = int(source.options["DepthMultiplier"])
-        if stated not in (0, depth_multiplier(node)):
+        if stated != depth_multiplier(node):
             raise source.unsupported(
                 f"depth multiplier, got {stated}, expected {depth_multiplier(node)} as the shapes have it. "
                 "Export the model again"

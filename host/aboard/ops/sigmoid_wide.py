@@ -74,12 +74,16 @@ def argument(scale: float, powers: tuple[int, ...]) -> Argument:
 
 
 def problem(scale: float) -> str | None:
-    """Returns why an operand of a scale is out of the table's reach, or None."""
-    if int(scale * _STEPS) <= _MOST_MULTIPLIER:
+    """Returns why an operand of a scale is out of the table's reach, or None.
+
+    The reference takes a multiplier of 0 for a power of two, whatever the scale is.
+    """
+    least = 2.0**-_MOST_SHIFT / _STEPS
+    if scale >= least and int(scale * _STEPS) <= _MOST_MULTIPLIER:
         return None
     return (
-        f"scale of the operand, got {scale:g}, expected less than {(_MOST_MULTIPLIER + 1) / _STEPS:g}. "
-        "Quantise the model again"
+        f"scale of the operand, got {scale:g}, expected at least {least:.3g} and less than "
+        f"{(_MOST_MULTIPLIER + 1) / _STEPS:g}. Quantise the model again"
     )
 
 

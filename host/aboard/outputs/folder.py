@@ -16,7 +16,7 @@ from aboard.base.scratch import Scratch
 from aboard.errors import ProjectError
 from aboard.outputs import record
 from aboard.outputs.place import followed, shown, swap, unwritable
-from aboard.outputs.record import Record
+from aboard.outputs.record import WriteRecord
 
 _SHOWN = 3
 #: No more than that are looked for in a folder that is refused anyway: it may be somebody's home.
@@ -105,7 +105,7 @@ class _Theirs:
     complete: bool
 
     @classmethod
-    def of(cls, folder: Path, new: Record, disposable: Callable[[Path], bool], most: int | None) -> _Theirs:
+    def of(cls, folder: Path, new: WriteRecord, disposable: Callable[[Path], bool], most: int | None) -> _Theirs:
         old = record.read(folder)
         written = old.files if old is not None else {}
 

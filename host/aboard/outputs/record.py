@@ -16,7 +16,7 @@ from aboard.base.version import VERSION
 RECORD = ".aboard-files.json"
 
 
-class Record(BaseModel):
+class WriteRecord(BaseModel):
     """What aboard wrote.
 
     Attributes:
@@ -36,22 +36,22 @@ class Record(BaseModel):
     files: Mapping[str, str]
 
 
-def read(folder: Path) -> Record | None:
+def read(folder: Path) -> WriteRecord | None:
     """Returns the record of a folder; None where there is none, or a damaged one."""
     try:
-        return Record.model_validate_json((folder / RECORD).read_bytes())
+        return WriteRecord.model_validate_json((folder / RECORD).read_bytes())
     except (OSError, ValidationError):
         return None
 
 
-def write(folder: Path, what: str, of: str) -> Record:
+def write(folder: Path, what: str, of: str) -> WriteRecord:
     """Writes the record of a folder as it is now, and returns it.
 
     Raises:
         OSError: It cannot be written.
     """
     found = {path: str(digest(folder / path)) for path in sorted(files(folder))}
-    record = Record(what=what, of=of, files=found)
+    record = WriteRecord(what=what, of=of, files=found)
     (folder / RECORD).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return record
 

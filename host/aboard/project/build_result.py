@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aboard import outputs
 from aboard.base.scratch import Scratch
-from aboard.boards.zephyr.reports import Module, Region
+from aboard.boards.zephyr.reports import ModuleUse, RegionUse
 from aboard.errors import ProjectError
 from aboard.project.elf import ImageSizes
 from aboard.project.project import BUILD_LOG, is_build_folder
@@ -33,8 +33,8 @@ class BuildResult:
     sizes: ImageSizes
     toolchain: Toolchain
     log: Path
-    regions: tuple[Region, ...] = ()
-    modules: tuple[Module, ...] = ()
+    regions: tuple[RegionUse, ...] = ()
+    modules: tuple[ModuleUse, ...] = ()
 
 
 def make_anew(folder: Path) -> None:

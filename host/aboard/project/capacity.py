@@ -20,7 +20,7 @@ _TICK_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryUse:
     """Bytes of RAM that a project reserves.
 
     Attributes:
@@ -53,7 +53,7 @@ def _number(options: Mapping[str, OptionValue], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board | None = None) -> Memory:
+def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board | None = None) -> MemoryUse:
     """Returns what models need together under a template's options.
 
     Args:
@@ -68,7 +68,7 @@ def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: 
     served = mlperf.plan(models, options).buffers if mlperf.asked_for(options) else _number(options, "frame_bytes")
     consumed = [model for model in models if model.input_mode == "consumed"]
     copies = [sum(tensor.bytes for tensor in model.inputs) for model in consumed]
-    return Memory(
+    return MemoryUse(
         placement=placement.place(models, board, workspace),
         input_copy=max(copies, default=0) if options.get("input_copy") else 0,
         nodes=max(len(model.nodes) for model in models) if options.get("profile") else 0,
@@ -169,7 +169,7 @@ def fit_alone(model: Manifest, board: Board) -> Fit:
         return replace(fit([without], options, board), elsewhere=(str(error),))
 
 
-def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board) -> Memory:
+def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board) -> MemoryUse:
     """Returns what models need together, if it fits the board.
 
     Code is left to the linker, which knows its size: what is predicted of it does not refuse a model.
@@ -192,7 +192,7 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
     return memory
 
 
-def _of_code_and_data(memory: Memory, flash: int, board: Board) -> Iterator[str]:
+def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[str]:
     """Yields what does not fit into the regions of code and data."""
     copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
     if board.flash_bytes is not None and flash > board.flash_bytes:
@@ -221,7 +221,7 @@ def _elsewhere(placed: Placement, board: Board) -> Iterator[str]:
             )
 
 
-def _advice(memory: Memory, flash: int, options: Mapping[str, OptionValue], board: Board) -> str:
+def _advice(memory: MemoryUse, flash: int, options: Mapping[str, OptionValue], board: Board) -> str:
     """What to try, most promising first."""
     tries = []
     over = memory.total - (board.ram_bytes or memory.total)

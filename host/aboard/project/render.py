@@ -13,7 +13,7 @@ from aboard.boards.board import Board
 from aboard.boards.zephyr import modules
 from aboard.errors import ProjectError, did_you_mean
 from aboard.project import mlperf, renode_platform
-from aboard.project.capacity import Memory
+from aboard.project.capacity import MemoryUse
 from aboard.project.templates import OptionValue, Template
 from aboard.rpc import framing
 from aboard.rpc.messages import MAJOR, MINOR, Header, Type
@@ -66,7 +66,7 @@ def generate(
     board: Board,
     models: Sequence[Manifest],
     options: Mapping[str, OptionValue],
-    memory: Memory,
+    memory: MemoryUse,
 ) -> dict[str, str]:
     """Returns the files of a project, without models, build id and `project.json`, by path.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from aboard.boards import cpu as cpus
-from aboard.boards.board import Board, Status, Uart
+from aboard.boards.board import Board, BoardStatus, Uart
 from aboard.errors import ProjectError
 
 _PAGE_BYTES = 0x1000
@@ -132,9 +132,9 @@ def _serial(name: str, port: _Port, uart: Uart, secure_bit: int | None) -> str:
     return "\n".join(lines)
 
 
-def _status(entries: Iterable[Status]) -> Iterator[str]:
+def _status(entries: Iterable[BoardStatus]) -> Iterator[str]:
     """Yields a peripheral for each page with status bits."""
-    pages: dict[int, list[Status]] = {}
+    pages: dict[int, list[BoardStatus]] = {}
     for entry in entries:
         pages.setdefault(entry.address & -_PAGE_BYTES, []).append(entry)
     for number, (page, found) in enumerate(sorted(pages.items())):
@@ -145,7 +145,7 @@ def _status(entries: Iterable[Status]) -> Iterator[str]:
         )
 
 
-def _rules(entry: Status, page: int) -> Iterator[tuple[int, int, int, int, bool]]:
+def _rules(entry: BoardStatus, page: int) -> Iterator[tuple[int, int, int, int, bool]]:
     of = entry.address if entry.of is None else entry.of
     for bit, control in zip(_bits(entry.bits), _bits(entry.follows), strict=True):
         yield entry.address - page, bit, of - page, control, entry.inverted

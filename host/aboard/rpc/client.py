@@ -17,9 +17,9 @@ from aboard.base.fault_record import FaultRecord
 from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, ProtocolError
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.exchange import Exchange, OnTap, OutOfTime
-from aboard.rpc.flow import Window
+from aboard.rpc.flow import SendWindow
 from aboard.rpc.line import Line
-from aboard.rpc.messages import Header, Kind, Request, Type
+from aboard.rpc.messages import Header, Request, TensorKind, Type
 from aboard.rpc.pace import Errand, Pace
 from aboard.rpc.status import Status, words
 from aboard.rpc.timing import Timing
@@ -40,7 +40,7 @@ class _Hello:
 
     nonce: int
     reply: replies.Hello
-    window: Window
+    window: SendWindow
 
 
 class Client:
@@ -178,7 +178,7 @@ class Client:
                 piece = messages.WriteRequest(request.model, 0, begin, data[begin : begin + length])
                 self.call(piece, on_tap=on_tap)
 
-    def read_tensor(self, model: int, kind: Kind, index: int, count: int) -> bytes:
+    def read_tensor(self, model: int, kind: TensorKind, index: int, count: int) -> bytes:
         """Reads the first `count` bytes of an input or output."""
         return b"".join(
             self._exactly(length, messages.ReadRequest(model, kind, index, offset, length))
@@ -283,7 +283,7 @@ class Client:
         nonce = secrets.randbelow(0xFFFFFFFF) + 1
         self._line.forget_events()
         header = Header(Type.HELLO, 0, 0, nonce)
-        window = Window()
+        window = SendWindow()
         timing, payload = self._timing.for_hello(), messages.HelloRequest(0xFFFF).pack()
         # It may be booting: how fast it has answered before says nothing.
         exchange = Exchange(self._line, timing, header, payload, window, Pace(self._line, timing))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from aboard.errors import DeviceError, DeviceTimeout, ProtocolError
 from aboard.rpc import framing, messages, replies
-from aboard.rpc.flow import Window
+from aboard.rpc.flow import SendWindow
 from aboard.rpc.line import Line
 from aboard.rpc.messages import Header, Type
 from aboard.rpc.pace import Errand, Pace
@@ -39,7 +39,7 @@ class Exchange:
         timing: Timing,
         header: Header,
         payload: bytes,
-        window: Window,
+        window: SendWindow,
         pace: Pace,
         errand: Errand | None = None,
         on_tap: OnTap | None = None,

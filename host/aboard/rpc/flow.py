@@ -15,7 +15,7 @@ from aboard.rpc.replies import Hello
 FIRST_BURST = 16
 
 
-class Window:
+class SendWindow:
     """The room at a device, as the host knows it. Made for a HELLO, and used until the next.
 
     Attributes:

@@ -65,7 +65,7 @@ class RunFlag(IntFlag):
     TAPS = 2
 
 
-class Kind(IntEnum):
+class TensorKind(IntEnum):
     """Which tensors a READ or WRITE means."""
 
     INPUT = 0
@@ -159,7 +159,7 @@ class WriteRequest:
     index: int
     offset: int
     data: bytes
-    kind: Kind = Kind.INPUT
+    kind: TensorKind = TensorKind.INPUT
 
     def pack(self) -> bytes:
         """Returns the payload."""
@@ -172,7 +172,7 @@ class ReadRequest:
 
     type: ClassVar[Type] = Type.READ
     model: int
-    kind: Kind
+    kind: TensorKind
     index: int
     offset: int
     length: int

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aboard.rpc.client import Client
-from aboard.rpc.messages import Kind, StatsRequest
+from aboard.rpc.messages import StatsRequest, TensorKind
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def measure(client: Client, line_bytes_per_second: float | None, input_bytes: in
         write_bytes_per_second=count * input_bytes / _seconds(lambda: client.write_input(0, 0, data), count),
         read_bytes_per_second=count
         * input_bytes
-        / _seconds(lambda: client.read_tensor(0, Kind.INPUT, 0, input_bytes), count),
+        / _seconds(lambda: client.read_tensor(0, TensorKind.INPUT, 0, input_bytes), count),
         round_trip_s=min(_seconds(ask, 1) for _ in range(count)),
     )
 

@@ -70,7 +70,7 @@ class SerialRunner(Runner):
         self._line = self.connect(project, usb.find(self.board, self.device))
         return self._line
 
-    def connect(self, project: Project, place: usb.Place) -> Transport:
+    def connect(self, project: Project, place: usb.Connection) -> Transport:
         """Opens the serial port of a board that is attached at a place."""
         port = flash.port_of(project, place, self.port)
         if port is None:

@@ -24,7 +24,7 @@ _MAX_WAIT_S = 3600.0
 _CLAIMS = frozenset(attribute.name for attribute in DEVICE_ATTRIBUTES)
 
 
-class _Line(Transport):
+class _MachineTransport(Transport):
     """The serial line of a machine in this process."""
 
     def __init__(self, machine: Machine, name: str) -> None:
@@ -113,7 +113,7 @@ class UnicornRunner(Runner):
         self._machine = emulation.machine(self.board, models(project))
         atexit.register(self.stop)
         self._machine.start(project.image)
-        return _Line(self._machine, f"unicorn {self.board.id}")
+        return _MachineTransport(self._machine, f"unicorn {self.board.id}")
 
     def stop(self) -> None:
         """Ends the machine; see `Runner.stop`."""

@@ -41,7 +41,7 @@ class Plugin:
 
 
 @dataclass(frozen=True)
-class Status:
+class PluginStatus:
     """What became of a plug-in.
 
     Attributes:
@@ -62,14 +62,14 @@ class _Loaded:
     """What was found, and the registries as they were before."""
 
     done: bool = False
-    status: list[Status] = field(default_factory=list)
+    status: list[PluginStatus] = field(default_factory=list)
     before: list[Any] = field(default_factory=list)
 
 
 _loaded = _Loaded()
 
 
-def load() -> list[Status]:
+def load() -> list[PluginStatus]:
     """Loads all plug-ins, once, and returns what became of each: those of this package first, then by name."""
     if not _loaded.done:
         # Set first: what is loaded asks the registry itself.
@@ -92,7 +92,7 @@ def _restore(states: list[Any]) -> None:
     aliases.restore(aliases_before)
 
 
-def _load(name: str, source: str, entry: EntryPoint) -> Status:
+def _load(name: str, source: str, entry: EntryPoint) -> PluginStatus:
     before = _snapshot()
     known = set(registered())
     try:
@@ -100,8 +100,10 @@ def _load(name: str, source: str, entry: EntryPoint) -> Status:
     except (Exception, SystemExit) as error:
         # A plug-in is foreign code: whatever it raises is said of it, and the rest of the tool works.
         _restore(before)
-        return Status(name, source, (), str(error) if isinstance(error, TargetError) else f"{_kind(error)}: {error}")
-    return Status(name, source, tuple(sorted(set(registered()) - known)))
+        return PluginStatus(
+            name, source, (), str(error) if isinstance(error, TargetError) else f"{_kind(error)}: {error}"
+        )
+    return PluginStatus(name, source, tuple(sorted(set(registered()) - known)))
 
 
 def _kind(error: BaseException) -> str:

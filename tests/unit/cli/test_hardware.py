@@ -11,7 +11,7 @@ import pytest
 
 from aboard import boards, cli
 from aboard.boards import cpu
-from aboard.boards.usb_ids import attached
+from aboard.boards.usb_ids import serial_ports
 from aboard.cli.schema import RESULTS
 from aboard.target import Target
 
@@ -194,4 +194,4 @@ def test_a_broken_file_of_the_user_is_named_and_left_out(
     assert "acme/broken" not in {board["id"] for board in json.loads(out)["hardware"]}
     assert "left out: " in err
     assert "broken.toml: name: " in err
-    assert [port.boards for port in attached()][-1] == ()
+    assert [port.boards for port in serial_ports()][-1] == ()

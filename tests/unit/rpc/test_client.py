@@ -9,7 +9,7 @@ from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, DeviceTim
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
-from aboard.rpc.messages import Feature, Header, Kind, RunFlag, Type
+from aboard.rpc.messages import Feature, Header, RunFlag, TensorKind, Type
 from aboard.rpc.replies import Tap
 from aboard.rpc.status import Status
 from aboard.transports.loopback import LoopbackTransport
@@ -40,7 +40,7 @@ def run_adder(client: Client, a: bytes, b: bytes) -> bytes:
     client.write_input(0, 0, a)
     client.write_input(0, 1, b)
     client.run(messages.RunRequest(0))
-    return client.read_tensor(0, Kind.OUTPUT, 0, 24)
+    return client.read_tensor(0, TensorKind.OUTPUT, 0, 24)
 
 
 def test_hello_names_the_device() -> None:
@@ -71,11 +71,13 @@ def test_models_are_described() -> None:
 def test_a_run_computes(frame_bytes: int) -> None:
     client = client_of(FakeDevice(frame_bytes=frame_bytes))
     assert run_adder(client, A, B) == add(A, B)
-    assert client.read_tensor(0, Kind.OUTPUT, 1, 24) == masked(add(A, B))
+    assert client.read_tensor(0, TensorKind.OUTPUT, 1, 24) == masked(add(A, B))
     values = np.linspace(-2, 2, 5, dtype=np.float32)
     client.write_input(1, 0, values.tobytes())
     client.run(messages.RunRequest(1))
-    np.testing.assert_array_equal(np.frombuffer(client.read_tensor(1, Kind.OUTPUT, 0, 20), np.float32), 2 * values)
+    np.testing.assert_array_equal(
+        np.frombuffer(client.read_tensor(1, TensorKind.OUTPUT, 0, 20), np.float32), 2 * values
+    )
 
 
 def test_inputs_are_restored_for_every_run() -> None:
@@ -87,8 +89,8 @@ def test_inputs_are_restored_for_every_run() -> None:
         reply = client.run(messages.RunRequest(0, count=count))
         assert (reply.runs, reply.stack_bytes, reply.taps) == (count, 123, 0)
         assert (reply.ticks_min, reply.ticks_max, reply.ticks_total) == (10, 10, 10 * count)
-        assert client.read_tensor(0, Kind.OUTPUT, 0, 24) == add(A, B)
-    assert client.read_tensor(0, Kind.INPUT, 1, 24) == B
+        assert client.read_tensor(0, TensorKind.OUTPUT, 0, 24) == add(A, B)
+    assert client.read_tensor(0, TensorKind.INPUT, 1, 24) == B
     assert device.c.fake_runs() == 6
 
 
@@ -110,15 +112,15 @@ def test_without_a_copy_an_input_is_used_once() -> None:
 def test_outputs_can_be_read_only_while_they_are_there() -> None:
     client = client_of(FakeDevice())
     with pytest.raises(DeviceStatusError, match="refuses READ, got status 8"):
-        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+        client.read_tensor(0, TensorKind.OUTPUT, 0, 24)
     run_adder(client, A, B)
     client.write_input(1, 0, bytes(20))  # into the arena that both share
     with pytest.raises(DeviceStatusError, match="status 8"):
-        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+        client.read_tensor(0, TensorKind.OUTPUT, 0, 24)
     client.run(messages.RunRequest(1))
     with pytest.raises(DeviceStatusError, match="status 8"):
-        client.read_tensor(0, Kind.OUTPUT, 0, 24)
-    assert client.read_tensor(1, Kind.OUTPUT, 0, 20) == bytes(20)
+        client.read_tensor(0, TensorKind.OUTPUT, 0, 24)
+    assert client.read_tensor(1, TensorKind.OUTPUT, 0, 20) == bytes(20)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +129,13 @@ def test_outputs_can_be_read_only_while_they_are_there() -> None:
         (messages.ModelRequest(2), Status.INDEX),
         (messages.WriteRequest(2, 0, 0, b""), Status.INDEX),
         (messages.WriteRequest(0, 2, 0, b""), Status.INDEX),
-        (messages.WriteRequest(0, 0, 0, b"", Kind.OUTPUT), Status.INDEX),
+        (messages.WriteRequest(0, 0, 0, b"", TensorKind.OUTPUT), Status.INDEX),
         (messages.WriteRequest(0, 0, 1, bytes(24)), Status.RANGE),
         (messages.WriteRequest(0, 0, 0xFFFFFFFF, bytes(2)), Status.RANGE),
-        (messages.ReadRequest(0, Kind.INPUT, 0, 0, 25), Status.RANGE),
-        (messages.ReadRequest(0, Kind.INPUT, 0, 0xFFFFFFFF, 2), Status.RANGE),
-        (messages.ReadRequest(0, Kind.INPUT, 0, 2, 0xFFFFFFFF), Status.RANGE),
-        (messages.ReadRequest(0, Kind.OUTPUT, 2, 0, 0), Status.INDEX),
+        (messages.ReadRequest(0, TensorKind.INPUT, 0, 0, 25), Status.RANGE),
+        (messages.ReadRequest(0, TensorKind.INPUT, 0, 0xFFFFFFFF, 2), Status.RANGE),
+        (messages.ReadRequest(0, TensorKind.INPUT, 0, 2, 0xFFFFFFFF), Status.RANGE),
+        (messages.ReadRequest(0, TensorKind.OUTPUT, 2, 0, 0), Status.INDEX),
         (messages.RunRequest(2), Status.INDEX),
         (messages.RunRequest(0, count=0), Status.RANGE),
         (messages.RunRequest(0, flags=4), Status.RANGE),
@@ -186,7 +188,7 @@ def test_the_application_gets_a_turn_before_every_step(flags: RunFlag) -> None:
     client.run(messages.RunRequest(0, flags=flags, count=4))
     # The adder takes its rows through all its nodes one by one.
     assert device.c.fake_yields() == 4 * 2 * client.model(0).nodes
-    assert client.read_tensor(0, Kind.OUTPUT, 0, 24) == add(A, B)
+    assert client.read_tensor(0, TensorKind.OUTPUT, 0, 24) == add(A, B)
 
 
 def test_profile_adds_up_over_the_runs() -> None:
@@ -235,7 +237,7 @@ def test_a_workspace_in_the_arena_ends_what_the_arena_held() -> None:
     run_adder(client, A, B)
     client.write_workspace(0, b"x")
     with pytest.raises(DeviceStatusError, match="refuses READ, got status 8"):
-        client.read_tensor(0, Kind.OUTPUT, 0, 24)
+        client.read_tensor(0, TensorKind.OUTPUT, 0, 24)
     assert run_adder(client, A, B) == add(A, B)
 
 
@@ -422,7 +424,7 @@ def test_a_thousand_calls_over_a_bad_line() -> None:
     for _ in range(runs):
         a, b = (generator.integers(-128, 128, 24, np.int8).tobytes() for _ in range(2))
         assert run_adder(client, a, b) == add(a, b)
-        assert client.read_tensor(0, Kind.OUTPUT, 1, 24) == masked(add(a, b))
+        assert client.read_tensor(0, TensorKind.OUTPUT, 1, 24) == masked(add(a, b))
     assert device.c.fake_runs() == runs
     stats = client.stats()
     assert stats.damaged > 10

@@ -11,8 +11,8 @@ from aboard.errors import DeviceError, DeviceTimeout
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
-from aboard.rpc.flow import Window
-from aboard.rpc.messages import Feature, Header, Kind, Type
+from aboard.rpc.flow import SendWindow
+from aboard.rpc.messages import Feature, Header, TensorKind, Type
 from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
@@ -27,7 +27,7 @@ def run_adder(client: Client) -> bytes:
     client.write_input(0, 0, A)
     client.write_input(0, 1, A)
     client.run(messages.RunRequest(0))
-    return client.read_tensor(0, Kind.OUTPUT, 0, 24)
+    return client.read_tensor(0, TensorKind.OUTPUT, 0, 24)
 
 
 class Recorder(Transport):
@@ -50,8 +50,8 @@ class Recorder(Transport):
         self._inner.close()
 
 
-def window_of(burst: int, request: int = 1) -> Window:
-    window = Window()
+def window_of(burst: int, request: int = 1) -> SendWindow:
+    window = SendWindow()
     window.open(replies.Hello(1, 1, 1, Feature.CREDIT, 1, 128, burst, 0, 0, 0, 0, "board", "build"))
     window.worked_on(request, 0)
     return window

@@ -7,7 +7,7 @@ import pytest
 from aboard.base import resources
 from aboard.errors import ProtocolError
 from aboard.rpc import messages, replies, status
-from aboard.rpc.messages import Feature, Header, Kind, RunFlag, Type
+from aboard.rpc.messages import Feature, Header, RunFlag, TensorKind, Type
 from aboard.rpc.status import Status
 
 
@@ -32,7 +32,7 @@ def test_every_status_has_words() -> None:
 def test_the_numbers_are_those_of_the_firmware() -> None:
     constants = _c_constants("rpc/messages.h", "ABOARD_RPC_")
     assert {name: constants[name] for name in Type.__members__} == dict(Type.__members__)
-    assert {name: constants[name] for name in Kind.__members__} == dict(Kind.__members__)
+    assert {name: constants[name] for name in TensorKind.__members__} == dict(TensorKind.__members__)
     assert {name: constants[f"RUN_{name}"] for name in RunFlag.__members__} == {
         name: flag.value for name, flag in RunFlag.__members__.items()
     }

@@ -8,7 +8,7 @@ import pytest
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
 from aboard.rpc.line import Line
-from aboard.rpc.messages import Header, Kind, RunRequest, Type
+from aboard.rpc.messages import Header, RunRequest, TensorKind, Type
 from aboard.rpc.pace import Errand, Pace
 from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
@@ -59,7 +59,9 @@ def seconds_of(calls: int, noise: Noise) -> tuple[float, int]:
             x = generator.standard_normal(5).astype(np.float32)
             client.write_input(1, 0, x.tobytes())
             client.run(RunRequest(1))
-            np.testing.assert_array_equal(np.frombuffer(client.read_tensor(1, Kind.OUTPUT, 0, 20), np.float32), 2 * x)
+            np.testing.assert_array_equal(
+                np.frombuffer(client.read_tensor(1, TensorKind.OUTPUT, 0, 20), np.float32), 2 * x
+            )
         return clock.now - begun, device.c.fake_runs()
 
 

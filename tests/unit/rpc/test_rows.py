@@ -7,7 +7,7 @@ import pytest
 
 from aboard.errors import DeviceStatusError
 from aboard.rpc.client import Client
-from aboard.rpc.messages import BeginRequest, Kind, ReadRequest, Request, RunFlag, RunRequest, WriteRequest
+from aboard.rpc.messages import BeginRequest, ReadRequest, Request, RunFlag, RunRequest, TensorKind, WriteRequest
 from aboard.rpc.replies import RunReply, Tap
 from aboard.rpc.status import Status
 from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, YIELD, FakeDevice
@@ -29,7 +29,7 @@ def run(client: Client, x: np.ndarray = X, flags: int = 0) -> RunReply:
 
 
 def result(client: Client) -> bytes:
-    return client.read_tensor(SUMMER, Kind.OUTPUT, 0, ROW)
+    return client.read_tensor(SUMMER, TensorKind.OUTPUT, 0, ROW)
 
 
 def expected(x: np.ndarray = X) -> bytes:
@@ -112,8 +112,8 @@ def test_bytes_that_do_not_follow_are_refused(offset: int, count: int) -> None:
         (BeginRequest(SUMMER, flags=4), Status.RANGE),
         (RunRequest(SUMMER), Status.STATE),
         (RunRequest(SUMMER, count=2), Status.UNSUPPORTED),
-        (ReadRequest(SUMMER, Kind.INPUT, 0, 0, 1), Status.UNSUPPORTED),
-        (ReadRequest(SUMMER, Kind.OUTPUT, 0, 0, 1), Status.STATE),
+        (ReadRequest(SUMMER, TensorKind.INPUT, 0, 0, 1), Status.UNSUPPORTED),
+        (ReadRequest(SUMMER, TensorKind.OUTPUT, 0, 0, 1), Status.STATE),
         (WriteRequest(SUMMER, 1, 0, b""), Status.INDEX),
     ],
 )

@@ -12,7 +12,7 @@ from aboard.device.session import Session
 from aboard.errors import DeviceError, DeviceTimeout, InputError, ProtocolError
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
-from aboard.rpc.messages import Header, Kind, OpRunRequest, RunRequest, Type
+from aboard.rpc.messages import Header, OpRunRequest, RunRequest, TensorKind, Type
 from aboard.rpc.replies import RunReply
 from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
@@ -139,7 +139,7 @@ def test_a_series_ends_when_its_time_is_over() -> None:
     assert 1 <= reply.runs == device.c.fake_runs() < 10
     assert reply.ticks_total == 10 * reply.runs
     assert line.requests[-1] == Type.STOP
-    assert np.frombuffer(client.read_tensor(DOUBLER, Kind.OUTPUT, 0, 20), np.float32).tolist() == (2 * X).tolist()
+    assert np.frombuffer(client.read_tensor(DOUBLER, TensorKind.OUTPUT, 0, 20), np.float32).tolist() == (2 * X).tolist()
 
 
 def test_a_session_says_how_many_runs_there_were() -> None:

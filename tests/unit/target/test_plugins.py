@@ -52,14 +52,14 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             del sys.modules[module]
 
 
-def status(name: str) -> plugins.Status:
+def status(name: str) -> plugins.PluginStatus:
     return next(found for found in plugins.load() if found.name == name)
 
 
 def test_a_package_brings_a_kind_and_takes_it_away(install: Install) -> None:
     install("vendor", GOOD)
     with plugins.restored(reload=True):
-        assert status("vendor") == plugins.Status("vendor", "vendor 1.2", ("vendor-npu",))
+        assert status("vendor") == plugins.PluginStatus("vendor", "vendor 1.2", ("vendor-npu",))
         assert "vendor-npu" in kinds()
         assert Target("c -mcpu=cortex-m4 + vendor-npu").devices[0].kind.name == "vendor-npu"
         needs = {check.name: check for check in doctor.inspect() if check.kind == "device"}

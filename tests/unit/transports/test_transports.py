@@ -21,7 +21,7 @@ from serial.tools.list_ports_common import ListPortInfo
 from aboard.errors import TransportError
 from aboard.rpc import messages
 from aboard.rpc.client import Client
-from aboard.rpc.messages import Kind
+from aboard.rpc.messages import TensorKind
 from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
@@ -151,7 +151,7 @@ def test_a_session_over_every_line(pair: tuple[Transport, Transport]) -> None:
         assert client.connect().board == "fake/device"
         client.write_input(1, 0, bytes(20))
         client.run(messages.RunRequest(1))
-        assert client.read_tensor(1, Kind.OUTPUT, 0, 20) == bytes(20)
+        assert client.read_tensor(1, TensorKind.OUTPUT, 0, 20) == bytes(20)
     finally:
         done.set()
         server.join()

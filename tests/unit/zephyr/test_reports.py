@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from aboard.boards.zephyr import reports
-from aboard.boards.zephyr.reports import Module, Region
+from aboard.boards.zephyr.reports import ModuleUse, RegionUse
 from aboard.errors import ToolError
 
 TABLE = """\
-Memory region         Used Size  Region Size  %age Used
+Memory region         Used Size  RegionUse Size  %age Used
            FLASH:       11476 B         4 MB      0.27%
              RAM:        {ram} B       256 KB      1.71%
         IDT_LIST:          0 GB        32 KB      0.00%
@@ -23,7 +23,7 @@ Generating files
 
 def test_the_last_table_counts() -> None:
     output = f"$ cmake\n{TABLE.format(ram=1)}$ cmake\n{TABLE.format(ram=4480)}"
-    assert reports.regions(output) == (Region("FLASH", 11476, 4 << 20), Region("RAM", 4480, 256 << 10))
+    assert reports.regions(output) == (RegionUse("FLASH", 11476, 4 << 20), RegionUse("RAM", 4480, 256 << 10))
     assert reports.regions("ninja: no work to do.\n") == ()
 
 
@@ -58,14 +58,14 @@ def test_parts_of_an_image(tmp_path: Path) -> None:
     (tmp_path / "rom.json").write_text(json.dumps({"symbols": root}))
     (tmp_path / "ram.json").write_text(json.dumps({"symbols": node("Root", node("(hidden)", leaf("(hidden)", 16)))}))
     assert reports.modules(tmp_path, project) == (
-        Module("model kws", 0, 4500),
-        Module("application", 0, 700),
-        Module("zephyr kernel", 0, 90),
-        Module("aboard", 0, 60),
-        Module("hal/nordic", 0, 30),
-        Module("other", 16, 6),
-        Module("libgcc", 0, 20),
-        Module("zephyr generated", 0, 8),
+        ModuleUse("model kws", 0, 4500),
+        ModuleUse("application", 0, 700),
+        ModuleUse("zephyr kernel", 0, 90),
+        ModuleUse("aboard", 0, 60),
+        ModuleUse("hal/nordic", 0, 30),
+        ModuleUse("other", 16, 6),
+        ModuleUse("libgcc", 0, 20),
+        ModuleUse("zephyr generated", 0, 8),
     )
 
 

@@ -14,7 +14,7 @@ from aboard.errors import ToolError
 #: The targets, and what each leaves in the build folder.
 TARGETS = {"ram_report": "ram.json", "rom_report": "rom.json"}
 
-_HEAD = re.compile(r"^Memory region\s+Used Size\s+Region Size\s+%age Used$", re.MULTILINE)
+_HEAD = re.compile(r"^Memory region\s+Used Size\s+RegionUse Size\s+%age Used$", re.MULTILINE)
 _ROW = re.compile(r"^\s*(\w+):\s+(\d+) ([KMG]?B)\s+(\d+) ([KMG]?B)\s+[\d.]+%$")
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 # A region of the linker that is in no memory.
@@ -24,7 +24,7 @@ _LIBGCC = "libgcc"
 
 
 @dataclass(frozen=True)
-class Region:
+class RegionUse:
     """A memory region.
 
     Attributes:
@@ -39,7 +39,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Module:
+class ModuleUse:
     """A part of the image.
 
     Attributes:
@@ -53,7 +53,7 @@ class Module:
     flash_bytes: int
 
 
-def regions(output: str) -> tuple[Region, ...]:
+def regions(output: str) -> tuple[RegionUse, ...]:
     """Returns the regions of the last table that the linker printed; none where it printed none.
 
     Args:
@@ -65,17 +65,17 @@ def regions(output: str) -> tuple[Region, ...]:
     return tuple(_rows(output[heads[-1].end() :].lstrip("\n")))
 
 
-def _rows(text: str) -> Iterator[Region]:
+def _rows(text: str) -> Iterator[RegionUse]:
     for line in text.splitlines():
         row = _ROW.match(line)
         if row is None:
             return
         name, used, used_unit, size, size_unit = row.groups()
         if name not in _NO_MEMORY:
-            yield Region(name, int(used) * _UNITS[used_unit], int(size) * _UNITS[size_unit])
+            yield RegionUse(name, int(used) * _UNITS[used_unit], int(size) * _UNITS[size_unit])
 
 
-def modules(build: Path, project: Path) -> tuple[Module, ...]:
+def modules(build: Path, project: Path) -> tuple[ModuleUse, ...]:
     """Returns what each part of the image takes, the largest first.
 
     Args:
@@ -86,7 +86,7 @@ def modules(build: Path, project: Path) -> tuple[Module, ...]:
         ToolError: A report is missing or cannot be read.
     """
     ram, rom = (_by_module(build / file, project) for file in TARGETS.values())
-    found = [Module(name, ram.get(name, 0), rom.get(name, 0)) for name in {*ram, *rom}]
+    found = [ModuleUse(name, ram.get(name, 0), rom.get(name, 0)) for name in {*ram, *rom}]
     return tuple(sorted(found, key=lambda module: (-module.ram_bytes - module.flash_bytes, module.name)))
 
 
