@@ -17,13 +17,12 @@ from typing import Any
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from aboard.api import Session
+from aboard.api import Project, Session
 from aboard.boards import cpu
 from aboard.boards.board import Board
 from aboard.device import input_files
 from aboard.device.timing import Profile
 from aboard.errors import ToolError
-from aboard.project.project import Project
 from aboard.runners.qemu import QemuRunner
 from bench.cycles import Count, Histogram
 from bench.listing import Instruction

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from aboard import boards
-from aboard.api import Session
+from aboard.api import Project, Session
 from aboard.boards import cpu
 from aboard.check import verify
 from aboard.check.reference import Reference
-from aboard.project.project import Project
 from bench import cycles, histogram
 from support import models
 

@@ -19,10 +19,10 @@ import yaml
 from robot.result import ExecutionResult
 
 import aboard
+from aboard.api import Project
 from aboard.base import programs, resources
 from aboard.cli import invoke
 from aboard.errors import ProjectError
-from aboard.project.project import Project
 from aboard.testing import ci
 from support.bundles import tiny_bundle
 from support.renode_keywords import suite_of

@@ -20,14 +20,13 @@ import pytest
 
 import aboard
 from aboard import boards, cli, runners
-from aboard.api import Session
+from aboard.api import Project, Session
 from aboard.base import programs, resources
 from aboard.boards import usb_ids
 from aboard.cli.schema import RESULTS, ErrorResult
 from aboard.device import flash
 from aboard.device.usb import Connection
 from aboard.errors import FlashError, ToolError, TransportError
-from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
 from aboard.runners import debug
 from aboard.runners.process import Supervised
@@ -83,7 +82,7 @@ def attach(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str]) -> None:
     """Makes serial ports those of boards: each with its serial number."""
     ports = [usb_ids.UsbPort(port, "0d28:0204", number, "BBC micro:bit", (BOARD,)) for port, number in found]
     monkeypatch.setattr("aboard.device.usb._SYSFS", Path("/nowhere"))
-    monkeypatch.setattr(usb_ids, "attached", lambda: ports)
+    monkeypatch.setattr(usb_ids, "serial_ports", lambda: ports)
 
 
 @pytest.fixture

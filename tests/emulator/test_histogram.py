@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard.project.project import Project
+from aboard.api import Project
 from bench import cycles, histogram
 from support import models
 

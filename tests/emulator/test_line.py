@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.api import Project
 from aboard.base import programs, resources
 from aboard.device import session as sessions
 from aboard.device.session import Session
 from aboard.errors import DeviceError, DeviceFault, TransportError, WrongModelError
-from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
 from aboard.runners import qemu
 from aboard.runners.native import NativeRunner
@@ -228,7 +228,7 @@ def test_another_firmware_behind_the_same_port_is_refused(
 
 HOST = """
 import sys, numpy as np
-from aboard.project.project import Project
+from aboard.api import Project
 from aboard.device.session import Session
 from aboard.transports.serial import SerialTransport
 with Session.attach(Project.open(sys.argv[1]), SerialTransport(sys.argv[2])) as session:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.api import Project
 from aboard.base import programs, resources
 from aboard.device import doctor
 from aboard.errors import ToolError, TransportError
-from aboard.project.project import Project
 from aboard.runners.renode import RenodeRunner
 from support import renode
 from support.bundles import tiny_bundle

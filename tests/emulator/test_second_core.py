@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.api import Project
 from aboard.compiler.pipeline import Module
 from aboard.errors import DeviceFault, DeviceStatusError
-from aboard.project.project import Project
 from aboard.rpc.status import Status
 from support import fake_device, models
 from support.device import device

@@ -14,11 +14,11 @@ import pytest
 
 import aboard
 from aboard import runners
+from aboard.api import Project
 from aboard.base import resources
 from aboard.compiler.pipeline import Module
 from aboard.device.session import Session
 from aboard.errors import TransportError, WrongModelError
-from aboard.project.project import Project
 from aboard.rpc.exchange import Timing
 from aboard.runners.base import Runner
 from aboard.runners.native import NativeRunner

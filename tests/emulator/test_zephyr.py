@@ -16,9 +16,9 @@ import pytest
 
 import aboard
 from aboard import boards, cli
+from aboard.api import Project
 from aboard.boards.zephyr import modules, workspace
 from aboard.errors import DeviceFault, ToolError
-from aboard.project.project import Project
 from support import models
 
 HERE = bool(os.environ.get(workspace.BASE))

@@ -450,6 +450,6 @@ def test_the_manual_names_every_key() -> None:
         board.Uart,
         board.Counter,
     ]
-    records += [board.SetupStep, board.Status, board.Boot, board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
+    records += [board.SetupStep, board.BoardStatus, board.Boot, board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
     wanted = {name for record in records for name in record.model_fields} - {"emulator"}
     assert wanted - keys == set()

@@ -25,7 +25,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
     """Plugs a device in: its folder in sysfs, and its serial port where it has one."""
     ports: list[UsbPort] = []
     known = usb_ids.boards_by_usb_id()
-    monkeypatch.setattr(usb_ids, "attached", lambda: ports)
+    monkeypatch.setattr(usb_ids, "serial_ports", lambda: ports)
 
     def plug(usb_id: str, serial_number: str | None, product: str, *names: str) -> None:
         folder = tmp_path / f"1-{len(list(tmp_path.iterdir())) + 1}"

@@ -8,7 +8,7 @@ import pytest
 
 from aboard import boards, emulation, runners
 from aboard.api import create
-from aboard.boards.board import Status
+from aboard.boards.board import BoardStatus
 from aboard.emulation import boot, registers
 from aboard.emulation.machine import NEVER
 from aboard.emulation.riscv import Plic
@@ -95,9 +95,9 @@ def test_a_usart_of_stm32(model, control, on, divisor, status, taken, given):
 
 def test_registers_hold_what_is_written_and_status_bits_follow():
     rules = [
-        Status(address=0x4000_0000, bits=0x2, follows=0x1),
-        Status(address=0x4000_0004, bits=0x30, follows=0x3, of=0x4000_0000),
-        Status(address=0x4000_1008, bits=0xF, follows=0xF, of=0x4000_0000, inverted=True),
+        BoardStatus(address=0x4000_0000, bits=0x2, follows=0x1),
+        BoardStatus(address=0x4000_0004, bits=0x30, follows=0x3, of=0x4000_0000),
+        BoardStatus(address=0x4000_1008, bits=0xF, follows=0xF, of=0x4000_0000, inverted=True),
     ]
     values: dict[int, int] = {}
     first, second = (registers.Registers(base, values, rules) for base in (0x4000_0000, 0x4000_1000))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from aboard import compile as compile_model
 from aboard.api import Project, create
-from aboard.base import manifest, manifest_checks
+from aboard.base import manifest, manifest_checks, manifest_records
 from aboard.compiler.pipeline import Module
 from aboard.errors import AboardError, ProjectError
 from aboard.ir import DType
@@ -277,4 +277,4 @@ def test_a_record_that_is_no_file_of_the_project_is_not_read(project: Path, tmp_
 def test_the_manifest_knows_every_element_type() -> None:
     known = {dtype.value: dtype.bytes for dtype in DType}
     assert known == manifest_checks.BYTES
-    assert set(get_args(manifest.TensorRecord.model_fields["dtype"].annotation)) == set(known)
+    assert set(get_args(manifest_records.TensorRecord.model_fields["dtype"].annotation)) == set(known)

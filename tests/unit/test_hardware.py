@@ -16,7 +16,7 @@ from aboard.boards import board as records
 from aboard.boards.board import Board
 from aboard.errors import BoardError, TargetError
 from aboard.target import Target
-from aboard.target.hardware import origins
+from aboard.target.origins import origins
 from support.two_core_board import BOARD, SOC, install, write
 
 K, M = 1 << 10, 1 << 20

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.api import Project
 from aboard.base import programs, resources
 from aboard.cli import invoke
 from aboard.errors import ProjectError
-from aboard.project.project import Project
 from support.bundles import tiny_bundle, tiny_manifest
 
 DIGITS = resources.models() / "digits.tflite"

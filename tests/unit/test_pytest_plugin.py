@@ -16,9 +16,9 @@ import aboard.compiler.pipeline
 import aboard.project.build
 import aboard.testing.workshop
 from aboard import runners
+from aboard.api import Project
 from aboard.base import resources
 from aboard.device.session import Session
-from aboard.project.project import Project
 
 pytest_plugins = ["pytester"]
 
@@ -70,7 +70,8 @@ def test_pytest_finds_the_plugin_by_its_entry_point():
 def test_loading_the_plugin_loads_next_to_nothing():
     code = "import aboard.testing.plugin, sys; print(*(name for name in sys.modules if name.startswith('aboard')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    wanted = {"aboard", "aboard.errors", "aboard.base.printable", "aboard.testing", "aboard.testing.plugin"}
+    wanted = {"aboard", "aboard.errors", "aboard.testing", "aboard.testing.plugin"}
+    wanted |= {"aboard.base", "aboard.base.fault_record", "aboard.base.printable"}
     assert set(done.stdout.split()) == wanted
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import aboard
 from aboard import boards
+from aboard.api import Project
 from aboard.boards.board import Renode
-from aboard.project.project import Project
 from support.bundles import tiny_bundle
 from support.renode_keywords import suite_of
 from support.renode_script import Monitor, read_platform

@@ -10,8 +10,8 @@ import pytest
 from robot.running import testlibraries
 
 import aboard
+from aboard.api import Project
 from aboard.errors import InputError
-from aboard.project.project import Project
 from aboard.testing.robot_library import Aboard
 from support.bundles import tiny_bundle
 

@@ -9,7 +9,7 @@ import pytest
 
 from aboard.errors import TargetError
 from aboard.target import Attribute, Kind, Target, alias, kind, plugins, register
-from aboard.target.aliases import aliases
+from aboard.target.lookup import aliases
 
 HOST = "c -mcpu=cortex-m4"
 SPEC = {"kind": "composite", "host": HOST, "devices": ["fake -model=v2", "cmsis-nn"]}

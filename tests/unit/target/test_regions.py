@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aboard import boards
 from aboard.errors import TargetError
 from aboard.target import Target, regions
-from aboard.target.regions import FIRMWARE_BYTES, ArenaRegion, ram_max
+from aboard.target.regions import FIRMWARE_BYTES, ArenaRegion
 
 H7 = "st/nucleo_h743zi"
 MICROCONTROLLERS = [
@@ -138,8 +138,8 @@ def test_ram_max_has_one_form() -> None:
     forms = {str(Target(f"c -mcpu=cortex-m4 -ram-max={text}")) for text in ("16K", "16384", "16KiB", "16k")}
     assert len(forms) == 1
     assert "-ram-max=16K" in forms.pop()
-    assert ram_max(Target("c -mcpu=cortex-m4 -ram-max=100")) == 100
-    assert ram_max(Target("c -mcpu=cortex-m4")) is None
+    assert Target("c -mcpu=cortex-m4 -ram-max=100").ram_max == 100
+    assert Target("c -mcpu=cortex-m4").ram_max is None
     with pytest.raises(TargetError) as error:
         Target("c -mcpu=cortex-m4 -ram-max=some")
     assert "-ram-max is no size, got 'some', expected bytes above 0. Write it as in -ram-max=16K" in str(error.value)

@@ -13,9 +13,9 @@ import pytest
 
 import aboard
 from aboard import cli
+from aboard.api import Project
 from aboard.base import resources
 from aboard.errors import DeviceFault
-from aboard.project.project import Project
 from support import cmsis_nn_tree, fake_device, models
 from support.models import available
 
