@@ -40,8 +40,6 @@ CASE_SECONDS, CASE_MEGABYTES = 60.0, 2048
 #: Models beyond are compiled and not run.
 _ARENA_BYTES, _MACS, _MACS_IN_NUMPY = 1 << 26, 50_000_000, 2_000_000
 
-_TCC_HEADER = Path(__file__).with_name("tcc.h")
-
 #: How the C is compiled: with tcc in milliseconds; with gcc as a user would; with gcc and its sanitizers.
 COMPILERS = ("tcc", "gcc", "sanitized")
 
@@ -191,8 +189,7 @@ def _run(module: Module, feeds: Sequence[dict[str, np.ndarray]], compiler: str, 
             found.append([np.asarray(values[name]) for name in names])
         return found
     if compiler == "tcc" and shutil.which("tcc"):
-        # A header stands in for built-ins of gcc.
-        os.environ["CC"] = f"tcc -w -include {_TCC_HEADER}"
+        os.environ["CC"] = "tcc"
     try:
         model = HostModel(module)
     except ToolError as error:
