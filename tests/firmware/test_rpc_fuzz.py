@@ -1,7 +1,8 @@
-"""A small part of the campaigns on the firmware's RPC server (`tests/fuzz/wire.py`), and bugs that they must notice."""
+"""A small part of the campaigns on the firmware's RPC server, `tests/fuzz/wire*.py`, and bugs that they must notice."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,41 +10,55 @@ from pathlib import Path
 import pytest
 
 from aboard.base import resources
-from fuzz import wire
-from support.rpc_device import compile_c
+from fuzz import wire, wire_libfuzzer, wire_narrow
+from fuzz.campaign import Campaign, Options
+from support.rpc_device import SANITIZERS, compile_c
 
 RPC = resources.firmware() / "rpc"
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cases")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wire.build(tmp_path_factory.mktemp("player"))
 
 
-def test_every_answer_to_wild_frames_is_right(tmp_path: Path, cases: Path) -> None:
-    outcome = wire.run_own(wire.build_own(tmp_path), seed=1, frames=200_000, cases=cases)
-    assert outcome.failure == ""
-    counts = outcome.counts
-    assert counts["frames"] >= 200_000
+@pytest.fixture(scope="module")
+def libfuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wire_libfuzzer.build(tmp_path_factory.mktemp("libfuzzer"))
+
+
+def campaign(name: str, seed: int, cases: int, out: Path) -> Campaign:
+    return Campaign(name, Options(seed, cases, seconds=600, out=out))
+
+
+def test_every_answer_to_wild_frames_is_right(tmp_path: Path, player: Path) -> None:
+    one = campaign("wire", 1, 200_000, tmp_path)
+    wire.play(one, player)
+    counts = one.counts
+    assert (one.finish(), counts["compared"]) == (0, counts["cases"])
+    assert 200_000 <= counts["cases"] < 202_000
     # Not everything is refused: much is asked that a device has to do.
-    assert counts["accepted"] > 0.2 * counts["frames"]
-    assert counts["runs"] > 0.03 * counts["frames"]
+    assert counts["accepted"] > 0.2 * counts["cases"]
+    assert counts["runs"] > 0.03 * counts["cases"]
 
 
-def test_the_same_where_size_t_has_32_bits(tmp_path: Path, cases: Path) -> None:
-    outcome = wire.run_own(wire.build_narrow(tmp_path), seed=2, frames=200_000, cases=cases)
-    assert (outcome.failure, outcome.counts["frames"] >= 200_000) == ("", True)
+def test_the_same_where_size_t_has_32_bits(tmp_path: Path) -> None:
+    one = campaign("wire_narrow", 2, 200_000, tmp_path)
+    wire.play(one, wire_narrow.build(tmp_path))
+    assert (one.finish(), one.counts["cases"] >= 200_000) == (0, True)
 
 
-def test_libfuzzer_finds_nothing(tmp_path: Path, cases: Path) -> None:
-    program = wire.build_libfuzzer(tmp_path)
-    outcome = wire.run_libfuzzer(program, seed=3, seconds=60, cases=cases, corpus=tmp_path / "corpus", runs=4000)
-    assert (outcome.failure, outcome.case) == ("", None)
-    assert outcome.counts["inputs"] >= 4000
+def test_libfuzzer_finds_nothing(tmp_path: Path, libfuzzer: Path) -> None:
+    one = campaign("wire_libfuzzer", 3, 4000, tmp_path)
+    wire_libfuzzer.play(one, libfuzzer, tmp_path)
+    counts = one.counts
+    assert (one.finish(), counts["compared"]) == (0, counts["cases"])
+    assert counts["cases"] >= 4000
+    assert counts["edges"] > 500
 
 
 def test_the_fuzzer_reaches_nearly_all_lines_of_the_server(tmp_path: Path) -> None:
-    reached = wire.coverage(tmp_path, seed=1, frames=100_000)
+    reached = wire.coverage(tmp_path, Options(seed=1, cases=100_000, seconds=600, out=tmp_path))
     assert sorted(reached) == sorted(source.name for source in RPC.glob("*.c"))
     lines, of = (sum(pair[index] for pair in reached.values()) for index in (0, 1))
     assert lines >= 0.95 * of, reached
@@ -76,14 +91,20 @@ BUGS = {
 }  # fmt: skip
 
 
-def _compile_with(bug: tuple[str, str, str], folder: Path, compiler: str | tuple[str, ...], *flags: str) -> Path:
+def _compile_with(
+    bug: tuple[str, str, str],
+    folder: Path,
+    compiler: str | tuple[str, ...],
+    *flags: str,
+    sources: list[Path] = wire.SOURCES,
+) -> Path:
     name, text, instead = bug
     copy = Path(shutil.copytree(RPC, folder / "bugs" / "rpc"))
     source = copy / name
     before = source.read_text(encoding="utf-8")
     assert before.count(text) == 1
     source.write_text(before.replace(text, instead), encoding="utf-8")
-    return compile_c(folder / "buggy", wire.OWN, *flags, compiler=compiler, rpc=copy)
+    return compile_c(folder / "buggy", sources, *flags, compiler=compiler, rpc=copy)
 
 
 @pytest.mark.parametrize("name", BUGS)
@@ -99,6 +120,36 @@ def test_a_bug_is_noticed(name: str, tmp_path: Path) -> None:
 def test_a_sum_that_wraps_around_is_noticed_where_size_t_has_32_bits(tmp_path: Path) -> None:
     file, text, instead = BUGS["WRITE wraps around"]
     bug = (file, text, instead.replace("{sum}", "offset + count"))
-    zig, flags = wire.narrow_compiler()
+    zig, flags = wire_narrow.compiler()
     done = subprocess.run([_compile_with(bug, tmp_path, zig, *flags), "1", "20", "500"], capture_output=True, text=True)
     assert (done.returncode, "got 0, expected 5" in done.stdout) == (1, True), done.stdout
+
+
+def test_a_failure_is_kept_and_repeated(tmp_path: Path, player: Path) -> None:
+    buggy = _compile_with(BUGS["an index of its own"], tmp_path, "gcc", *SANITIZERS)
+    one = campaign("wire", 1, 200_000, tmp_path / "kept")
+    wire.play(one, buggy)
+    assert (one.finish(), one.counts["failures"]) == (1, 1)
+    (case,) = (tmp_path / "kept").iterdir()
+    content = json.loads(case.read_text())
+    assert (content["campaign"], content["devices"], content["rounds"]) == ("wire", 1, 500)
+    assert content["repeat"] == f"python tests/fuzz/wire.py --replay {case}"
+    assert "got " in content["what"]
+    assert wire.replay(case, "wire", buggy) == 1
+    assert wire.replay(case, "wire", player) == 0
+
+
+def test_a_failure_of_libfuzzer_is_kept_and_repeated(
+    tmp_path: Path, libfuzzer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire_libfuzzer, "MINIMISE_SECONDS", 2)
+    bug = BUGS["an index of its own"]
+    buggy = _compile_with(bug, tmp_path, "clang", *wire_libfuzzer.FLAGS, sources=wire_libfuzzer.SOURCES)
+    one = campaign("wire_libfuzzer", 3, 50_000, tmp_path / "kept")
+    wire_libfuzzer.play(one, buggy, tmp_path)
+    assert (one.finish(), one.counts["failures"]) == (1, 1)
+    case, data = sorted((tmp_path / "kept").iterdir(), key=lambda path: path.suffix, reverse=True)
+    assert (case.suffix, data.suffix, data.stem) == (".json", ".bin", case.stem)
+    assert 4 < data.stat().st_size < 200
+    assert wire_libfuzzer.replay(case, buggy) == 1
+    assert wire_libfuzzer.replay(case, libfuzzer) == 0

@@ -13,7 +13,7 @@ import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,26 +34,37 @@ class Options:
         seconds: Most seconds, after which no case is begun.
         out: Folder for the cases that failures become.
         replay: A case to repeat instead.
+        flags: Those of the campaign's own flags that are given.
     """
 
     seed: int
     cases: int
     seconds: float
     out: Path
-    replay: Path | None
+    replay: Path | None = None
+    flags: frozenset[str] = frozenset()
 
 
-def options(description: str, argv: list[str] | None = None) -> Options:
-    """Returns the arguments of a campaign; without `--seed` a fresh one is drawn."""
+def options(description: str, argv: Sequence[str] | None = None, flags: Mapping[str, str] | None = None) -> Options:
+    """Returns the arguments of a campaign; without `--seed` a fresh one is drawn.
+
+    Args:
+        description: Shown by `--help`.
+        argv: Arguments; those of the process by default.
+        flags: Help of each flag that only this campaign has, by its name without dashes.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=None, help="what is drawn follows from it; fresh by default")
     parser.add_argument("--cases", type=int, default=1 << 62, help="most cases")
     parser.add_argument("--seconds", type=float, default=60.0, help="most seconds")
     parser.add_argument("--out", type=Path, default=Path("fuzz-cases"), help="folder for failures")
     parser.add_argument("--replay", type=Path, default=None, metavar="CASE", help="repeat one case (a .json file)")
+    for name, text in (flags or {}).items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     given = parser.parse_args(argv)
     seed = secrets.randbelow(1 << 32) if given.seed is None else given.seed
-    return Options(seed, given.cases, given.seconds, given.out, given.replay)
+    chosen = frozenset(name for name in flags or {} if getattr(given, name))
+    return Options(seed, given.cases, given.seconds, given.out, given.replay, chosen)
 
 
 @dataclass
@@ -71,19 +82,23 @@ class Campaign:
     counts: Counter[str] = field(default_factory=Counter)
     _kinds: Counter[str] = field(default_factory=Counter)
     _start: float = field(default_factory=time.monotonic)
+    _told: float = 0.0
 
     def __post_init__(self) -> None:
         print(f"{self.name}: seed {self.options.seed}", flush=True)
 
     def numbers(self) -> Iterator[int]:
         """Yields the numbers of the cases, from 0, within the budget."""
-        told = 0.0
-        while self.counts["cases"] < self.options.cases and self.elapsed() < self.options.seconds:
+        while self.within_budget():
             yield self.counts["cases"]
             self.counts["cases"] += 1
-            if self.elapsed() - told > _TELL_SECONDS:
-                told = self.elapsed()
-                print(f"{self.name}: {told:.0f} s: {dict(self.counts)}", file=sys.stderr, flush=True)
+
+    def within_budget(self) -> bool:
+        """Returns whether another case may begin; now and then tells on standard error how far the campaign is."""
+        if self.elapsed() - self._told > _TELL_SECONDS:
+            self._told = self.elapsed()
+            print(f"{self.name}: {self._told:.0f} s: {dict(self.counts)}", file=sys.stderr, flush=True)
+        return self.counts["cases"] < self.options.cases and self.elapsed() < self.options.seconds
 
     def elapsed(self) -> float:
         """Returns the seconds since the start."""

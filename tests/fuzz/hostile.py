@@ -1,32 +1,24 @@
-"""Plays a hostile device to the host: a real one whose answers are cut, changed, repeated, flooded or withheld.
+"""Hostile devices for the host: real ones whose answers are cut, changed, repeated, flooded or withheld.
 
-python tests/fuzz/hostile.py --calls 100000
-python tests/fuzz/hostile.py --seed 7 --calls 200     the same again
-
-Each call of a session has to give a result or an `AboardError`, within its deadlines and with bounded memory. Time is
-that of a clock which the device moves, so that waiting costs nothing. The last line says what was done; a failure names
-the seed that plays it again, and is kept in the folder `--cases`.
+A case is a call of a session. Each has to give a result or an `AboardError`, within its deadlines and with bounded
+memory. Time is that of a clock which the device moves, so that waiting costs nothing.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import random
 import resource
 import struct
 import sys
-import time as real_time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "host")]
 
 import numpy as np  # noqa: E402  behind the line above, as what follows
 
@@ -37,6 +29,7 @@ from aboard.rpc import framing, messages  # noqa: E402
 from aboard.rpc.messages import Header, Type  # noqa: E402
 from aboard.rpc.timing import Timing  # noqa: E402
 from aboard.transports.base import Transport  # noqa: E402
+from fuzz.campaign import Campaign, Options, options, read_case  # noqa: E402
 from support.rpc_device import ALL, FakeDevice  # noqa: E402
 from support.toy_project import ToyProject  # noqa: E402
 
@@ -225,11 +218,20 @@ _CALLS: tuple[Callable[[Session], object], ...] = (
 
 
 class Broken(Exception):
-    """A call did what it must not."""
+    """A call did what it must not.
+
+    Attributes:
+        kind: What it did, without numbers.
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        """Takes the kind and the message."""
+        super().__init__(text)
+        self.kind = kind
 
 
 def play_device(seed: int, counts: Counter[str]) -> None:
-    """Plays one device to some calls.
+    """Plays one device to some calls, and counts them as cases.
 
     Raises:
         Broken: A call raised what is no `AboardError`, took too long, or handed control characters on.
@@ -240,25 +242,27 @@ def play_device(seed: int, counts: Counter[str]) -> None:
         session: Session | None = None
         for _ in range(_CALLS_PER_DEVICE):
             started = now.monotonic()
+            counts["cases"] += 1
+            outcome: tuple[str, ...] = ("results",)
             try:
                 if session is None:
                     session = Session.attach(ToyProject(), line, timing=TIMING, on_log=texts.append)
                 else:
                     line.rng.choice(_CALLS)(session)
-                counts["results"] += 1
             except AboardError as error:
-                counts["errors"] += 1
-                counts[type(error).__name__] += 1
+                outcome = ("errors", type(error).__name__)
                 texts.append(str(error))
             except Exception as error:
-                raise Broken(f"seed {seed}: {''.join(traceback.format_exception(error)[-6:])}") from error
-            counts["calls"] += 1
+                raised = type(error).__name__
+                raise Broken(f"raised {raised}", "".join(traceback.format_exception(error)[-6:])) from error
             if now.monotonic() - started > LONGEST_S:
-                raise Broken(f"seed {seed}: a call took {now.monotonic() - started:.1f} s, expected {LONGEST_S:.1f} s")
-            check_texts(texts, seed)
+                took = now.monotonic() - started
+                raise Broken("took too long", f"a call took {took:.1f} s, expected {LONGEST_S:.1f} s at most")
+            check_texts(texts)
+            counts.update(("compared", *outcome))
 
 
-def check_texts(texts: list[str], seed: int) -> None:
+def check_texts(texts: list[str]) -> None:
     """Checks what may reach a terminal, and forgets it.
 
     Raises:
@@ -266,51 +270,57 @@ def check_texts(texts: list[str], seed: int) -> None:
     """
     for text in texts:
         if printable.lines(text) != text:
-            raise Broken(f"seed {seed}: hidden characters in {text[:200]!r}")
+            raise Broken("hidden characters", f"hidden characters in {text[:200]!r}")
     texts.clear()
 
 
-def play(seed: int, calls: int, seconds: float = 0.0) -> Counter[str]:
-    """Plays device after device, from this seed on: at least so many calls, and for so many seconds.
+def _memory_kb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def play_in_memory(seed: int, counts: Counter[str], limit_kb: int) -> None:
+    """As `play_device`.
 
     Raises:
-        Broken: What `play_device` says, or the memory of this process has grown beyond its bound.
+        Broken: This process took more memory than the limit, too.
     """
-    counts: Counter[str] = Counter()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun = real_time.monotonic()
-    while counts["calls"] < calls or real_time.monotonic() - begun < seconds:
-        play_device(seed, counts)
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        if grown > MOST_MEMORY_KB:
-            raise Broken(f"seed {seed}: memory has grown by {grown} KB, expected {MOST_MEMORY_KB} at most")
+    play_device(seed, counts)
+    if _memory_kb() > limit_kb:
+        raise Broken("memory", f"the host takes {_memory_kb()} KB, expected {limit_kb} at most")
+
+
+def play(campaign: Campaign) -> None:
+    """Plays device after device, from the seed on, until the budget ends; keeps those at which something breaks."""
+    seed, limit_kb = campaign.options.seed, _memory_kb() + MOST_MEMORY_KB
+    while campaign.within_budget():
+        try:
+            play_in_memory(seed, campaign.counts, limit_kb)
+        except Broken as broken:
+            # Memory that was taken once counts no second time.
+            limit_kb = max(limit_kb, _memory_kb() + MOST_MEMORY_KB)
+            if campaign.fail(broken.kind, f"device {seed}: {broken}"):
+                campaign.keep(str(broken), {"device": seed}, {})
         seed += 1
-    return counts
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Plays; returns 1 when it has found something."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
-    parser.add_argument("--calls", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=0.0)
-    parser.add_argument("--cases", type=Path, default=ROOT / "build" / "fuzz")
-    chosen = parser.parse_args(arguments)
-    print(f"seed {chosen.seed}", flush=True)
-    begun = real_time.monotonic()
+def replay(path: Path) -> int:
+    """Repeats a case; 0 where it does not fail any more."""
+    device, wrong = read_case(path, "hostile")["device"], ""
     try:
-        counts = play(chosen.seed, chosen.calls or (0 if chosen.seconds else 10_000), chosen.seconds)
+        play_in_memory(device, Counter(), _memory_kb() + MOST_MEMORY_KB)
     except Broken as broken:
-        found = int(str(broken).split()[1].rstrip(":"))
-        chosen.cases.mkdir(parents=True, exist_ok=True)
-        case = chosen.cases / f"hostile-{found}.json"
-        case.write_text(json.dumps({"seed": found, "said": str(broken)}, indent=1))
-        print(f"{broken}\nkept as {case}")
-        return 1
-    said = " ".join(f"{name} {count}" for name, count in sorted(counts.items()))
-    print(f"hostile: {said} failures 0 in {real_time.monotonic() - begun:.1f} s")
-    return 0
+        wrong = str(broken)
+    print(f"{path.name}: {wrong or 'nothing wrong'}")
+    return int(bool(wrong))
+
+
+def main(given: Options) -> int:
+    if given.replay is not None:
+        return replay(given.replay)
+    campaign = Campaign("hostile", given)
+    play(campaign)
+    return campaign.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(options(__doc__.splitlines()[0])))

@@ -7,8 +7,7 @@ python tests/fuzz/run.py --long                   the cases of `LONG`, however l
 python tests/fuzz/run.py --record                 also writes docs/fuzz.json and the table of docs/trust.md
 python tests/fuzz/run.py --page                   only writes the table again from what is recorded
 
-A campaign is a script in this folder, found by its last lines: adding the file is all it takes, unless its arguments
-are others (`adapted.py`). Failures are kept as
+A campaign is a script in this folder, found by its last lines: adding the file is all it takes. Failures are kept as
 cases in `--out`; one that is understood moves to `tests/fuzz/cases`, where every test run repeats it.
 """
 
@@ -20,7 +19,6 @@ import json
 import secrets
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +29,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from fuzz import page  # noqa: E402  found through the line above
-from fuzz.adapted import ADAPTED  # noqa: E402  likewise
 
 HERE = Path(__file__).resolve().parent
 RECORD = ROOT / "docs" / "fuzz.json"
@@ -63,10 +60,6 @@ class Part:
     seconds: float
 
     def command(self, out: Path) -> list[str]:
-        other = ADAPTED.get(self.name)
-        if other is not None:
-            script, words = HERE / other.script, other.arguments(self.seed, self.cases, self.seconds, out)
-            return [sys.executable, str(script), *words]
         words = [sys.executable, str(HERE / f"{self.name}.py"), "--seed", str(self.seed), "--out", str(out)]
         words += ["--seconds", str(self.seconds)]
         return words if self.cases is None else [*words, "--cases", str(self.cases)]
@@ -74,24 +67,18 @@ class Part:
 
 def campaigns() -> list[str]:
     """Returns the names of all campaigns."""
-    others = {other.script for other in ADAPTED.values()} | {"run.py"}
-    scripts = [path for path in HERE.glob("*.py") if path.name not in others and not path.stem.startswith("test_")]
-    found = [path.stem for path in scripts if 'if __name__ == "__main__"' in path.read_text(encoding="utf-8")]
-    return sorted(found + [name for name, other in ADAPTED.items() if (HERE / other.script).is_file()])
+    scripts = [path for path in HERE.glob("*.py") if path.name != "run.py"]
+    return sorted(path.stem for path in scripts if 'if __name__ == "__main__"' in path.read_text(encoding="utf-8"))
 
 
 def run(part: Part, out: Path) -> dict[str, Any]:
     """Returns the counts of a part; what it prints is passed on."""
     command = part.command(out)
     lines: list[str] = []
-    start = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
         for line in process.stdout or ():
             lines.append(line)
             print(line, end="", flush=True)
-    if part.name in ADAPTED:
-        other = ADAPTED[part.name]
-        return other.counts(part.name, part.seed, lines, process.returncode, time.monotonic() - start)
     try:
         counts: dict[str, Any] = json.loads(lines[-1])
     except (ValueError, IndexError):

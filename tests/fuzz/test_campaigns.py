@@ -16,16 +16,18 @@ import pytest
 
 from aboard.compiler.host_runtime import HostModel
 from fuzz import campaign, differential, graphs, minimise, mutations, page, random_graph, run, sandbox, seeds
-from fuzz.adapted import ADAPTED
 
 HERE = Path(__file__).resolve().parent
 #: Cases in every test run, which take some seconds each; campaigns that are not named get the last budget.
-CASES = {"models": 60, "graphs": 40, "boards": 9, "process": 4, "elementwise": 30}
+CASES = {
+    "models": 60, "graphs": 40, "boards": 9, "process": 4, "elementwise": 30,
+    "wire": 20_000, "wire_narrow": 20_000, "wire_libfuzzer": 2000, "hostile": 400,
+}  # fmt: skip
 SECONDS = "60"
 HOST = "c -runtime=host"
 
 
-@pytest.mark.parametrize("name", [name for name in run.campaigns() if name not in ADAPTED])
+@pytest.mark.parametrize("name", run.campaigns())
 def test_a_small_part_of_a_campaign(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(HERE / f"{name}.py"), "--seed", "1", "--out", str(tmp_path), "--seconds", SECONDS]
     command += ["--cases", str(CASES.get(name, 200))]
@@ -138,22 +140,18 @@ def test_failures_of_one_kind_are_kept_a_few_times(tmp_path: Path, capsys: pytes
     assert graphs.replay(case, "graphs") == 0
 
 
-@pytest.mark.parametrize("name", [name for name in run.campaigns() if name in ADAPTED])
-def test_a_small_part_of_a_campaign_with_arguments_of_its_own(name: str, tmp_path: Path) -> None:
-    counts = run.run(run.Part(name, 1, 300, 5.0), tmp_path)
-    assert (counts["campaign"], counts["seed"], counts["failures"]) == (name, 1, 0)
-    assert counts["cases"] > 0
-    assert list(tmp_path.iterdir()) == []
+def test_a_flag_of_one_campaign() -> None:
+    help_ = {"coverage": "tell what is reached"}
+    assert campaign.options("", ["--coverage"], flags=help_).flags == {"coverage"}
+    assert campaign.options("", [], flags=help_).flags == set()
 
 
-def test_counts_of_other_lines() -> None:
-    line = "own: frames 1234 damaged 5 failures 1 in 2.5 s"
-    counts = ADAPTED["wire"].counts("wire", 7, ["seed 7", line], 1, 2.51)
-    expected = {"cases": 1234, "compared": 1233, "refused": 0, "failures": 1, "seconds": 2.5, "damaged": 5}
-    assert counts == {"campaign": "wire", "seed": 7, **expected}
-    assert ADAPTED["hostile"].counts("hostile", 7, ["kept as x"], 1, 2.51)["failures"] == 1
-    budget = ADAPTED["wire_libfuzzer"].arguments(3, 100, 9.0, Path("out"))
-    assert budget == ["--engine", "libfuzzer", "--seed", "3", "--cases", "out", "--seconds", "9.0"]
+def test_a_campaign_without_counts_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "silent.py").write_text("print('nothing')")
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    assert run.run(run.Part("silent", 7, None, 1.0), tmp_path) == {
+        "campaign": "silent", "seed": 7, "cases": 0, "failures": 1, "seconds": 0.0,
+    }  # fmt: skip
 
 
 def test_parts_of_a_campaign_add_up() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from aboard.errors import DeviceError, DeviceStatusError, DeviceTimeout, ProtocolError
@@ -12,13 +16,52 @@ from aboard.rpc.replies import ModelInfo, Progress
 from aboard.rpc.status import Status
 from aboard.transports.loopback import LoopbackTransport
 from fuzz import hostile
+from fuzz.campaign import Campaign, Options
 from support.rpc_device import FakeDevice
 
 
 def test_every_call_gives_a_result_or_an_error_in_time() -> None:
-    counts = hostile.play(seed=1, calls=1000)
-    assert counts["calls"] >= 1000
+    campaign = Campaign("hostile", Options(seed=1, cases=1000, seconds=600, out=Path("unused")))
+    hostile.play(campaign)
+    counts = campaign.counts
+    assert (counts["cases"], counts["compared"], counts["failures"]) == (1000, 1000, 0)
+    assert counts["results"] + counts["errors"] == 1000
     assert min(counts["results"], counts["errors"]) > 100
+
+
+def _raises(session: object) -> None:
+    raise KeyError("not an error of aboard")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("_CALLS", (_raises,), "KeyError: 'not an error of aboard'"),
+        ("LONGEST_S", -1.0, "a call took 0.0 s, expected -1.0 s at most"),
+        ("printable", SimpleNamespace(lines=lambda text: ""), "hidden characters in"),
+        ("MOST_MEMORY_KB", -1_000_000, "the host takes"),
+    ],
+)
+def test_what_a_call_must_not_do_is_noticed_kept_and_repeated(
+    name: str, value: object, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hostile, name, value)
+    campaign = Campaign("hostile", Options(seed=1, cases=100, seconds=600, out=tmp_path))
+    hostile.play(campaign)
+    assert campaign.finish() == 1
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) == 3
+    content = json.loads(kept[0].read_text())
+    assert what in content["what"]
+    assert hostile.replay(kept[0]) == 1
+    monkeypatch.undo()
+    assert hostile.replay(kept[0]) == 0
+
+
+def test_hidden_characters_are_noticed() -> None:
+    hostile.check_texts(["two\nlines", "a\\x1b[2J"])
+    with pytest.raises(hostile.Broken, match=r"hidden characters in 'a\\x1b\[2J'"):
+        hostile.check_texts(["a\x1b[2J"])
 
 
 def client_that(device: FakeDevice, changes: dict[int, int]) -> Client:
