@@ -10,6 +10,41 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
 _BEGIN, _END = "<!-- counts: written by make fuzz-page -->", "<!-- end of counts -->"
 _COLUMNS = ("cases", "compared", "refused", "failures")
 
+#: What a case of each campaign is.
+CASES: Mapping[str, str] = {
+    "boards": "graphs",
+    "elementwise": "sets of operators",
+    "graphs": "graphs",
+    "hostile": "calls",
+    "models": "files",
+    "process": "commands",
+    "wire": "frames",
+    "wire_libfuzzer": "inputs",
+    "wire_narrow": "frames",
+}
+_OF_WIRE = {
+    "accepted": "requests accepted",
+    "damaged": "damaged frames besides",
+    "runs": "runs of models and operators",
+}
+_OF_MODELS = {
+    "tcc": "compiled by tcc",
+    "gcc": "compiled by gcc",
+    "sanitized": "compiled with sanitizers",
+    "ran": "run without a reference",
+    "compiled": "too large to run",
+}
+#: What a campaign counts besides, in words; counts that are not here have words for names, such as a disturbance.
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "elementwise": {"results": "results compared"},
+    "graphs": _OF_MODELS,
+    "hostile": {"results": "calls with a result", "errors": "calls with an error"},
+    "models": _OF_MODELS,
+    "wire": _OF_WIRE,
+    "wire_libfuzzer": {"edges": "branches reached"},
+    "wire_narrow": _OF_WIRE,
+}
+
 
 def table(record: Mapping[str, Any]) -> str:
     """Returns the table of a record."""
@@ -19,13 +54,19 @@ def table(record: Mapping[str, Any]) -> str:
         "| campaign | cases | compared | refused | failures | minutes | seeds | also counted |",
         "|---|---:|---:|---:|---:|---:|---|---|",
     ]
-    for one in record["campaigns"]:
-        more = {key: value for key, value in one.items() if key not in ("campaign", "seeds", "seconds", *_COLUMNS)}
-        words = ", ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in more.items())
-        counts = " | ".join(f"{one.get(key, 0):,}" for key in _COLUMNS)
-        seeds = ", ".join(map(str, one["seeds"]))
-        lines.append(f"| {one['campaign']} | {counts} | {one['seconds'] / 60:.1f} | {seeds} | {words} |")
-    return "\n".join(lines)
+    return "\n".join(lines + [_row(one) for one in record["campaigns"]])
+
+
+def _row(one: Mapping[str, Any]) -> str:
+    """Returns the row of a campaign."""
+    name, words = one["campaign"], _WORDS.get(one["campaign"], {})
+    more = [key for key in one if key not in ("campaign", "seeds", "seconds", *_COLUMNS)]
+    # Counts with words first, in the order of the words; the names of errors follow what they are part of.
+    more.sort(key=lambda key: list(words).index(key) if key in words else len(words))
+    cases, *counts = (f"{one.get(key, 0):,}" for key in _COLUMNS)
+    also = ", ".join(f"{words.get(key, key)} {one[key]:,}" for key in more)
+    cells = (f"{cases} {CASES[name]}", *counts, f"{one['seconds'] / 60:.1f}", ", ".join(map(str, one["seeds"])), also)
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def filled(text: str, record: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,8 +170,47 @@ def test_the_page_says_what_was_recorded() -> None:
     assert sum(one["failures"] for one in record["campaigns"]) == 0
 
 
-def test_the_tests_that_the_page_names_exist() -> None:
-    root = page.PAGE.parents[1]
-    named = set(re.findall(r"`(tests/[\w/.-]+)`", page.PAGE.read_text(encoding="utf-8")))
-    assert len(named) > 10
-    assert {name for name in named if not (root / name).exists()} == set()
+def test_counts_have_words() -> None:
+    hostile = {"DeviceError": 2751, "errors": 56805, "results": 143195}
+    campaigns = [
+        {**_counts("boards", 35, 0), "mps2_an385": 35},
+        {**_counts("hostile", 200_000, 0), **hostile},
+        {**_counts("models", 62, 27), "ran": 3, "tcc": 32},
+        {**_counts("wire", 200_440, 114_728), "damaged": 125015, "accepted": 49893, "runs": 11383},
+        {**_counts("wire_libfuzzer", 5000, 0), "edges": 768},
+    ]
+    rows = page.table({"date": "2026-11-22", "campaigns": campaigns}).splitlines()[4:]
+    common = "0 | 0.5 | 1, 2"
+    in_words = {
+        "hostile": "calls with a result 143,195, calls with an error 56,805, DeviceError 2,751",
+        "wire": "requests accepted 49,893, damaged frames besides 125,015, runs of models and operators 11,383",
+    }
+    assert rows == [
+        f"| boards | 35 graphs | 35 | 0 | {common} | mps2_an385 35 |",
+        f"| hostile | 200,000 calls | 200,000 | 0 | {common} | {in_words['hostile']} |",
+        f"| models | 62 files | 62 | 27 | {common} | compiled by tcc 32, run without a reference 3 |",
+        f"| wire | 200,440 frames | 200,440 | 114,728 | {common} | {in_words['wire']} |",
+        f"| wire_libfuzzer | 5,000 inputs | 5,000 | 0 | {common} | branches reached 768 |",
+    ]
+
+
+def _counts(name: str, cases: int, refused: int) -> dict[str, Any]:
+    common = {"cases": cases, "compared": cases, "refused": refused, "failures": 0}
+    return {"campaign": name, "seeds": [1, 2], **common, "seconds": 30.0}
+
+
+def test_the_page_names_tests_and_campaigns_that_exist() -> None:
+    root, text = page.PAGE.parents[1], page.PAGE.read_text(encoding="utf-8")
+    promises, rest = text.split("## Campaigns")
+    held = [line.split("|")[2] for line in promises.splitlines() if line.startswith("| ")]
+    held = [cell for cell in held if cell.strip() != "held by"]
+    assert len(held) > 30
+    named = set(re.findall(r"`([^`]+)`", " ".join(held)))
+    assert all(re.search(r"`[^`]+`", cell) for cell in held)
+    paths = {name for name in named if name.startswith("tests/")}
+    assert {name for name in paths if not (root / name).exists()} == set()
+    # Each campaign holds a promise and is described; what its cases are stands in the table.
+    assert named - paths == set(run.campaigns()) == set(page.CASES)
+    assert set(re.findall(r"^- `(\w+)`:", rest, re.MULTILINE)) == set(run.campaigns())
+    elsewhere = set(re.findall(r"`(tests/[\w/.-]+)`", rest))
+    assert {name for name in elsewhere if not (root / name).exists()} == set()

@@ -74,3 +74,23 @@ def test_scratch_alone_makes_temporary_folders() -> None:
     makers = {"TemporaryDirectory", "mkdtemp", "mkstemp", "NamedTemporaryFile"}
     found = {path.name for path in PACKAGE.rglob("*.py") if makers & set(calls(ast.parse(path.read_text())))}
     assert found == {"scratch.py"}
+
+
+def imported(tree: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_code_that_talks_to_a_device_writes_no_files() -> None:
+    talking = [*PACKAGE.glob("rpc/*.py"), *PACKAGE.glob("transports/*.py"), *PACKAGE.rglob("session.py")]
+    assert {"client.py", "serial.py", "session.py"} <= {path.name for path in talking}
+    for path in talking:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not WRITING & set(calls(tree)), path
+        assert not opens_for_writing(tree), path
+        assert not {name for name in imported(tree) if name.split(".")[-1] in ("outputs", "scratch")}, path
