@@ -151,5 +151,6 @@ def test_a_failure_of_libfuzzer_is_kept_and_repeated(
     case, data = sorted((tmp_path / "kept").iterdir(), key=lambda path: path.suffix, reverse=True)
     assert (case.suffix, data.suffix, data.stem) == (".json", ".bin", case.stem)
     assert 4 < data.stat().st_size < 200
+    assert "global-buffer-overflow" in json.loads(case.read_text())["what"]
     assert wire_libfuzzer.replay(case, buggy) == 1
     assert wire_libfuzzer.replay(case, libfuzzer) == 0

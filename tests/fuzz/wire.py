@@ -26,7 +26,8 @@ SOURCES = [rpc_device.SOURCES / "fuzz_server.c", *PLAYERS]
 #: Devices of one process, which takes about half a second; and rounds of a device, each of about one frame.
 _DEVICES, _ROUNDS = 64, 500
 _COUNT = re.compile(r"(\w+) (\d+)")
-_SAID_CHARACTERS = 3000
+#: Characters that are kept of each end of a long text.
+_END = 1500
 
 
 def build(folder: Path, *flags: str) -> Path:
@@ -79,7 +80,13 @@ def _keep(campaign: Campaign, program: Path, first: int, devices: int) -> None:
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
-    return f"exit code {done.returncode}: {(done.stdout + done.stderr)[-_SAID_CHARACTERS:].strip()}"
+    return f"exit code {done.returncode}: {shortened(done.stdout + done.stderr)}"
+
+
+def shortened(text: str) -> str:
+    """Returns what a program said, without the middle of long texts: sanitizers begin and end with what is wrong."""
+    text = text.strip()
+    return text if len(text) <= 2 * _END else f"{text[:_END]}\n...\n{text[-_END:]}"
 
 
 def replay(path: Path, name: str, program: Path) -> int:

@@ -28,7 +28,6 @@ _LIMITS = ("-timeout=10", "-max_len=4096", "-rss_limit_mb=1024")
 MINIMISE_SECONDS = 20
 #: libFuzzer's numbers are of 32 bits: more runs than this are as many as it likes.
 _MOST_RUNS = 2**31 - 1
-_SAID_CHARACTERS = 3000
 
 
 def build(folder: Path) -> Path:
@@ -71,7 +70,9 @@ def play(campaign: Campaign, program: Path, folder: Path) -> None:
     campaign.counts.update(cases=inputs, compared=inputs, edges=int(reached[-1]) if reached else 0)
     if done.returncode:
         campaign.counts["compared"] -= inputs > 0
-        said = _said(done)
+        # Alone, the input gives a short text that begins with what is wrong.
+        again = _called(program, str(failing)) if failing.is_file() else done
+        said = _said(again if again.returncode else done)
         campaign.fail("input", said)
         campaign.keep(said, {}, {".bin": _smallest(program, failing)} if failing.is_file() else {})
 
@@ -81,7 +82,7 @@ def _called(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
-    return f"exit code {done.returncode}: {done.stderr[-_SAID_CHARACTERS:].strip()}"
+    return f"exit code {done.returncode}: {wire.shortened(done.stderr)}"
 
 
 def _smallest(program: Path, failing: Path) -> bytes:
