@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file infer.h
- * Inferences and their results. Between the files of the server; not for applications.
+ * Runs inferences and prints their results. Called by mlperf.c; not for applications.
  */
 #ifndef ABOARD_MLPERF_INFER_H
 #define ABOARD_MLPERF_INFER_H
 
-#include "mlperf.h"
+#include <stdbool.h>
+
+#include "mlperf_config.h"
 
 /** Bytes that the runner loads for an input. */
 size_t aboard_mlperf_wire_bytes(const aboard_mlperf_config_t *config);

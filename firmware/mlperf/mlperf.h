@@ -2,7 +2,8 @@
 /**
  * @file mlperf.h
  * The device's side of MLPerf Tiny's protocol: serves one model to the benchmark's runner over the port's bytes, in
- * place of the RPC server. docs/mlperf.md says what goes over the wire.
+ * place of the RPC server. docs/mlperf.md says what goes over the wire;
+ * mlperf_config.h documents the configuration.
  *
  * The port's counter times the inferences. It needs only aboard/port.h and aboard/model.h.
  *
@@ -31,6 +32,7 @@
 #include <stdint.h>
 
 #include "aboard/model.h"
+#include "mlperf_config.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,39 +40,6 @@ extern "C" {
 
 /** Longest command that is taken, without its `%`. */
 #define ABOARD_MLPERF_COMMAND_BYTES 80
-
-/** What the bytes are that the runner loads. */
-typedef enum {
-    ABOARD_MLPERF_RAW,    /**< The input as it is. */
-    ABOARD_MLPERF_PIXELS, /**< Unsigned pixels for an int8 input: 128 is subtracted. */
-    ABOARD_MLPERF_FLOAT32 /**< float32, little-endian, for an int8 input: quantised before the first inference. */
-} aboard_mlperf_input_t;
-
-/** What is answered as the result. */
-typedef enum {
-    ABOARD_MLPERF_VALUES, /**< Every element of the output, dequantised. */
-    ABOARD_MLPERF_ERROR   /**< The mean squared error between input and output; with ABOARD_MLPERF_FLOAT32 only. */
-} aboard_mlperf_results_t;
-
-/**
- * What a server serves and with which memory. All memory is the caller's and has to outlive the server, the
- * configuration itself too (it may lie in flash). Buffers must not overlap.
- */
-typedef struct {
-    const aboard_model_t *model;     /**< Its first input and its first output are the benchmark's. */
-    const aboard_memory_t *memory;   /**< The arena; of a model with several, its arenas in their order. */
-    uint8_t *db;                     /**< Keeps what the runner loads: the input is restored from it. */
-    size_t db_bytes;                 /**< Bytes of an input as the runner loads it. */
-    uint8_t *quantized;              /**< With ABOARD_MLPERF_FLOAT32: the input in the model's type. Else NULL. */
-    aboard_mlperf_input_t input;     /**< What the bytes are. */
-    aboard_mlperf_results_t results; /**< What is answered. */
-    float input_scale;               /**< Quantisation of the input; with ABOARD_MLPERF_FLOAT32 only. */
-    int32_t input_zero_point;        /**< Likewise. */
-    float output_scale;              /**< Quantisation of the output, where it is no float32. */
-    int32_t output_zero_point;       /**< Likewise. */
-    const char *name;                /**< Answer to `name`, such as "arm/mps2_an386". */
-    const char *benchmark;           /**< Answer to `profile`: the benchmark's name of the model, such as "kws01". */
-} aboard_mlperf_config_t;
 
 /** A server. The caller provides it; every field is the server's own. */
 typedef struct {
