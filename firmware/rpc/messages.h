@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file messages.h
- * The messages between host and device, byte for byte: docs/protocol.md in C. Its twin is host/aboard/rpc/messages.py;
- * tests/data/rpc_vectors.json is read by the tests of both.
+ * The messages between host and device, byte for byte: docs/protocol.md in C. host/aboard/rpc/messages.py
+ * has the same numbers, and tests of both read tests/data/rpc_vectors.json.
  *
- * All numbers are little-endian; a field is named by its offset from the start of the payload, after the header.
+ * All numbers are little-endian; an offset counts from the start of the payload, after the header.
  */
 #ifndef ABOARD_RPC_MESSAGES_H
 #define ABOARD_RPC_MESSAGES_H
@@ -17,7 +17,7 @@
  * Header of every message, 8 bytes:
  *   0 u8  type      request 0x01..0x3f, event 0x40..0x7f, reply 0x80 | type of its request
  *   1 u8  code      request: 0; reply: an aboard_status_t; event: number of the event, modulo 256
- *   2 u16 id        request and reply: number of the request; event: of the request being worked on, else 0
+ *   2 u16 id        request and reply: number of the request; event: of the request being executed, else 0
  *                   (CREDIT: of the last one)
  *   4 u32 session   the host's nonce, not 0
  */
@@ -52,37 +52,38 @@ enum {
 /** Events: sent by the device at any time, never repeated, never answered. */
 enum {
     ABOARD_RPC_READY = 0x40,    /**< 0 u8 major, 1 u8 minor: the device has started; session and id are 0 */
-    ABOARD_RPC_ACCEPTED = 0x41, /**< empty: the request is being worked on */
+    ABOARD_RPC_ACCEPTED = 0x41, /**< empty: the request is being executed */
     ABOARD_RPC_PROGRESS = 0x42, /**< 0 u32 runs done */
     ABOARD_RPC_LOG = 0x43,      /**< text, UTF-8, no terminator */
-    ABOARD_RPC_TAP = 0x44,      /**< 0 u32 sequence, 4 u16 node, 6 u16 output, 8 u32 row, 12 u32 offset, 16 u32 row
-                                     bytes, 20 data */
-    ABOARD_RPC_CREDIT = 0x45,   /**< 0 u32 bytes taken since the request `id`, the last one worked on */
+    ABOARD_RPC_TRACE = 0x44,    /**< 0 u32 sequence, 4 u16 node, 6 u16 output, 8 u32 row, 12 u32 offset, 16 u32 row
+                                   bytes, 20 data */
+    ABOARD_RPC_CREDIT = 0x45,   /**< 0 u32 bytes received since the request `id`, the last one executed */
     ABOARD_RPC_DAMAGED = 0x46   /**< empty: a frame was damaged or too long */
 };
 
-/** Which tensors a WRITE or READ means. */
+/** Kind of the tensor of a WRITE or READ. */
 enum { ABOARD_RPC_INPUT = 0, ABOARD_RPC_OUTPUT = 1 };
 
 /** Flags of RUN. */
 enum {
     ABOARD_RPC_RUN_PROFILE = 1, /**< Add the ticks of every node to the profile, which is cleared first. */
-    ABOARD_RPC_RUN_TAPS = 2     /**< Send what the nodes [first, last) produce as TAP events; count must be 1. */
+    ABOARD_RPC_RUN_TRACE = 2    /**< Send the outputs of the nodes [first, last) as TRACE events; count must be 1. */
 };
 
-/** Bytes of a TAP event before its data. */
-#define ABOARD_RPC_TAP_BYTES 20
+/** Bytes of a TRACE event before its data. */
+#define ABOARD_RPC_TRACE_BYTES 20
 
-/** What an image can do, in the reply to HELLO. */
+/** Features of an image, in the reply to HELLO. */
 enum {
     ABOARD_FEATURE_PROFILE = 1,    /**< RUN with ABOARD_RPC_RUN_PROFILE, PROFILE. */
-    ABOARD_FEATURE_TAPS = 2,       /**< RUN with ABOARD_RPC_RUN_TAPS. */
+    ABOARD_FEATURE_TRACE = 2,      /**< RUN with ABOARD_RPC_RUN_TRACE. */
     ABOARD_FEATURE_RUN_OP = 4,     /**< OP_WRITE, OP_RUN, OP_READ. */
     ABOARD_FEATURE_INPUT_COPY = 8, /**< Inputs survive a run that consumes them. */
-    ABOARD_FEATURE_CREDIT = 16     /**< Sends CREDIT events: `burst` is the room for bytes that it has not taken. */
+    ABOARD_FEATURE_CREDIT = 16 /**< Sends CREDIT events: `burst` is the number of bytes that the receiver can hold. */
 };
 
-/*
+/* clang-format off
+ *
  * Replies with status 0. With any other status the payload is empty, except in the reply to a HELLO of another major
  * version, which has bytes 0 and 1 of HELLO's.
  *
@@ -91,15 +92,21 @@ enum {
  *            20 u32 input copy bytes, 24 u32 workspace bytes, 28 u32 kind of the last fault (0: none),
  *            32 u8 length of board, 33 u8 length of build, 34 board id, then build id
  *   MODEL    0 u32 arena bytes, 4 u32 workspace bytes, 8 u16 nodes, 10 u8 inputs, 11 u8 outputs,
- *            12 u8 flags (1: inputs survive a run, 2: inputs are restored from a copy, 4: the input comes in rows:
+ *            12 u8 flags (1: inputs survive a run, 2: inputs are restored from a copy, 4: the input is streamed:
  *            BEGIN, then WRITE from its first byte to its last), 13 u8 length of name,
  *            14 u8[32] SHA-256 of the model file, 46 name
  *   READ     data
- *   RUN      0 u32 runs that were made, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes, 32
- * u32 tap events PROFILE  u64 ticks for each node asked for OP_READ  data OP_RUN   as RUN STOP     as the RUN or OP_RUN
- * before it, its status too STATS    0 u32 frames, 4 u32 damaged frames, 8 u32 too long frames, 12 u32 frames that are
- * no request, 16 u32 requests worked on, 20 u32 requests repeated FAULT    0 u32 kind, 4 u32[16] registers, 68 u32
- * status, 72 u32 address others   empty
+ *   RUN      0 u32 runs that were made, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes,
+ *            32 u32 TRACE events
+ *   PROFILE  u64 ticks for each node asked for
+ *   OP_READ  data
+ *   OP_RUN   as RUN
+ *   STOP     as the RUN or OP_RUN before it, its status too
+ *   STATS    0 u32 frames, 4 u32 damaged frames, 8 u32 too long frames, 12 u32 frames that are no request,
+ *            16 u32 requests executed, 20 u32 requests repeated
+ *   FAULT    0 u32 kind, 4 u32[16] registers, 68 u32 status, 72 u32 address
+ *   others   empty
  */
+/* clang-format on */
 
 #endif

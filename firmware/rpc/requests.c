@@ -1,55 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each request does, but for the runs. */
 #include "requests.h"
 
 #include <string.h>
 
+#include "aboard/config.h"
 #include "aboard/port.h"
+#include "models.h"
+#include "reply.h"
+#include "run.h"
 
-enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2, INPUT_IN_ROWS = 4 };
-/* Replies before their texts. */
+enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2, INPUT_STREAMED = 4 };
+/* Bytes of the replies to HELLO and MODEL in front of their texts. */
 #define HELLO_BYTES 34
 #define MODEL_BYTES 14
-/* Inputs that are watched for having been written: one bit each. */
+/* Inputs whose WRITE is recorded, one bit for each; inputs beyond share these bits. */
 #define WATCHED_INPUTS 32
-/* With the 46 bytes before it, it fits the shortest frame. */
+/* Longest name in the reply to MODEL: with the 46 bytes before it, it fits the shortest frame. */
 #define MAX_NAME 64
 
-const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t number) {
-    return number < server->config->model_count ? server->config->models[number] : NULL;
-}
-
-const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const aboard_model_t *model) {
-    const aboard_server_config_t *config = server->config;
-    const aboard_memory_t *const *own = config->memory;
-    for (uint8_t i = 0; own != NULL && i < config->model_count; ++i) {
-        if (config->models[i] == model && own[i] != NULL) {
-            return own[i];
-        }
-    }
-    return model->arena_count == 0 ? &server->shared : NULL;
-}
-
-bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model) {
-    size_t bytes = 0;
-    for (uint8_t i = 0; i < model->input_count; ++i) {
-        bytes += model->inputs[i].bytes;
-    }
-    return server->config->input_copy != NULL && !model->inputs_kept && model->feed == NULL &&
-           bytes <= server->config->input_copy_bytes;
-}
-
-/* A piece of memory that a request may reach. */
+/* Memory that a request may read or write. */
 typedef struct {
     uint8_t *data;
     size_t bytes;
 } region_t;
 
-static region_t tensor_region(const aboard_server_t *server, const aboard_model_t *model, const aboard_tensor_t *t) {
-    const region_t region = {aboard_memory_of(server, model)[t->arena].data + t->offset, t->bytes};
+static region_t tensor_region(const aboard_server_t *server, const aboard_model_t *model,
+                              const aboard_tensor_t *tensor) {
+    const region_t region = {aboard_memory_of(server, model)[tensor->arena].data + tensor->offset, tensor->bytes};
     return region;
 }
 
+/* The memory of an input for WRITE and READ: in the input copy if the model uses it, else in an arena. */
 static region_t input_region(const aboard_server_t *server, const aboard_model_t *model, uint8_t index) {
     region_t region = tensor_region(server, model, &model->inputs[index]);
     if (aboard_uses_copy(server, model)) {
@@ -61,11 +42,13 @@ static region_t input_region(const aboard_server_t *server, const aboard_model_t
     return region;
 }
 
-/* Checks that [offset, offset + count) lies in a region; 32-bit numbers of the host's, which may be anything. */
+/* Returns true if [offset, offset + count) is inside a region. The numbers come from the host and may be any: no sum
+ * of them is formed, because it could wrap. */
 static bool inside(const region_t *region, uint32_t offset, size_t count) {
     return offset <= region->bytes && count <= region->bytes - offset;
 }
 
+/* Using the workspace destroys tensors then. */
 static bool workspace_is_in_arena(const aboard_server_t *server) {
     const aboard_server_config_t *config = server->config;
     const uintptr_t workspace = (uintptr_t)config->workspace;
@@ -87,7 +70,7 @@ static aboard_status_t hello(aboard_server_t *server) {
     const aboard_server_config_t *config = server->config;
     const size_t board = aboard_text_length(config->board, UINT8_MAX);
     const size_t build = aboard_text_length(config->build, UINT8_MAX);
-    uint32_t features = config->features & (ABOARD_FEATURE_PROFILE | ABOARD_FEATURE_TAPS);
+    uint32_t features = config->features & (ABOARD_FEATURE_PROFILE | ABOARD_FEATURE_TRACE);
     features &= config->node_ticks != NULL ? ~0u : ~(uint32_t)ABOARD_FEATURE_PROFILE;
     features |= config->workspace != NULL ? ABOARD_FEATURE_RUN_OP : 0u;
     features |= config->input_copy != NULL ? ABOARD_FEATURE_INPUT_COPY : 0u;
@@ -115,7 +98,7 @@ static aboard_status_t describe_model(aboard_server_t *server, const uint8_t *pa
     const size_t name = aboard_text_length(model->name, MAX_NAME);
     const uint32_t flags = (model->inputs_kept ? INPUTS_KEPT : 0u) |
                            (aboard_uses_copy(server, model) ? INPUTS_RESTORED : 0u) |
-                           (model->feed != NULL ? INPUT_IN_ROWS : 0u);
+                           (model->feed != NULL ? INPUT_STREAMED : 0u);
     const uint32_t words[] = {(uint32_t)model->arena_bytes, (uint32_t)model->op_bytes,
                               model->nodes | (uint32_t)model->input_count << 16 | (uint32_t)model->output_count << 24,
                               flags | (uint32_t)name << 8};
@@ -141,7 +124,7 @@ static aboard_status_t write_tensor(aboard_server_t *server, const uint8_t *payl
         return ABOARD_ERROR_RANGE;
     }
     memcpy(region.data + offset, payload + 8, count);
-    server->feeding = 0;
+    server->streaming = 0;
     if (server->input_model != payload[0]) {
         server->input_model = payload[0];
         server->inputs = 0;
@@ -165,16 +148,17 @@ static aboard_status_t reply_region(aboard_server_t *server, const region_t *reg
 
 static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *payload) {
     const aboard_model_t *model = aboard_find_model(server, payload[0]);
+    const uint8_t kind = payload[1];
     const uint8_t index = payload[2];
-    if (model == NULL || payload[1] > ABOARD_RPC_OUTPUT ||
-        index >= (payload[1] == ABOARD_RPC_INPUT ? model->input_count : model->output_count)) {
+    if (model == NULL || kind > ABOARD_RPC_OUTPUT ||
+        index >= (kind == ABOARD_RPC_INPUT ? model->input_count : model->output_count)) {
         return ABOARD_ERROR_INDEX;
     }
-    if (payload[1] == ABOARD_RPC_INPUT && model->feed != NULL) {
-        return ABOARD_ERROR_UNSUPPORTED;
-    }
     region_t region;
-    if (payload[1] == ABOARD_RPC_INPUT) {
+    if (kind == ABOARD_RPC_INPUT) {
+        if (model->feed != NULL) {
+            return ABOARD_ERROR_UNSUPPORTED;
+        }
         region = input_region(server, model, index);
     } else if (server->output_model == payload[0] + 1) {
         region = tensor_region(server, model, &model->outputs[index]);
@@ -186,38 +170,41 @@ static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *paylo
 
 static aboard_status_t read_profile(aboard_server_t *server, const uint8_t *payload) {
     const uint32_t first = aboard_get_u16(payload);
-    const size_t bytes = aboard_get_u16(payload + 2) * sizeof(uint64_t);
+    const uint32_t count = aboard_get_u16(payload + 2);
+    const size_t bytes = count * sizeof(uint64_t);
     if (server->config->node_ticks == NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
-    if (first + aboard_get_u16(payload + 2) > server->config->node_ticks_count || bytes > aboard_payload_max(server)) {
+    if (first + count > server->config->node_ticks_count || bytes > aboard_payload_max(server)) {
         return ABOARD_ERROR_RANGE;
     }
     aboard_reply_data(server, 0, server->config->node_ticks + first, bytes);
     return ABOARD_OK;
 }
 
-static aboard_status_t reach_workspace(aboard_server_t *server, uint8_t type, const uint8_t *payload, size_t count) {
+static aboard_status_t reach_workspace(aboard_server_t *server, const aboard_message_t *request) {
+    const uint8_t *payload = request->payload;
     const region_t region = {server->config->workspace, server->config->workspace_bytes};
     if (region.data == NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
-    if (type == ABOARD_RPC_OP_READ) {
+    if (request->type == ABOARD_RPC_OP_READ) {
         return reply_region(server, &region, payload);
     }
     if (workspace_is_in_arena(server)) {
         server->output_model = 0;
         server->inputs = 0;
-        server->feeding = 0;
+        server->streaming = 0;
     }
-    if (type == ABOARD_RPC_OP_RUN) {
+    if (request->type == ABOARD_RPC_OP_RUN) {
         return aboard_request_op_run(server, payload);
     }
     const uint32_t offset = aboard_get_u32(payload);
-    if (!inside(&region, offset, count - 4)) {
+    const size_t count = request->count - 4;
+    if (!inside(&region, offset, count)) {
         return ABOARD_ERROR_RANGE;
     }
-    memcpy(region.data + offset, payload + 4, count - 4);
+    memcpy(region.data + offset, payload + 4, count);
     return ABOARD_OK;
 }
 
@@ -229,14 +216,15 @@ static aboard_status_t read_stats(aboard_server_t *server) {
     return ABOARD_OK;
 }
 
-aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint8_t *payload, size_t count) {
-    switch (type) {
+aboard_status_t aboard_request(aboard_server_t *server, const aboard_message_t *request) {
+    const uint8_t *payload = request->payload;
+    switch (request->type) {
     case ABOARD_RPC_HELLO:
         return hello(server);
     case ABOARD_RPC_MODEL:
         return describe_model(server, payload);
     case ABOARD_RPC_WRITE:
-        return write_tensor(server, payload, count);
+        return write_tensor(server, payload, request->count);
     case ABOARD_RPC_READ:
         return read_tensor(server, payload);
     case ABOARD_RPC_RUN:
@@ -246,7 +234,7 @@ aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint
     case ABOARD_RPC_OP_WRITE:
     case ABOARD_RPC_OP_READ:
     case ABOARD_RPC_OP_RUN:
-        return reach_workspace(server, type, payload, count);
+        return reach_workspace(server, request);
     case ABOARD_RPC_STATS:
         return read_stats(server);
     case ABOARD_RPC_FAULT:
@@ -255,11 +243,11 @@ aboard_status_t aboard_request(aboard_server_t *server, uint8_t type, const uint
     case ABOARD_RPC_FAULT_CLEAR:
         memset(aboard_port_fault(), 0, sizeof(aboard_fault_t));
         return ABOARD_OK;
-    case ABOARD_RPC_STOP: /* not after a series */
+    case ABOARD_RPC_STOP: /* no series came before */
         return ABOARD_ERROR_STATE;
     case ABOARD_RPC_BEGIN:
         return server->config->rows != NULL ? server->config->rows->begin(server, payload) : ABOARD_ERROR_UNSUPPORTED;
-    default: /* RESET: the reply comes first */
+    default: /* RESET: server.c restarts after the reply */
         return ABOARD_OK;
     }
 }

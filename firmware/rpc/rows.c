@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BEGIN, and WRITE to an input that is taken row by row: every row is pushed as soon as its last byte is there. */
+#include "rows.h"
+
 #include <string.h>
 
-#include "requests.h"
+#include "aboard/config.h"
+#include "models.h"
+#include "reply.h"
+#include "run.h"
 
 static aboard_status_t begin(aboard_server_t *server, const uint8_t *payload) {
     const aboard_model_t *model = aboard_find_model(server, payload[0]);
@@ -17,7 +21,7 @@ static aboard_status_t begin(aboard_server_t *server, const uint8_t *payload) {
     if (status == ABOARD_OK) {
         server->output_model = 0;
         server->inputs = 0;
-        server->feeding = 0;
+        server->streaming = 0;
         status = model->feed->begin(aboard_memory_of(server, model));
     }
     if (status != ABOARD_OK) {
@@ -26,14 +30,14 @@ static aboard_status_t begin(aboard_server_t *server, const uint8_t *payload) {
     if ((flags & ABOARD_RPC_RUN_PROFILE) != 0) {
         aboard_clear_profile(server);
     }
-    server->feeding = (uint8_t)(payload[0] + 1);
-    server->feed_flags = flags;
-    server->fed = 0;
-    server->feed_stack = 0;
-    server->feed_ticks = 0;
-    server->tap_sequence = 0;
-    server->tap_first = (uint16_t)aboard_get_u16(payload + 2);
-    server->tap_last = (uint16_t)aboard_get_u16(payload + 4);
+    server->streaming = (uint8_t)(payload[0] + 1);
+    server->stream_flags = flags;
+    server->streamed = 0;
+    server->stream_stack = 0;
+    server->stream_ticks = 0;
+    server->trace_sequence = 0;
+    server->trace_first = (uint16_t)aboard_get_u16(payload + 2);
+    server->trace_last = (uint16_t)aboard_get_u16(payload + 4);
     return ABOARD_OK;
 }
 
@@ -41,29 +45,29 @@ static aboard_status_t push(aboard_server_t *server, const aboard_job_t *job) {
     uint64_t ticks;
     uint32_t stack;
     const aboard_status_t status = aboard_run_once(server, job, &ticks, &stack);
-    server->feed_ticks += ticks;
-    server->feed_stack = ABOARD_MAX(server->feed_stack, stack);
+    server->stream_ticks += ticks;
+    server->stream_stack = ABOARD_MAX(server->stream_stack, stack);
     return status;
 }
 
 static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payload, size_t count) {
     const aboard_model_t *model = aboard_find_model(server, payload[0]);
     const aboard_feed_t *feed = model->feed;
-    const uint32_t missing = feed->rows * feed->row_bytes - server->fed;
-    uint32_t room = feed->row_bytes - server->fed % feed->row_bytes;
-    if (server->feeding != payload[0] + 1) {
+    const uint32_t missing = feed->rows * feed->row_bytes - server->streamed;
+    uint32_t room = feed->row_bytes - server->streamed % feed->row_bytes;
+    if (server->streaming != payload[0] + 1) {
         return ABOARD_ERROR_STATE;
     }
-    /* Taps are gathered in the frame buffer, where the rest of the data would lie. */
-    const bool fits = (server->feed_flags & ABOARD_RPC_RUN_TAPS) == 0 || count <= room;
-    if (aboard_get_u32(payload + 4) != server->fed || count > missing || !fits) {
+    /* A trace gathers rows in the frame buffer, over whatever data of this message follows the row. */
+    const bool fits = (server->stream_flags & ABOARD_RPC_RUN_TRACE) == 0 || count <= room;
+    if (aboard_get_u32(payload + 4) != server->streamed || count > missing || !fits) {
         return ABOARD_ERROR_RANGE;
     }
     if (count >= room) {
-        aboard_signal(server, ABOARD_RPC_ACCEPTED);
+        aboard_send_signal(server, ABOARD_RPC_ACCEPTED);
     }
     aboard_hooks_t hooks;
-    aboard_job_t job = {model, aboard_fill_hooks(server, server->feed_flags, &hooks), NULL, false, 0};
+    aboard_job_t job = {model, aboard_fill_hooks(server, server->stream_flags, &hooks), NULL, false, 0};
     const uint8_t *data = payload + 8;
     aboard_status_t status = ABOARD_OK;
     while (count != 0 && status == ABOARD_OK) {
@@ -72,7 +76,7 @@ static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payloa
         memcpy(row + feed->row_bytes - room, data, part);
         data += part;
         count -= part;
-        server->fed += (uint32_t)part;
+        server->streamed += (uint32_t)part;
         room -= (uint32_t)part;
         if (room == 0) {
             job.row = row;
@@ -80,7 +84,7 @@ static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payloa
             room = feed->row_bytes;
         }
     }
-    server->feeding = status == ABOARD_OK ? server->feeding : 0;
+    server->streaming = status == ABOARD_OK ? server->streaming : 0;
     return status;
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RUN and OP_RUN: timed runs, the profile and the taps. */
+#include "run.h"
+
 #include <string.h>
 
+#include "aboard/config.h"
 #include "aboard/port.h"
-#include "requests.h"
+#include "models.h"
+#include "receive.h"
+#include "reply.h"
 
-/* What a series of runs came to. What comes before `runs` goes into the reply as it lies: cores are little-endian. */
+/* The result of a series of runs. The reply has `runs` first, and then the other fields as they are in memory. */
 typedef struct {
     uint64_t fewest;
     uint64_t most;
     uint64_t total;
     uint32_t stack;
-    uint32_t taps;
+    uint32_t trace_events;
     uint32_t runs;
 } series_t;
 #define REPLIED_BYTES offsetof(series_t, runs)
@@ -28,7 +32,7 @@ static aboard_status_t yield_node(void *user, uint16_t node) {
 static aboard_status_t begin_node(void *user, uint16_t node) {
     aboard_server_t *server = user;
     (void)yield_node(user, node);
-    server->node_started = aboard_port_ticks();
+    server->node_start = aboard_port_ticks();
     return ABOARD_OK;
 }
 
@@ -36,12 +40,12 @@ static aboard_status_t end_node(void *user, uint16_t node) {
     const uint64_t now = aboard_port_ticks();
     aboard_server_t *server = user;
     if (node < server->config->node_ticks_count) {
-        server->config->node_ticks[node] += now - server->node_started;
+        server->config->node_ticks[node] += now - server->node_start;
     }
     return ABOARD_OK;
 }
 
-/* Copies `count` bytes of a row, as if it had no gaps between its pixels, from byte `offset` on. */
+/* Copies `count` bytes of a row from byte `offset` on, both counted without the gaps between pixels. */
 static void gather(uint8_t *to, const aboard_tap_t *tap, const uint8_t *row, uint32_t offset, uint32_t count) {
     const uint32_t pixel_bytes = (uint32_t)tap->channels * tap->element_bytes;
     uint32_t byte = offset % pixel_bytes;
@@ -55,27 +59,24 @@ static void gather(uint8_t *to, const aboard_tap_t *tap, const uint8_t *row, uin
     }
 }
 
-/* Sends a row in as many events as it needs. No request is received meanwhile, so the frame buffer is free. */
+/* Sends a row in as many events as it needs. Nothing is received during a run, so the frame buffer is free. */
 static void send_row(aboard_server_t *server, const aboard_tap_t *tap, uint32_t r) {
     const uint8_t *row = tap->data + (int32_t)r * tap->row_stride;
     const uint32_t row_bytes = (uint32_t)tap->cols * tap->channels * tap->element_bytes;
-    const uint32_t room = (uint32_t)aboard_payload_max(server) - ABOARD_RPC_TAP_BYTES;
+    const uint32_t room = (uint32_t)aboard_payload_max(server) - ABOARD_RPC_TRACE_BYTES;
     for (uint32_t offset = 0; offset < row_bytes; offset += room) {
         const uint32_t count = ABOARD_MIN(room, row_bytes - offset);
-        uint8_t head[ABOARD_RPC_TAP_BYTES];
-        aboard_put_u32(head, server->tap_sequence++);
-        aboard_put_u32(head + 4, (uint32_t)tap->node | (uint32_t)tap->output << 16);
-        aboard_put_u32(head + 8, tap->first + r);
-        aboard_put_u32(head + 12, offset);
-        aboard_put_u32(head + 16, row_bytes);
+        const uint32_t head[ABOARD_RPC_TRACE_BYTES / sizeof(uint32_t)] = {
+            server->trace_sequence++, (uint32_t)tap->node | (uint32_t)tap->output << 16, tap->first + r, offset,
+            row_bytes};
         gather(server->config->frame, tap, row, offset, count);
-        aboard_event(server, ABOARD_RPC_TAP, head, sizeof head, server->config->frame, count);
+        aboard_send_event(server, ABOARD_RPC_TRACE, (const uint8_t *)head, sizeof head, server->config->frame, count);
     }
 }
 
-static aboard_status_t tap_rows(void *user, const aboard_tap_t *tap) {
+static aboard_status_t trace_rows(void *user, const aboard_tap_t *tap) {
     aboard_server_t *server = user;
-    if (tap->node < server->tap_first || tap->node >= server->tap_last) {
+    if (tap->node < server->trace_first || tap->node >= server->trace_last) {
         return ABOARD_OK;
     }
     for (uint32_t r = 0; r < tap->rows; ++r) {
@@ -106,7 +107,7 @@ static aboard_status_t run_job(const aboard_server_config_t *config, const aboar
                                       : job->model->run(memory->data, memory->bytes, job->hooks);
 }
 
-/* A function of its own that is not inlined: the stack is marked below this frame, which holds nothing else. */
+/* Not inlined: the stack is marked below this frame, which must hold nothing of its callers. */
 ABOARD_NOINLINE aboard_status_t aboard_run_once(const aboard_server_t *server, const aboard_job_t *job, uint64_t *ticks,
                                                 uint32_t *stack) {
     const aboard_memory_t *memory = aboard_memory_of(server, job->model);
@@ -123,9 +124,9 @@ ABOARD_NOINLINE aboard_status_t aboard_run_once(const aboard_server_t *server, c
     return status;
 }
 
-/* Runs `count` times, or until the next request has arrived. */
+/* Runs `count` times, or until the next request waits. */
 static aboard_status_t run_series(aboard_server_t *server, const aboard_job_t *job, uint32_t count, series_t *series) {
-    uint64_t told = aboard_port_ticks();
+    uint64_t reported_at = aboard_port_ticks();
     while (series->runs < count && !server->waiting) {
         const bool is_first = series->runs == 0;
         uint64_t ticks;
@@ -141,13 +142,12 @@ static aboard_status_t run_series(aboard_server_t *server, const aboard_job_t *j
         series->most = ABOARD_MAX(series->most, ticks);
         series->total += ticks;
         if (series->runs < count) {
-            (void)aboard_take_bytes(server);
+            (void)aboard_receive(server);
         }
-        if (aboard_port_ticks() - told >= aboard_port_tick_hz()) {
-            uint8_t done[4];
-            aboard_put_u32(done, series->runs);
-            aboard_event(server, ABOARD_RPC_PROGRESS, done, sizeof done, NULL, 0);
-            told = aboard_port_ticks();
+        if (aboard_port_ticks() - reported_at >= aboard_port_tick_hz()) {
+            aboard_send_event(server, ABOARD_RPC_PROGRESS, (const uint8_t *)&series->runs, sizeof series->runs, NULL,
+                              0);
+            reported_at = aboard_port_ticks();
         }
     }
     return ABOARD_OK;
@@ -155,18 +155,18 @@ static aboard_status_t run_series(aboard_server_t *server, const aboard_job_t *j
 
 static aboard_status_t run_and_reply(aboard_server_t *server, const aboard_job_t *job, uint32_t count) {
     series_t series = {0, 0, 0, 0, 0, 0};
-    aboard_signal(server, ABOARD_RPC_ACCEPTED);
+    aboard_send_signal(server, ABOARD_RPC_ACCEPTED);
     const aboard_status_t status = run_series(server, job, count, &series);
     if (!job->one_node && job->model->feed != NULL) {
-        /* What its rows took is a part of the run. */
-        series.fewest += server->feed_ticks;
-        series.most += server->feed_ticks;
-        series.total += server->feed_ticks;
-        series.stack = ABOARD_MAX(series.stack, server->feed_stack);
+        /* Ticks and stack of the streamed rows belong to the run. */
+        series.fewest += server->stream_ticks;
+        series.most += server->stream_ticks;
+        series.total += server->stream_ticks;
+        series.stack = ABOARD_MAX(series.stack, server->stream_stack);
     }
     if (status == ABOARD_OK) {
-        series.taps = server->tap_sequence;
-        aboard_put_u32(server->reply, series.runs);
+        series.trace_events = server->trace_sequence;
+        memcpy(server->reply, &series.runs, 4);
         memcpy(server->reply + 4, &series, REPLIED_BYTES);
         server->reply_count = 4 + REPLIED_BYTES;
     }
@@ -175,13 +175,13 @@ static aboard_status_t run_and_reply(aboard_server_t *server, const aboard_job_t
 
 aboard_status_t aboard_check_flags(const aboard_server_t *server, uint8_t flags) {
     const aboard_server_config_t *config = server->config;
-    if ((flags & ~(ABOARD_RPC_RUN_PROFILE | ABOARD_RPC_RUN_TAPS)) != 0) {
+    if ((flags & ~(ABOARD_RPC_RUN_PROFILE | ABOARD_RPC_RUN_TRACE)) != 0) {
         return ABOARD_ERROR_RANGE;
     }
     const bool can_profile = (config->features & ABOARD_FEATURE_PROFILE) != 0 && config->node_ticks != NULL;
-    const bool can_tap = (config->features & ABOARD_FEATURE_TAPS) != 0;
+    const bool can_trace = (config->features & ABOARD_FEATURE_TRACE) != 0;
     const bool can =
-        ((flags & ABOARD_RPC_RUN_PROFILE) == 0 || can_profile) && ((flags & ABOARD_RPC_RUN_TAPS) == 0 || can_tap);
+        ((flags & ABOARD_RPC_RUN_PROFILE) == 0 || can_profile) && ((flags & ABOARD_RPC_RUN_TRACE) == 0 || can_trace);
     return can ? ABOARD_OK : ABOARD_ERROR_UNSUPPORTED;
 }
 
@@ -195,7 +195,7 @@ const aboard_hooks_t *aboard_fill_hooks(aboard_server_t *server, uint8_t flags, 
     hooks->user = server;
     hooks->begin = profiles ? begin_node : yields ? yield_node : NULL;
     hooks->end = profiles ? end_node : NULL;
-    hooks->tap = (flags & ABOARD_RPC_RUN_TAPS) != 0 ? tap_rows : NULL;
+    hooks->tap = (flags & ABOARD_RPC_RUN_TRACE) != 0 ? trace_rows : NULL;
     return flags != 0 || yields ? hooks : NULL;
 }
 
@@ -204,16 +204,16 @@ static bool inputs_written(const aboard_server_t *server, const aboard_model_t *
     return server->input_model == number && (server->inputs & all) == all;
 }
 
-/* Says whether a model can run: its inputs are there, or the rows that BEGIN has announced with the same flags. */
+/* Returns true if the model can run: its inputs were written, or BEGIN with the same flags has started its stream. */
 static bool is_ready(const aboard_server_t *server, const aboard_model_t *model, uint8_t number, uint8_t flags) {
     if (model->feed != NULL) {
-        return server->feeding == number + 1 && server->feed_flags == flags;
+        return server->streaming == number + 1 && server->stream_flags == flags;
     }
     return inputs_written(server, model, number);
 }
 
 aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *payload) {
-    /* Gone when the next request arrives, into the same buffer. */
+    /* Read first: the next request overwrites the payload. */
     const uint8_t number = payload[0];
     const aboard_model_t *model = aboard_find_model(server, number);
     const uint8_t flags = payload[1];
@@ -221,7 +221,7 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     if (model == NULL) {
         return ABOARD_ERROR_INDEX;
     }
-    if (count == 0 || ((flags & ABOARD_RPC_RUN_TAPS) != 0 && count != 1)) {
+    if (count == 0 || ((flags & ABOARD_RPC_RUN_TRACE) != 0 && count != 1)) {
         return ABOARD_ERROR_RANGE;
     }
     const bool survive = model->inputs_kept || aboard_uses_copy(server, model);
@@ -238,9 +238,9 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     aboard_hooks_t hooks;
     const aboard_job_t job = {model, aboard_fill_hooks(server, flags, &hooks), NULL, false, 0};
     if (model->feed == NULL) {
-        server->tap_sequence = 0;
-        server->tap_first = (uint16_t)aboard_get_u16(payload + 6);
-        server->tap_last = (uint16_t)aboard_get_u16(payload + 8);
+        server->trace_sequence = 0;
+        server->trace_first = (uint16_t)aboard_get_u16(payload + 6);
+        server->trace_last = (uint16_t)aboard_get_u16(payload + 8);
         if ((flags & ABOARD_RPC_RUN_PROFILE) != 0) {
             aboard_clear_profile(server);
         }
@@ -248,7 +248,7 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     server->output_model = 0;
     server->inputs = survive ? server->inputs : 0;
     status = run_and_reply(server, &job, count);
-    server->feeding = 0;
+    server->streaming = 0;
     server->output_model = status == ABOARD_OK ? (uint8_t)(number + 1) : 0;
     return status;
 }
@@ -266,6 +266,6 @@ aboard_status_t aboard_request_op_run(aboard_server_t *server, const uint8_t *pa
     if (count == 0) {
         return ABOARD_ERROR_RANGE;
     }
-    server->tap_sequence = 0;
+    server->trace_sequence = 0;
     return run_and_reply(server, &job, count);
 }

@@ -74,20 +74,20 @@ BUGS = {
     ),
     "PROFILE wraps around": (
         "requests.c",
-        "first + aboard_get_u16(payload + 2) > server",
-        "(uint16_t)(first + aboard_get_u16(payload + 2)) > server",
+        "first + count > server",
+        "(uint16_t)(first + count) > server",
     ),
     "READ is not bounded by the frame": ("requests.c", " || count > aboard_payload_max(server)", ""),
     "an index of its own": ("requests.c", "index >= model->input_count", "index > model->input_count"),
     "another model's input is as good": ("run.c", "server->input_model == number && ", ""),
-    "rows may come twice": ("rows.c", "aboard_get_u32(payload + 4) != server->fed || ", ""),
+    "rows may come twice": ("rows.c", "aboard_get_u32(payload + 4) != server->streamed || ", ""),
     "a row too many": ("rows.c", "count > missing", "count > missing + 1"),
-    "rows beside each other with taps": ("rows.c", "|| count <= room", "|| count <= room + 1"),
+    "rows beside each other in a trace": ("rows.c", "|| count <= room", "|| count <= room + 1"),
     "the most is the fewest": ("run.c", "ABOARD_MIN(series->fewest, ticks)", "ABOARD_MAX(series->fewest, ticks)"),
-    "a series that nothing ends": ("server.c", "server->waiting = true;", "server->stats.strange++;"),
-    "a repetition runs again": ("server.c", "known && id == server->id && server", "known && false && server"),
-    "rows outlive their session": ("server.c", "    server->feeding = 0;\n", ""),
-    "damage is not told": ("server.c", "aboard_signal(server, ABOARD_RPC_DAMAGED);", ""),
+    "a series that nothing ends": ("receive.c", "server->waiting = true;", "server->stats.strange++;"),
+    "a repetition runs again": ("receive.c", "known && same_id && server", "known && false && server"),
+    "rows outlive their session": ("server.c", "    server->streaming = 0;\n", ""),
+    "damage is not reported": ("receive.c", "aboard_send_signal(server, ABOARD_RPC_DAMAGED);", ""),
 }  # fmt: skip
 
 

@@ -187,12 +187,12 @@ class HostileLine(Transport):
         return framing.encode(message[:at] + _RUDE + message[at + len(_RUDE) :])
 
     def _event(self) -> bytes:
-        kind = self.rng.choice((*range(Type.READY, Type.DAMAGED + 3), Type.PROGRESS, Type.TAP))
+        kind = self.rng.choice((*range(Type.READY, Type.DAMAGED + 3), Type.PROGRESS, Type.TRACE))
         payload = {
             Type.PROGRESS: struct.pack("<I", self.rng.choice(_EDGES)),
             Type.LOG: _RUDE * self.rng.randrange(20),
             Type.CREDIT: struct.pack("<I", self.rng.choice(_EDGES)),
-            Type.TAP: struct.pack("<IHHIII", *(self.rng.choice((0, 1, 12, 0xFFFF)) for _ in range(6))) + bytes(12),
+            Type.TRACE: struct.pack("<IHHIII", *(self.rng.choice((0, 1, 12, 0xFFFF)) for _ in range(6))) + bytes(12),
         }.get(Type(kind) if kind <= Type.DAMAGED else Type.READY, b"")
         number = self._last.id if self.rng.random() < 0.8 else self.rng.getrandbits(16)
         return framing.encode(Header(kind, self.rng.getrandbits(8), number, self._last.session).pack() + payload)

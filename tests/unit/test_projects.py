@@ -145,7 +145,7 @@ def test_options_reach_the_sources(bundle, tmp_path):
     assert "#define ABOARD_RX_RING_BYTES 2048u\n" in header
     assert "#define ABOARD_UART_BAUD 9600u\n" in header
     main = (project.path / "src/main.c").read_text()
-    assert ".features = ABOARD_FEATURE_TAPS," in main
+    assert ".features = ABOARD_FEATURE_TRACE," in main
     assert "node_ticks" not in main
 
 

@@ -179,7 +179,7 @@ def test_taps_that_never_come_are_named() -> None:
 
     def without_negate(data: bytes) -> bytes:
         messages = decoder.feed(device.step(data))
-        return b"".join(framing.encode(m) for m in messages if m[0] != Type.TAP or m[12] != 1)
+        return b"".join(framing.encode(m) for m in messages if m[0] != Type.TRACE or m[12] != 1)
 
     with (
         Session.attach(ToyProject(), LoopbackTransport(without_negate), timing=FAST) as session,

@@ -243,7 +243,7 @@ class Session(AbstractContextManager["Session"]):
             if not missing:
                 return collector.results()
             with self._guard():
-                request = RunRequest(number, flags=RunFlag.TAPS, first=missing[0], last=missing[-1] + 1)
+                request = RunRequest(number, flags=RunFlag.TRACE, first=missing[0], last=missing[-1] + 1)
                 self._run(request, data, collector.take)
         missing = collector.missing()
         if not missing:
@@ -430,7 +430,7 @@ class Session(AbstractContextManager["Session"]):
         if self._infos[number].input_in_rows:
             begin = BeginRequest(number, request.flags, request.first, request.last)
             rows = self._project.models[number].inputs[0].shape[1]
-            row_bytes = len(data[0]) // rows if request.flags & RunFlag.TAPS else None
+            row_bytes = len(data[0]) // rows if request.flags & RunFlag.TRACE else None
             self._client.push_rows(begin, data[0], row_bytes=row_bytes, on_tap=on_tap)
         else:
             for index, chunk in enumerate(data):

@@ -20,6 +20,8 @@ from aboard.rpc.messages import MAJOR, MINOR, Header, Type
 from aboard.target import Cpu
 
 _SOURCES = (".c", ".h")
+#: Options of templates, and the feature of the server (`rpc/messages.h`) that each one compiles in.
+_FEATURES = {"profile": "ABOARD_FEATURE_PROFILE", "taps": "ABOARD_FEATURE_TRACE"}
 
 
 def port_of(cpu: Cpu) -> str:
@@ -86,7 +88,7 @@ def generate(
         "cpu": cpus.find(board.core().mcpu),
         "definitions": _definitions(options),
         "constants_bytes": sum(model.weights_bytes for model in models),
-        "features": [f"ABOARD_FEATURE_{name.upper()}" for name in ("profile", "taps") if options.get(name)],
+        "features": [feature for option, feature in _FEATURES.items() if options.get(option)],
         "generator": f"aboard {VERSION}",
         "include_folders": _include_folders(firmware),
         "memory": memory,

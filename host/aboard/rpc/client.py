@@ -95,7 +95,7 @@ class Client:
         Args:
             request: What to ask.
             patience_s: Longest time between two signs of progress once the device has accepted the request.
-            on_tap: Receives TAP events of this request; returns False for one with nothing new.
+            on_tap: Receives TRACE events of this request; returns False for one with nothing new.
 
         Returns:
             The payload of the reply.
@@ -168,7 +168,7 @@ class Client:
             request: What begins the run.
             data: The whole input.
             row_bytes: Bytes of a row where no piece may go beyond one, as with taps.
-            on_tap: Receives the TAP events of what the rows allow to compute.
+            on_tap: Receives the TRACE events of what the rows allow to compute.
         """
         self.call(request)
         unit = row_bytes or len(data)

@@ -22,7 +22,7 @@ _MOST_HURRIES = 100
 
 #: Status and payload.
 Reply: TypeAlias = tuple[int, bytes]
-#: Takes a TAP event; False says that there was nothing new in it.
+#: Takes a TRACE event; False says that there was nothing new in it.
 OnTap: TypeAlias = Callable[[replies.Tap], "bool | None"]
 
 
@@ -252,7 +252,7 @@ class Exchange:
         if self._accepted_at is None:
             self._accepted_at = self._alive_at = now
             self._measure(now)
-        if header.type == Type.TAP and self._on_tap is not None:
+        if header.type == Type.TRACE and self._on_tap is not None:
             if self._on_tap(replies.Tap.unpack(payload)) is not False:
                 self._alive_at = now
         elif header.type == Type.PROGRESS:

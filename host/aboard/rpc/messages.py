@@ -43,7 +43,7 @@ class Type(IntEnum):
     ACCEPTED = 0x41
     PROGRESS = 0x42
     LOG = 0x43
-    TAP = 0x44
+    TRACE = 0x44
     CREDIT = 0x45
     DAMAGED = 0x46
 
@@ -52,7 +52,7 @@ class Feature(IntFlag):
     """What an image can do."""
 
     PROFILE = 1
-    TAPS = 2
+    TRACE = 2
     RUN_OP = 4
     INPUT_COPY = 8
     CREDIT = 16
@@ -62,7 +62,7 @@ class RunFlag(IntFlag):
     """Flags of RUN."""
 
     PROFILE = 1
-    TAPS = 2
+    TRACE = 2
 
 
 class TensorKind(IntEnum):

@@ -145,7 +145,7 @@ class RunReply(Fixed):
         ticks_max: Most ticks.
         ticks_total: Sum.
         stack_bytes: Stack the first run used; 0 where it cannot be told.
-        taps: TAP events sent.
+        taps: TRACE events sent.
     """
 
     form: ClassVar[struct.Struct] = struct.Struct("<IQQQII")
@@ -224,7 +224,7 @@ class FaultReply(FaultRecord):
 
 @dataclass(frozen=True)
 class Tap:
-    """Event TAP: a piece of a row that a node produced.
+    """Event TRACE: a piece of a row that a node produced.
 
     Attributes:
         sequence: Number of the event in its run, from 0.

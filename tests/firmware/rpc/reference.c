@@ -104,7 +104,7 @@ static uint8_t write_rows(const aboard_model_t *model, const uint8_t *payload, u
         return ABOARD_ERROR_STATE;
     }
     if (u32(payload + 4) != fed || fed + count > row * model->feed->rows ||
-        ((feed_flags & ABOARD_RPC_RUN_TAPS) != 0 && count > left)) {
+        ((feed_flags & ABOARD_RPC_RUN_TRACE) != 0 && count > left)) {
         return ABOARD_ERROR_RANGE;
     }
     /* A row that begins with 255 fails; those before it are taken. */
@@ -181,7 +181,7 @@ static uint8_t read_tensor(const uint8_t *payload, reference_reply_t *reply) {
 
 static uint8_t check_flags(uint8_t flags) {
     const bool profiles = (config->features & ABOARD_FEATURE_PROFILE) != 0 && config->node_ticks != NULL;
-    const bool taps = (config->features & ABOARD_FEATURE_TAPS) != 0;
+    const bool taps = (config->features & ABOARD_FEATURE_TRACE) != 0;
     if (flags > 3) {
         return ABOARD_ERROR_RANGE;
     }

@@ -49,7 +49,7 @@ def test_hello_names_the_device() -> None:
     assert (hello.board, hello.build) == ("fake/device", "build-1")
     assert (hello.tick_hz, hello.max_frame, hello.burst) == (25_000_000, 300, 16)
     assert (hello.arena_bytes, hello.input_copy_bytes, hello.workspace_bytes, hello.fault) == (160, 48, 96, 0)
-    assert hello.features == Feature.PROFILE | Feature.TAPS | Feature.RUN_OP | Feature.INPUT_COPY | Feature.CREDIT
+    assert hello.features == Feature.PROFILE | Feature.TRACE | Feature.RUN_OP | Feature.INPUT_COPY | Feature.CREDIT
 
 
 def test_hello_of_a_device_with_nothing() -> None:
@@ -139,7 +139,7 @@ def test_outputs_can_be_read_only_while_they_are_there() -> None:
         (messages.RunRequest(2), Status.INDEX),
         (messages.RunRequest(0, count=0), Status.RANGE),
         (messages.RunRequest(0, flags=4), Status.RANGE),
-        (messages.RunRequest(0, flags=RunFlag.TAPS, count=2), Status.RANGE),
+        (messages.RunRequest(0, flags=RunFlag.TRACE, count=2), Status.RANGE),
         (messages.ProfileRequest(2, 2), Status.RANGE),
         (messages.ProfileRequest(0xFFFF, 0xFFFF), Status.RANGE),
         (messages.OpWriteRequest(96, b"x"), Status.RANGE),
@@ -164,7 +164,7 @@ def test_what_is_outside_is_refused(request_: messages.Request, status: Status) 
     "request_",
     [
         messages.RunRequest(0, flags=RunFlag.PROFILE),
-        messages.RunRequest(0, flags=RunFlag.TAPS),
+        messages.RunRequest(0, flags=RunFlag.TRACE),
         messages.ProfileRequest(0, 1),
         messages.OpRunRequest(0, 0),
         messages.OpWriteRequest(0, b"x"),
@@ -206,7 +206,7 @@ def test_taps_stream_the_rows_of_the_nodes_asked_for() -> None:
     client.write_input(0, 0, A)
     client.write_input(0, 1, B)
     taps: list[Tap] = []
-    reply = client.run(messages.RunRequest(0, flags=RunFlag.TAPS, first=0, last=2), on_tap=taps.append)
+    reply = client.run(messages.RunRequest(0, flags=RunFlag.TRACE, first=0, last=2), on_tap=taps.append)
     assert reply.taps == len(taps) == 4
     assert [(tap.sequence, tap.node, tap.row, tap.offset, tap.row_bytes) for tap in taps] == [
         (0, 0, 0, 0, 12),

@@ -122,7 +122,7 @@ def test_what_makes_no_sense_is_refused(request_: Request, status: Status) -> No
     assert refused(client, request_) == status
 
 
-@pytest.mark.parametrize("flag", [RunFlag.PROFILE, RunFlag.TAPS])
+@pytest.mark.parametrize("flag", [RunFlag.PROFILE, RunFlag.TRACE])
 def test_an_image_without_profile_or_taps_refuses_them(flag: RunFlag) -> None:
     _, client = started(has=INPUT_COPY)
     assert refused(client, BeginRequest(SUMMER, flag)) == Status.UNSUPPORTED
@@ -164,16 +164,16 @@ def test_the_profile_counts_what_rows_took() -> None:
 def test_taps_come_while_rows_are_brought() -> None:
     _, client = started(has=TAPS)
     taps: list[Tap] = []
-    begin = BeginRequest(SUMMER, RunFlag.TAPS, 0, 1)
+    begin = BeginRequest(SUMMER, RunFlag.TRACE, 0, 1)
     client.push_rows(begin, X.tobytes(), row_bytes=ROW, on_tap=taps.append)
-    reply = client.run(RunRequest(SUMMER, RunFlag.TAPS, 1, 0, 1))
+    reply = client.run(RunRequest(SUMMER, RunFlag.TRACE, 1, 0, 1))
     assert reply.taps == ROWS
     assert [(tap.row, tap.data) for tap in taps] == [(r, expected(X[: r + 1])) for r in range(ROWS)]
 
 
 def test_with_taps_no_piece_goes_beyond_a_row() -> None:
     _, client = started(has=TAPS)
-    client.call(BeginRequest(SUMMER, RunFlag.TAPS, 0, 1))
+    client.call(BeginRequest(SUMMER, RunFlag.TRACE, 0, 1))
     assert refused(client, WriteRequest(SUMMER, 0, 0, X.tobytes()[: ROW + 1])) == Status.RANGE
 
 
