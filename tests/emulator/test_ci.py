@@ -56,7 +56,7 @@ def test_what_is_written(repository: Path) -> None:
     assert found == {"app/ci/qemu.robot", "app/ci/renode.robot", *GOLDEN}
     content = workflow(repository)
     assert content["permissions"] == {"contents": "read"}
-    assert content["env"] == {"PROJECT": "app", "RENODE_VERSION": "1.16.1"}
+    assert content["env"] == {"PROJECT": "app", "ABOARD": ci.DEFAULT_PACKAGE, "RENODE_VERSION": "1.16.1"}
     assert list(content["jobs"]) == ["qemu", "renode"]
     for job in content["jobs"].values():
         uses = [step["uses"] for step in job["steps"] if "uses" in step]
@@ -85,7 +85,7 @@ def test_the_qemu_half_as_it_stands(repository: Path, tmp_path: Path) -> None:
     shutil.copytree(repository, top, ignore=shutil.ignore_patterns("build"))
     install, get, build, check = steps(top, "qemu")
     assert install.startswith("sudo apt-get update -q && ")
-    assert get == "pip install 'aboard[portable]' robotframework"
+    assert get == 'pip install "$ABOARD" ziglang unicorn robotframework'
     for command in (build, check):
         done = run_step(command, top, tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -160,6 +160,7 @@ def test_outputs_may_be_recorded_and_changes_are_kept(tmp_path: Path, capsys: py
     with np.load(golden / "tiny_0_input.npz") as fed, np.load(golden / "tiny_0_output.npz") as given:
         assert (next(iter(given.values())) == ~next(iter(fed.values()))).all()
     assert workflow(project.path)["env"]["PROJECT"] == "."
+    assert (told["package"], told["package_present"]) == (ci.DEFAULT_PACKAGE, False)
     assert invoke(words) == 0
     capsys.readouterr()
     (project.path / "ci/qemu.robot").write_text("mine\n", encoding="utf-8")
@@ -167,6 +168,27 @@ def test_outputs_may_be_recorded_and_changes_are_kept(tmp_path: Path, capsys: py
     assert "ci/qemu.robot: holds 5 bytes that aboard did not write, or that were changed" in capsys.readouterr().err
     assert invoke([*words, "--force"]) == 0
     assert "Golden Outputs Of tiny" in (project.path / "ci/qemu.robot").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("package", "present"),
+    [("wheels/aboard.whl", True), ("lib/aboard.whl", False), ("https://files.test/aboard.whl", None)],
+)
+def test_the_workflow_installs_the_package_that_is_named(
+    package: str, present: bool | None, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    top = tmp_path / "top"
+    shutil.copytree(repository, top)
+    (top / "wheels").mkdir()
+    (top / "wheels/aboard.whl").touch()
+    words = ["ci", "init", str(top / "app"), "--reference", str(MODEL), "--samples", "2", "--package", package]
+    assert invoke([*words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["package"], result["package_present"]) == (package, present)
+    assert workflow(top)["env"]["ABOARD"] == package
+    assert invoke(words) == 0
+    missing = f"The workflow installs aboard from {package}, which is not there. Put the wheel there (make wheel"
+    assert (missing in capsys.readouterr().out) == (present is False)
 
 
 def test_a_reference_of_another_model_is_refused(
@@ -207,6 +229,7 @@ def test_workflow_of_a_zephyr_application(board: str, core: str, jobs: list[str]
     content = workflow(tmp_path / "repo")
     assert list(content["jobs"]) == jobs
     assert content["env"]["PROJECT"] == "repository/app"
+    assert content["env"]["ABOARD"] == f"repository/{ci.DEFAULT_PACKAGE}"
     assert content["env"]["RENODE_VERSION"] == ("latest" if core == "cortex-m55" else "1.16.1")
     for job in content["jobs"].values():
         assert job["steps"][0]["with"] == {"path": "repository"}

@@ -52,10 +52,25 @@ def command() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Top of the repository; by default that of the repository that DIR lies in.",
 )
+@click.option(
+    "--package",
+    metavar="WHEEL",
+    default=ci.DEFAULT_PACKAGE,
+    show_default=True,
+    help="Source that the workflow installs aboard from, as pip takes it: path of a wheel in the repository, or URL.",
+)
 @force_option
 @json_option
 @pass_console
-def init(console: Console, project: Path, files: tuple[str, ...], samples: int, root: Path | None, force: bool) -> None:
+def init(
+    console: Console,
+    project: Path,
+    files: tuple[str, ...],
+    samples: int,
+    root: Path | None,
+    package: str,
+    force: bool,
+) -> None:
     """Write a GitHub workflow and suites that build the project in DIR, boot it and check golden outputs.
 
     The suites are for Robot Framework: one boots the image in QEMU (or the board's other emulator), one is for
@@ -67,7 +82,7 @@ def init(console: Console, project: Path, files: tuple[str, ...], samples: int, 
         golden, origin = _computed(opened, files, samples)
     else:
         golden, origin = _recorded(console, opened, samples)
-    written = ci.write(opened, golden, origin, top, force=force)
+    written = ci.write(opened, golden, origin, top, package=package, force=force)
     result = CiResult(
         path=str(opened.path),
         root=str(top),
@@ -75,6 +90,8 @@ def init(console: Console, project: Path, files: tuple[str, ...], samples: int, 
         renode=opened.board.emulator.renode is not None,
         origin=origin,
         samples=samples,
+        package=package,
+        package_present=None if "://" in package else (top / package).exists(),
         files=[path.relative_to(top).as_posix() for path in written],
     )
     console.emit(result, lambda: _report(result))
@@ -121,5 +138,10 @@ def _report(result: CiResult) -> str:
     renode = f"renode-test {result.path}/ci/renode.robot" if result.renode else ""
     lines = [f"In {result.root}:", "", *(f"  {path}" for path in result.files), ""]
     lines.append(f"The golden outputs are {result.origin}.")
+    if result.package_present is False:
+        lines.append(
+            f"The workflow installs aboard from {result.package}, which is not there. Put the wheel there (make wheel "
+            "in a checkout of aboard builds it), or name another source with --package."
+        )
     lines.append(f"Here: aboard build {result.path} && {suite or renode}")
     return "\n".join(lines)

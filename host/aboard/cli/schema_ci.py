@@ -16,4 +16,6 @@ class CiResult(Result):
     renode: bool = Field(description="Whether there is a suite for `renode-test`.")
     origin: str = Field(description="Where the golden outputs are from, in words.")
     samples: int = Field(description="Golden pairs of inputs and outputs of each model.")
+    package: str = Field(description="Source that the workflow installs aboard from: path of a wheel, or URL.")
+    package_present: bool | None = Field(description="Whether the wheel is in the repository; null for a URL.")
     files: list[str] = Field(description="Files that were written, relative to the root.")

@@ -85,14 +85,14 @@ _EMULATED: Mapping[str, Callable[[cpus.Cpu], bool]] = {
 
 #: Packages of Python that are looked up without being loaded; those that this module needs are there.
 _PACKAGES: tuple[tuple[str, Need, str, str], ...] = (
-    ("tflite", "needed", "reads models", "pip install aboard"),
-    ("flatbuffers", "needed", "reads models", "pip install aboard"),
-    ("cffi", "optional", "runs models in this process (-runtime=host)", "pip install aboard"),
+    ("tflite", "needed", "reads models", "pip install tflite"),
+    ("flatbuffers", "needed", "reads models", "pip install flatbuffers"),
+    ("cffi", "optional", "runs models in this process (-runtime=host)", "pip install cffi"),
     (
         "tflite_micro",
         "optional",
         "reference of `aboard verify`",
-        "pip install 'aboard[oracle]', else numpy serves",
+        "pip install --pre tflite-micro; without it `aboard verify` compares with numpy",
     ),
 )
 
@@ -236,6 +236,6 @@ def _unicorn() -> Check:
     spec = importlib.util.find_spec("unicorn")
     version = importlib.metadata.version("unicorn") if spec else None
     path = str(Path(spec.origin).parent) if spec and spec.origin else None
-    hint = "pip install unicorn (or pip install 'aboard[portable]')"
+    hint = "pip install unicorn"
     purpose = "emulates boards in this process"
     return Check("unicorn", "emulator", purpose, spec is not None, version, path, hint, need="one")

@@ -1,6 +1,6 @@
 """Trains the digits model that comes with the package: 8x8 grey images of handwritten digits to one of ten classes.
 
-    pip install 'aboard[train,oracle]'
+    pip install -e '.[train,oracle]'
     python -m aboard.models.train_digits --output host/aboard/models
 
 The data are scikit-learn's `load_digits` (1,797 images, pixels 0 to 16, from the UCI repository's optical recognition

@@ -120,7 +120,7 @@ def _is_any(cpu: Cpu) -> bool:
     return True
 
 
-_ZIG = "pip install ziglang (or pip install 'aboard[portable]')"
+_ZIG = "pip install ziglang"
 
 #: Every compiler that aboard knows, in the order in which they are tried.
 COMPILERS: tuple[Compiler, ...] = (

@@ -97,9 +97,7 @@ class UnicornRunner(Runner):
         del board
         if importlib.util.find_spec("unicorn") is not None:
             return None
-        return (
-            "the package unicorn is not installed. To get it: pip install unicorn (or pip install 'aboard[portable]')"
-        )
+        return "the package unicorn is not installed. To get it: pip install unicorn"
 
     def start(self, project: Project) -> Transport:
         """Boots the image; see `Runner.start`."""

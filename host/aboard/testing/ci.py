@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import jinja2
 import numpy as np
@@ -28,6 +28,8 @@ from aboard.project.project import Project
 from aboard.runners.qemu import PACKAGES
 
 WORKFLOW = ".github/workflows/aboard.yml"
+#: aboard is in no package index, so a repository brings the wheel that its workflow installs.
+DEFAULT_PACKAGE = f"wheels/aboard-{VERSION}-py3-none-any.whl"
 _TEMPLATES = "ci"
 _RENODE = "renode"
 #: Difference of a float output that is none: the sums of kernels and interpreter are in another order.
@@ -73,7 +75,15 @@ def repository_of(project: Project) -> Path:
     )
 
 
-def write(project: Project, golden: Sequence[Golden], origin: str, root: Path, *, force: bool = False) -> list[Path]:
+def write(
+    project: Project,
+    golden: Sequence[Golden],
+    origin: str,
+    root: Path,
+    *,
+    package: str = DEFAULT_PACKAGE,
+    force: bool = False,
+) -> list[Path]:
     """Writes workflow, suites and golden files.
 
     Args:
@@ -81,6 +91,8 @@ def write(project: Project, golden: Sequence[Golden], origin: str, root: Path, *
         golden: Of each of its models, all with as many samples.
         origin: Where the golden outputs are from, in words, for the suites.
         root: Top of the repository; the project lies in it.
+        package: Source of aboard on the machine that runs the workflow, as `pip install` takes it. A relative path
+            starts at the top of the repository.
         force: Whether files that aboard did not write, or that were changed since, are overwritten.
 
     Returns:
@@ -92,7 +104,7 @@ def write(project: Project, golden: Sequence[Golden], origin: str, root: Path, *
     """
     if root not in (project.path, *project.path.parents):
         raise ProjectError(f"{root}: does not hold the project, got {project.path}. Name a folder above it")
-    files = {**_golden_files(project, golden), **_suites(project, golden, origin), **_workflow(project, root)}
+    files = {**_golden_files(project, golden), **_suites(project, golden, origin), **_workflow(project, root, package)}
     try:
         for path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +150,7 @@ def _tolerance(model: Manifest) -> float:
     return _FLOAT_TOLERANCE if any(np.dtype(tensor.dtype).kind == "f" for tensor in model.outputs) else 0
 
 
-def _workflow(project: Project, root: Path) -> dict[Path, bytes]:
+def _workflow(project: Project, root: Path, package: str) -> dict[Path, bytes]:
     board = project.board
     template = templates.load(project.info.template)
     runner = emulator_of(project)
@@ -152,12 +164,17 @@ def _workflow(project: Project, root: Path) -> dict[Path, bytes]:
         "folder": project.path.name,
         "project": "/".join(part for part in (checkout, inside) if part not in ("", ".")) or ".",
         "checkout": checkout,
+        "package": f"{checkout}/{package}" if checkout and not _is_absolute(package) else package,
         "jobs": jobs,
         "renode": board.emulator.renode,
         "template": template,
         "sdk": "riscv64-zephyr-elf" if cpus.find(board.core().mcpu).is_riscv else "arm-zephyr-eabi",
     }
     return {root / WORKFLOW: _rendered("workflow.yml", context)}
+
+
+def _is_absolute(package: str) -> bool:
+    return "://" in package or PurePosixPath(package).is_absolute()
 
 
 def _rendered(name: str, context: Mapping[str, object]) -> bytes:
