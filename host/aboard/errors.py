@@ -3,6 +3,7 @@
     AboardError                  a user can act on it: shown as one message, exit code 1
     ├── ModelError               the model file: not readable, corrupt, or uses what is not supported
     ├── VerifyError              the intermediate representation broke a rule (raised between passes)
+    ├── PassError                a list of passes: a name, an option or the order
     ├── TargetError              a target string, kind or attribute
     ├── BoardError               a board file, or a board that is not known
     ├── CapacityError            the model or image does not fit the board's memory
@@ -48,6 +49,10 @@ class ModelError(AboardError):
 
 class VerifyError(AboardError):
     """The intermediate representation broke one of its rules."""
+
+
+class PassError(AboardError):
+    """A list of passes names an unknown pass or option, or leaves out a pass that the rest needs."""
 
 
 class TargetError(AboardError):

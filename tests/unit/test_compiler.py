@@ -8,7 +8,11 @@ import pytest
 
 from aboard.base import manifest, resources
 from aboard.compiler.pipeline import Module, compile_model
-from aboard.errors import InputError, ModelError, ProjectError, TargetError
+from aboard.errors import InputError, ModelError, PassError, ProjectError, TargetError
+from aboard.importers import load
+from aboard.ir import Graph
+from aboard.ir.printer import dump
+from aboard.partition.pipeline import pipeline_of
 from support import sanitized
 
 DIGITS = resources.models() / "digits.tflite"
@@ -171,11 +175,25 @@ def test_wrong_inputs_are_named() -> None:
 
 
 def test_the_ir_is_shown_after_every_pass() -> None:
-    seen: dict[str, str] = {}
-    compile_model(DIGITS, target=M4, on_ir=seen.__setitem__)
-    assert next(iter(seen)) == "import"
-    assert len(seen) > 3
-    assert all("conv2d" in text for text in seen.values())
+    seen: list[tuple[str, str | None]] = []
+    texts: list[str] = []
+
+    def watch(graph: Graph, done: str, following: str | None) -> None:
+        seen.append((done, following))
+        texts.append(dump(graph))
+
+    module = compile_model(DIGITS, target=M4, on_step=watch)
+    names = pipeline_of(module.target).names
+    assert seen == list(zip(["import", *names], [*names, None], strict=True))
+    assert all("conv2d" in text for text in texts)
+
+
+def test_the_passes_are_those_given() -> None:
+    module = compile_model(DIGITS, target=M4, passes="fold-constants, remove-dead-code")
+    assert module.graph is not None
+    assert dump(module.graph) == dump(load(DIGITS))
+    with pytest.raises(PassError, match=r"passes: fold is not known\. Known: divide-wide-nodes, "):
+        compile_model(DIGITS, target=M4, passes="fold")
 
 
 def test_a_bad_name_is_refused() -> None:

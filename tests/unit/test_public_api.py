@@ -22,6 +22,7 @@ NAMES = {
     "InputError",
     "ModelError",
     "Module",
+    "PassError",
     "PluginError",
     "Project",
     "ProjectError",

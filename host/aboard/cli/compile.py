@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from aboard.base import manifest as manifests
 from aboard.cli import model as models
 from aboard.cli import verdict
 from aboard.cli.console import Console
+from aboard.cli.ir_dumps import IrPrinter, print_ir_options
 from aboard.cli.options import (
     Place,
     example,
@@ -23,6 +25,7 @@ from aboard.cli.options import (
     opt_option,
     output_dir_option,
     pass_console,
+    passes_option,
     place_options,
     tuning_option,
 )
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
         "aboard compile kws.tflite --board arm/mps2_an386 -o build/kws",
         'aboard compile digits --target "c -mcpu=cortex-m0" --opt size --json',
         "aboard compile digits --board arm/mps2_an386 --explain",
+        "aboard compile digits --board arm/mps2_an386 --print-ir-after remove-channels",
     ),
 )
 @model_argument
@@ -67,7 +71,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print each layer beside its bound, and what other schedules cost: RAM against instructions.",
 )
-@click.option("--dump-ir", is_flag=True, help="Print the IR after each pass.")
+@passes_option
+@print_ir_options
 @json_option
 @pass_console
 def command(
@@ -80,25 +85,28 @@ def command(
     opt: str | None,
     tuning: Path | None,
     explain: bool,
-    dump_ir: bool,
+    passes: str | None,
+    ir_before: tuple[str, ...],
+    ir_after: tuple[str, ...],
 ) -> None:
     """Compile MODEL to a bundle of standalone C.
 
     MODEL is a .tflite file, or the name of a shipped model (digits, digits_f32). Prints the operators, the memory the
     model needs with the bound that no plan can beat, and the memory map.
     """
-    dumps: list[IrDump] = []
-    on_ir = (lambda step, text: dumps.append(IrDump(after=step, text=text))) if dump_ir else None
-    with console.step(f"compiling {model}"):
-        module = models.compile_file(model, place, name=name, opt=opt, tuning=tuning, on_ir=on_ir)
+    printer = IrPrinter(console, ir_before, ir_after)
+    if printer.wanted:
+        printer.check(models.steps(place, passes))
+    with contextlib.nullcontext() if printer.wanted else console.step(f"compiling {model}"):
+        module = models.compile_file(
+            model, place, name=name, opt=opt, tuning=tuning, passes=passes, on_step=printer if printer.wanted else None
+        )
         folder = output_dir or Path("build") / module.name
         if output_dir is None and not force:
             outputs.refuse_other(folder, manifests.subject(module.manifest))
         module.save(folder, force)
         trade = module.trade() if explain else None
-    for dump in dumps:
-        console.text(f"IR after {dump.after}\n\n{dump.text}\n")
-    result = describe(module, folder, dumps if dump_ir else None, _records(module, tuning))
+    result = describe(module, folder, printer.dumps if printer.wanted else None, _records(module, tuning))
     if trade is not None:
         result.explain = _explained(module, trade)
     console.emit(result, lambda: _report(module, result, trade))

@@ -54,9 +54,9 @@ class Console:
         if not self._emitted:
             click.echo(_json(ErrorResult(error=error)))
 
-    def text(self, text: str) -> None:
-        """Prints text beside the result: on stdout, or on stderr where that has to stay JSON."""
-        click.echo(printable.lines(text), err=self.json)
+    def diagnostic(self, text: str) -> None:
+        """Prints text on stderr, beside the result."""
+        _say(printable.lines(text))
 
     def note(self, text: str) -> None:
         """Prints a line for the user on stderr."""

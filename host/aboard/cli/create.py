@@ -89,6 +89,7 @@ def compile_all(
     opt: str | None,
     tuning: Path | None = None,
     toolchain: str | None = None,
+    passes: str | None = None,
 ) -> list[model_argument.Compiled]:
     """Compiles models, or reads those that are bundles.
 
@@ -98,7 +99,10 @@ def compile_all(
     modules = []
     for text in models:
         with console.step(f"compiling {text}"):
-            modules.append(model_argument.load(text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain))
+            module = model_argument.load(
+                text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain, passes=passes
+            )
+            modules.append(module)
     return modules
 
 

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "tune": ("aboard.cli.tune", "Find the best values for the knobs of a target's devices, and record them."),
     "report": ("aboard.cli.report", "Write a report of a model on a target: one HTML file with pictures."),
     "partition": ("aboard.cli.partition", "Show which device of a composite target would compute which node."),
+    "passes": ("aboard.cli.passes", "List the passes that rewrite a model for a target, in their order."),
     "ci": ("aboard.cli.ci", "Write a CI workflow and suites that check a project's outputs on emulated boards."),
     "debug": ("aboard.cli.debug", "Start gdb on a project's image, emulated or on its board."),
     "devices": ("aboard.cli.devices", "List the boards that are attached."),

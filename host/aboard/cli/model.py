@@ -14,12 +14,11 @@ from aboard.base.manifest import Manifest
 from aboard.errors import ModelError, ProjectError, TargetError, ToolError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aboard.cli.options import Place
     from aboard.compiler.pipeline import Module
     from aboard.kernels.strategy import Explanation
     from aboard.partition.partitioner import Partition
+    from aboard.partition.pipeline import OnStep
 
 
 class Compiled(Protocol):
@@ -108,7 +107,8 @@ def compile_file(
     opt: str | None = None,
     tuning: Path | None = None,
     toolchain: str | None = None,
-    on_ir: Callable[[str, str], None] | None = None,
+    passes: str | None = None,
+    on_step: OnStep | None = None,
 ) -> Module:
     """Returns a model file, compiled.
 
@@ -119,7 +119,8 @@ def compile_file(
         opt: What to prefer.
         tuning: File of records; None for the user's own.
         toolchain: Toolchain that will build, for which records must have been measured; None to choose by rule.
-        on_ir: Called with the IR after each pass.
+        passes: The passes as text; None for the target's own.
+        on_step: Called between passes.
 
     Raises:
         AboardError: It is not there, is a bundle, or does not compile.
@@ -131,8 +132,32 @@ def compile_file(
 
         records = Records(tuning or default_path(), required=tuning is not None, toolchain=toolchain)
         return compile_model(
-            path, target=place.target, board=place.board, name=name, opt=opt, tuning=records, on_ir=on_ir
+            path,
+            target=place.target,
+            board=place.board,
+            name=name,
+            opt=opt,
+            tuning=records,
+            passes=passes,
+            on_step=on_step,
         )
+
+
+def steps(place: Place, passes: str | None) -> list[str]:
+    """Returns the names of the steps of a pipeline, `import` first.
+
+    Args:
+        place: Where a model shall run.
+        passes: The passes as text; None for the target's own.
+
+    Raises:
+        AboardError: The target or the text is not valid.
+    """
+    with whole_installation("passes"):
+        from aboard.partition.pipeline import pipeline_of
+        from aboard.passes import IMPORT
+
+        return [IMPORT, *pipeline_of(place.as_target(), passes).names]
 
 
 def partition_file(text: str, place: Place) -> Partition:
@@ -169,6 +194,7 @@ def load(
     opt: str | None = None,
     tuning: Path | None = None,
     toolchain: str | None = None,
+    passes: str | None = None,
 ) -> Compiled:
     """Returns a model, compiled now, or as it lies in a bundle.
 
@@ -179,13 +205,14 @@ def load(
         opt: What to prefer.
         tuning: File of records; None for the user's own.
         toolchain: Toolchain that will build; None to choose by rule.
+        passes: The passes as text; None for the target's own. A bundle takes none.
 
     Raises:
         AboardError: It is neither, does not compile, or is a bundle for which name, opt or tuning are asked.
     """
     path = find(text)
     if not path.is_dir():
-        return compile_file(text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain)
+        return compile_file(text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain, passes=passes)
     if not (path / manifest.FILE_NAME).is_file():
         raise ProjectError(f"{path}: a folder without {manifest.FILE_NAME}, expected a bundle. Give the .tflite file")
     if name is not None or opt is not None or tuning is not None:

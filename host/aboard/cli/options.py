@@ -58,6 +58,11 @@ tuning_option = click.option(
     type=click.Path(path_type=Path),
     help="Records of `aboard tune`; by default what ABOARD_TUNING names, or your own file.",
 )
+passes_option = click.option(
+    "--passes",
+    metavar="LIST",
+    help="Passes that rewrite the model, in their order; `aboard passes` prints those of a target.",
+)
 template_option = click.option("--template", metavar="NAME", help="Project template; the board's own by default.")
 runner_option = click.option(
     "--runner",
@@ -133,6 +138,10 @@ class Place:
         if target is None and board is None:
             raise click.UsageError("Missing option '--board' or '--target'.")
         return cls(target, board)
+
+    def words(self) -> list[str]:
+        """Returns the option and its value as the user gave them."""
+        return ["--board", self.board] if self.board is not None else ["--target", str(self.target)]
 
     def board_name(self) -> str:
         """Returns the board, which a target may name with its attributes.

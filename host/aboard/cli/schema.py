@@ -21,6 +21,7 @@ from aboard.cli.schema_boards import (
 from aboard.cli.schema_ci import CiResult
 from aboard.cli.schema_explain import ExplainInfo
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
+from aboard.cli.schema_passes import BisectInfo, PassesResult
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_targets import (
     NewTargetResult,
@@ -108,9 +109,10 @@ class BufferInfo(Result):
 
 
 class IrDump(Result):
-    """The IR after a pass."""
+    """The IR before or after a pass."""
 
-    after: str = Field(description="Name of the pass.")
+    position: str = Field(description="`before` or `after`.")
+    step: str = Field(description="Name of the pass; `import` and `partition` are steps too.")
     text: str
 
 
@@ -161,7 +163,7 @@ class CompileResult(Verdict):
     buffers: list[BufferInfo]
     placed: list[PlacedNode] | None = Field(description="Who computes each node; null without devices.")
     records: str | None = Field(description="File of tuning records of which some were used; null where none was.")
-    ir: list[IrDump] | None = Field(description="With `--dump-ir`.")
+    ir: list[IrDump] | None = Field(description="With `--print-ir-before` or `--print-ir-after`.")
     explain: ExplainInfo | None = Field(description="With `--explain`.")
 
 
@@ -321,6 +323,7 @@ class VerifyResult(Result):
         description="Regions of accelerators that differ, whatever the outputs are; empty without accelerators."
     )
     first_difference: DifferenceInfo | None = Field(description="Found with taps; null where outputs are equal.")
+    bisect: BisectInfo | None = Field(description="With `--bisect`; null where outputs are equal.")
 
 
 class EvaluateResult(Result):
@@ -394,6 +397,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "tune": TuneResult,
     "report": ReportResult,
     "partition": PartitionResult,
+    "passes": PassesResult,
     "new-target": NewTargetResult,
     "doctor": DoctorResult,
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,24 +26,29 @@ from aboard.cli.options import (
     opt_option,
     output_dir_option,
     pass_console,
+    passes_option,
     place_options,
 )
 from aboard.cli.schema import DifferenceInfo, RegionFault, VerifyResult
+from aboard.cli.schema_passes import BisectInfo, BisectStep
 from aboard.device.input_files import Named
 from aboard.errors import ModelError
-from aboard.reports.table import facts
+from aboard.reports.table import facts, table
 
 if TYPE_CHECKING:
     from aboard.check.reference import Reference
     from aboard.check.verify import Difference
 
 _DIFFERENT = 1
+_SAMPLES = 20
+_IMPORT = "import"
 
 
 @click.command(
     "verify",
     epilog=example(
         "aboard verify digits --board arm/mps2_an386",
+        "aboard verify digits --board arm/mps2_an386 --bisect",
         "aboard verify kws.tflite --board riscv/qemu_virt32 --samples 50 --json",
     ),
 )
@@ -52,10 +58,12 @@ _DIFFERENT = 1
     "--samples",
     type=click.IntRange(min=0),
     metavar="N",
-    default=20,
+    default=_SAMPLES,
     show_default=True,
     help="How many random inputs, beside all smallest and all largest.",
 )
+@click.option("--bisect", is_flag=True, help="Where a byte differs, look for the first pass that changes the results.")
+@passes_option
 @output_dir_option("none: nothing is kept")
 @force_option
 @means_options
@@ -67,6 +75,8 @@ def command(
     model: str,
     place: Place,
     samples: int,
+    bisect: bool,
+    passes: str | None,
     output_dir: Path | None,
     force: bool,
     means: Means,
@@ -77,6 +87,9 @@ def command(
     Exits with 1 where a byte differs. Then the image is built again with taps, and the first operator, row and channel
     that differ are named. Floats may differ by 0.0001 of the reference. Where accelerators compute a part of MODEL,
     each of their regions is compared too, so that no operator behind it can hide a wrong result.
+
+    With --bisect, the graph is then evaluated on this machine after every pass, which tells a wrong pass from a fault
+    behind the passes.
     """
     from aboard.check import verify
     from aboard.check.reference import Reference
@@ -85,7 +98,7 @@ def command(
     path = models.find(model)
     if path.is_dir():
         raise ModelError(f"{path}: a bundle, expected the model file it was made of: the reference needs it")
-    modules = compile_all(console, [model], place, name=None, opt=opt, toolchain=means.toolchain)
+    modules = compile_all(console, [model], place, name=None, opt=opt, toolchain=means.toolchain, passes=passes)
     reference = Reference.open(path)
     inputs = verify.samples(modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
@@ -99,6 +112,7 @@ def command(
     first = None
     if found.first is not None:
         first = _locate(console, modules, plan, reference, found.first)
+    bisected = _bisected(console, path, place, reference, found.first, passes) if bisect and found.first else None
     result = VerifyResult(
         board=plan.board.id,
         runner=plan.runner.name,
@@ -111,9 +125,22 @@ def command(
         equal=found.equal and not faults,
         region_faults=faults,
         first_difference=first,
+        bisect=bisected,
     )
-    console.emit(result, lambda: _report(result, reference.note))
+    again = [model, *place.words(), *_given(samples=samples, passes=passes, opt=opt, **vars(means))]
+    console.emit(result, lambda: _report(result, reference.note, f"aboard verify {shlex.join(again)} --bisect"))
     return 0 if result.equal else _DIFFERENT
+
+
+def _given(*, samples: int, **options: Any) -> list[str]:
+    """Returns the options that the user gave, as words of a command."""
+    words = [] if samples == _SAMPLES else ["--samples", str(samples)]
+    for name, value in options.items():
+        if name == "options":
+            words += [word for key, text in value.items() for word in ("-O", f"{key}={text}")]
+        elif value is not None:
+            words += [f"--{name}", value]
+    return words
 
 
 def _region_faults(console: Console, module: Compiled, plan: deploy.Plan, inputs: Sequence[Named]) -> list[RegionFault]:
@@ -143,6 +170,29 @@ def _locate(
     return None if found is None else _describe(number, found)
 
 
+def _bisected(
+    console: Console,
+    model: Path,
+    place: Place,
+    reference: Reference,
+    first: tuple[int, Named],
+    passes: str | None,
+) -> BisectInfo:
+    """Evaluates the graph after every pass, on the first input for which the device differs."""
+    from aboard.check.bisect import bisect
+
+    number, feed = first
+    with console.step("looking for the pass at fault"):
+        found = bisect(model, place.as_target(), reference, feed, passes)
+    return BisectInfo(
+        passes=found.passes,
+        sample=number,
+        steps=[BisectStep(**vars(check)) for check in found.checks],
+        first_wrong=found.first_wrong,
+        tensor=found.tensor,
+    )
+
+
 def _describe(sample: int, found: Difference) -> DifferenceInfo:
     return DifferenceInfo(
         sample=sample,
@@ -158,7 +208,7 @@ def _describe(sample: int, found: Difference) -> DifferenceInfo:
     )
 
 
-def _report(result: VerifyResult, note: str) -> str:
+def _report(result: VerifyResult, note: str, again: str) -> str:
     lines = facts(
         [
             ("model", f"{result.model} on {result.board} ({result.runner})"),
@@ -169,17 +219,41 @@ def _report(result: VerifyResult, note: str) -> str:
     )
     if result.equal:
         return lines
-    found = result.first_difference
+    parts = [lines]
     if result.region_faults:
-        lines += "\n\nRegions that are not exact:\n" + "\n".join(map(_fault, result.region_faults))
-    if found is None and result.region_faults:
-        return lines
+        parts.append("Regions that are not exact:\n" + "\n".join(map(_fault, result.region_faults)))
+    if result.first_difference is not None or not result.region_faults:
+        parts.append(_difference(result.first_difference))
+    if result.bisect is not None:
+        parts.append(_bisect(result.bisect))
+    elif result.differing_bytes:
+        parts.append(f"To see whether a pass of the compiler is at fault: {again}")
+    return "\n\n".join(parts)
+
+
+def _difference(found: DifferenceInfo | None) -> str:
     if found is None:
-        return f"{lines}\n\nWith taps every operator gives what it should: the fault lies outside of them."
+        return "With taps every operator gives what it should: the fault lies outside of them."
     return (
-        f"{lines}\n\nFirst difference, in sample {found.sample}: node {found.node}, {found.op} {found.name}\n"
+        f"First difference, in sample {found.sample}: node {found.node}, {found.op} {found.name}\n"
         f"  row {found.row}, column {found.column}, channel {found.channel}: "
         f"device {found.device:g}, reference {found.reference:g}"
+    )
+
+
+def _bisect(found: BisectInfo) -> str:
+    """Returns the steps and the conclusion."""
+    rows = [(check.step, check.changed, check.differing) for check in found.steps]
+    checked = table(["after", "changed the graph", "differing elements"], rows)
+    head = f"Passes, evaluated on the host with sample {found.sample}\n\n{checked}\n\n"
+    if found.first_wrong is None:
+        return f"{head}No pass changes the results: the fault lies behind the passes, in kernels, schedule or build."
+    if found.first_wrong == _IMPORT:
+        return f"{head}The graph differs before any pass: the fault lies in the importer, or in how an op is evaluated."
+    where = "" if found.tensor is None else f", first in {found.tensor}"
+    return (
+        f"{head}The pass at fault is {found.first_wrong}{where}. `aboard compile` prints its work with "
+        f"--print-ir-before {found.first_wrong} --print-ir-after {found.first_wrong}."
     )
 
 

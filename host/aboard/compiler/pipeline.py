@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +18,10 @@ from aboard.emit import bundle
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
-from aboard.ir.printer import dump
 from aboard.kernels import strategy
-from aboard.partition import pipeline
+from aboard.partition import pipeline as pipelines
 from aboard.partition.partitioner import Partition
+from aboard.partition.pipeline import OnStep
 from aboard.schedule import search, trade
 from aboard.schedule.trade import Trade
 from aboard.target import Target
@@ -140,7 +139,8 @@ def compile_model(
     name: str | None = None,
     opt: str | None = None,
     tuning: str | Path | Tuning | None = None,
-    on_ir: Callable[[str, str], None] | None = None,
+    passes: str | None = None,
+    on_step: OnStep | None = None,
 ) -> Module:
     """Compiles a model to standalone C.
 
@@ -152,7 +152,10 @@ def compile_model(
         opt: `size`, `balanced` or `speed`; overrides the target's.
         tuning: Which values the knobs of devices get: a file that `aboard tune` wrote, or something that chooses
             (`aboard.tuning.choice`). By default the user's own file, where there is one.
-        on_ir: Called with a pass name and the IR's text after each pass.
+        passes: The passes that run, in their order, as text: `fold-constants,remove-dead-code,divide-wide-nodes`; the
+            target's own by default. `aboard passes` prints them, `aboard.passes.text` describes the grammar.
+        on_step: Called between two passes with the graph, the name of the pass that has run (`import` at first), and
+            the name of the pass that runs next (None at last). `aboard.ir.printer.dump` makes text of the graph.
 
     Returns:
         The compiled module.
@@ -161,15 +164,17 @@ def compile_model(
         ModelError: The model cannot be read, or uses what is not supported.
         TargetError: The target is not valid, or neither or both of `target` and `board` are given.
         BoardError: The board is not known.
+        PassError: `passes` names an unknown pass or option, or leaves out a pass that the others need.
         InputError: The records of tuning cannot be read.
         CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`), or its flash
             (`-flash-max`).
     """
     chosen = _target(target, board, opt)
     tuned = _tuning(tuning)
+    pipeline = pipelines.pipeline_of(chosen, passes)
     graph = load(model, name=name)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
-    decided = pipeline.run(graph, chosen, lambda step: on_ir(step, dump(graph)) if on_ir else None, tuned)
+    decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)
     scheduled = _fitted(graph, chosen)
     graph.nodes = scheduled.program.graph.nodes
     files, manifest = bundle.emit(graph, scheduled.program, scheduled.layout, scheduled.calls.target, macs)
@@ -196,7 +201,7 @@ def partition_model(
         AboardError: As for `compile_model`; a device's package may also be wrong.
     """
     chosen = _target(target, board, None)
-    return pipeline.decide(load(model, name=name), chosen)
+    return pipelines.decide(load(model, name=name), chosen)
 
 
 @extensions.blamed()
@@ -206,7 +211,7 @@ def explain_model(
     """Says for each node how it would be computed, and why so. Arguments and errors as for `compile_model`."""
     chosen = _target(target, board, None)
     graph = load(model, name=name)
-    pipeline.run(graph, chosen)
+    pipelines.run(graph, chosen)
     return strategy.explain_all(graph, chosen, chosen.flash_max)
 
 

@@ -1,16 +1,25 @@
-"""Prints a graph as text, for `--dump-ir` and for people: the same graph always gives the same text."""
+"""Prints a graph as text: the same graph always gives the same text.
+
+Names with characters that could be taken for the text's own stand in quotes; hidden characters are visible escapes.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
+import re
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
+from aboard.base import printable
 from aboard.ir.graph import Graph, Node, Tensor
 
 _SHORT = 8
+
+#: Names that need no quotes.
+_PLAIN = re.compile(r"[\w./:;+@-]+", re.ASCII)
 
 
 @runtime_checkable
@@ -27,17 +36,22 @@ def dump(graph: Graph) -> str:
     Args:
         graph: The graph; need not be valid.
     """
-    lines = [f"graph {graph.name} from {graph.source or '-'} {{"]
-    lines += [f"  input %{tensor.name}: {tensor.type}" for tensor in graph.inputs]
-    lines += [f"  const %{t.name}: {t.type} = {_content(t)}" for t in graph.tensors() if t.is_constant]
+    lines = [f"graph {graph.name} from {printable.one_line(graph.source) or '-'} {{"]
+    lines += [f"  input {_name(tensor)}: {tensor.type}" for tensor in graph.inputs]
+    lines += [f"  const {_name(t)}: {t.type} = {_content(t)}" for t in graph.tensors() if t.is_constant]
     lines += [f"  {_node(node)}" for node in graph.nodes]
-    lines += [f"  output %{tensor.name}" for tensor in graph.outputs]
+    lines += [f"  output {_name(tensor)}" for tensor in graph.outputs]
     return "\n".join([*lines, "}"]) + "\n"
 
 
+def _name(tensor: Tensor) -> str:
+    name = tensor.name
+    return f"%{name}" if _PLAIN.fullmatch(name) else f"%{printable.one_line(json.dumps(name, ensure_ascii=False))}"
+
+
 def _node(node: Node) -> str:
-    results = ", ".join(f"%{t.name}" for t in node.outputs)
-    operands = ", ".join("-" if t is None else f"%{t.name}" for t in node.inputs)
+    results = ", ".join(f"{_name(t)}" for t in node.outputs)
+    operands = ", ".join("-" if t is None else f"{_name(t)}" for t in node.inputs)
     types = ", ".join(str(t.type) for t in node.outputs)
     sources = f" from {', '.join(map(str, node.sources))}" if node.sources else ""
     return f"{results} = {node.op}({operands}){attributes(node)} : {types}{sources}"
@@ -46,7 +60,7 @@ def _node(node: Node) -> str:
 def attributes(node: Node) -> str:
     """Returns the attributes of a node as text, ` {name=value, ...}`; empty where it has none."""
     if isinstance(node.attrs, Summarized):
-        return f" {{{node.attrs.summary()}}}"
+        return f" {{{printable.one_line(node.attrs.summary())}}}"
     fields = [(field.name, getattr(node.attrs, field.name)) for field in dataclasses.fields(node.attrs)]
     return " {" + ", ".join(f"{name}={_plain(value)}" for name, value in fields) + "}" if fields else ""
 
@@ -59,7 +73,7 @@ def _plain(value: Any) -> str:
         return "(" + ", ".join(f"{field.name}={_plain(getattr(value, field.name))}" for field in fields) + ")"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(map(_plain, value)) + "]"
-    return str(value)
+    return printable.one_line(str(value))
 
 
 def _content(tensor: Tensor) -> str:

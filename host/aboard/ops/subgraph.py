@@ -50,7 +50,7 @@ class SubgraphAttributes(Attributes):
     tuning_origin: str = ""
 
     def summary(self) -> str:
-        """Returns the device and what matched, for tables and for `--dump-ir`."""
+        """Returns the device and what matched, for tables and for the text of a graph."""
         return f"{self.label}: {' + '.join(matched.pattern for matched in self.patterns)}"
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.partition.partitioner import Partition, apply, partition
-from aboard.passes import NEUTRAL, Pass, host, run_passes
+from aboard.passes import IMPORT, NEUTRAL, Pass, Pipeline, host, run_passes
+from aboard.passes.pipeline import check_lowerable
+from aboard.passes.text import parse
 from aboard.target import Target, columns
 from aboard.tuning.choice import DEFAULTS, Tuning
 
-OnStep = Callable[[str], object] | None
+#: Called between two steps with the graph, the name of the step that has run (`import` at first), and the name of the
+#: step that runs next (None at last). It must not change the graph.
+OnStep = Callable[[Graph, str, str | None], object]
 
 #: Channels that the kernels of these keys compute at once. Those in portable C take any number about as well.
 _CHANNEL_BLOCKS = {"arm_dsp": 4, "arm_mve": 4}
@@ -24,8 +28,8 @@ class DevicePass:
     """A rewriting pass of a device (column `passes`).
 
     Attributes:
-        place: `before_partition`, on the whole graph and before anything is claimed, so that patterns find what they
-            look for; or `after_partition`, when all regions are nodes and the host's passes are done.
+        place: `before_partition`, on the whole graph and before any device claims nodes, so that patterns match; or
+            `after_partition`, when all regions are nodes and the host's passes are done.
         step: The pass; it keeps the results of the graph bit for bit, as every pass does.
     """
 
@@ -33,47 +37,87 @@ class DevicePass:
     step: Pass
 
 
-def decide(graph: Graph, target: Target, on_step: OnStep = None) -> Partition:
+def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
+    """Returns the passes for a target.
+
+    Args:
+        target: The target; its devices may add passes of their own.
+        passes: A pipeline as text (`aboard.passes.text`); None for the target's default.
+
+    Raises:
+        TargetError: A device's column is wrong.
+        PassError: The text is wrong.
+    """
+    before, after = (_device_passes(target, place) for place in ("before_partition", "after_partition"))
+    if passes is not None:
+        return parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
+    return Pipeline((*NEUTRAL, *before), (*host(channel_block(target)), *after))
+
+
+def decide(graph: Graph, target: Target) -> Partition:
     """Runs the passes that come before partitioning, and decides who computes what.
 
     Args:
         graph: As imported; changed in place, and not yet partitioned.
         target: The target.
-        on_step: Called with `import` first, then with the name of each pass after it has run.
 
     Raises:
         TargetError: A device's column is wrong.
     """
-    if on_step is not None:
-        on_step("import")
-    run_passes(graph, (*NEUTRAL, *_passes(target, "before_partition")), on_step)
-    return partition(graph, target, _after(target))
+    passes = pipeline_of(target)
+    run_passes(graph, passes.before)
+    return partition(graph, target, passes.after)
 
 
-def run(graph: Graph, target: Target, on_step: OnStep = None, tuning: Tuning = DEFAULTS) -> Partition:
-    """Runs all passes, and makes what devices claim nodes of their own; arguments and errors as for `decide`.
+def run(
+    graph: Graph,
+    target: Target,
+    on_step: OnStep | None = None,
+    tuning: Tuning = DEFAULTS,
+    passes: Pipeline | None = None,
+) -> Partition:
+    """Runs all passes, and makes the parts that devices claim nodes of their own.
 
     Args:
-        graph: As imported.
+        graph: As imported; changed in place.
         target: The target.
-        on_step: As for `decide`.
+        on_step: Called between steps: see `OnStep`.
         tuning: Chooses the values of the devices' knobs.
+        passes: The passes; None for the target's default.
 
     Raises:
-        TargetError: A device that got something generates no code.
+        TargetError: A device's column is wrong, or a device that got something generates no code.
+        PassError: A pass was left out without which no kernel computes the graph.
     """
-    decided = decide(graph, target, on_step)
+    passes = passes or pipeline_of(target)
+    progress = _Progress(graph, [IMPORT, *passes.names], on_step)
+    progress.report()
+    run_passes(graph, passes.before, progress.report)
+    decided = partition(graph, target, passes.after)
     _check_generators(decided)
     if decided.claims:
         apply(graph, decided, tuning)
-        if on_step is not None:
-            on_step("partition")
-    run_passes(graph, _after(target), on_step)
+    progress.report()
+    run_passes(graph, passes.after, progress.report)
+    check_lowerable(graph)
     return decided
 
 
-def _after(target: Target) -> tuple[Pass, ...]:
-    return (*host(channel_block(target)), *_passes(target, "after_partition"))
+@dataclass
+class _Progress:
+    """Reports the points between the steps of a pipeline in their order."""
+
+    graph: Graph
+    names: Sequence[str]
+    on_step: OnStep | None
+    _done: int = 0
+
+    def report(self, _name: str = "") -> None:
+        """Reports the next point."""
+        done, *following = self.names[self._done : self._done + 2]
+        self._done += 1
+        if self.on_step is not None:
+            self.on_step(self.graph, done, following[0] if following else None)
 
 
 def channel_block(target: Target) -> int:
@@ -81,7 +125,7 @@ def channel_block(target: Target) -> int:
     return max((_CHANNEL_BLOCKS.get(key, 1) for key in target.keys), default=1)
 
 
-def _passes(target: Target, place: str) -> tuple[Pass, ...]:
+def _device_passes(target: Target, place: str) -> tuple[Pass, ...]:
     found: list[Pass] = []
     for device in target.devices:
         for value in columns.call_all(device, "passes"):

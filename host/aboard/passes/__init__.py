@@ -1,51 +1,18 @@
-"""Passes: rewrites of the graph that keep its results bit for bit. One pass per file; the pipeline stands here.
+"""Passes: rewrites of the graph that keep its results bit for bit. One pass per file.
 
-`NEUTRAL` runs on every graph before devices may claim parts of it: what an accelerator has to recognise is still as the
-model file had it. `HOST` runs on what is left to the CPU's kernels.
+`contract` says what a pass is, `pipeline` holds the order in which passes run, `text` reads a pipeline from text, and
+`runner` runs passes and checks their promises. Modules of this package that define a pass register it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from aboard.ir import Graph
 from aboard.passes.contract import Pass
-from aboard.passes.divide_wide_nodes import DivideWideNodes
-from aboard.passes.drop_clamps import DropClamps
-from aboard.passes.fold_constants import FoldConstants
-from aboard.passes.fuse_activations import FuseActivations
-from aboard.passes.fuse_padding import FusePadding
-from aboard.passes.merge_reshapes import MergeReshapes
-from aboard.passes.remove_channels import RemoveChannels
-from aboard.passes.remove_dead_code import RemoveDeadCode
-from aboard.passes.remove_no_ops import RemoveNoOps
+from aboard.passes.pipeline import HOST, IMPORT, NEUTRAL, PARTITION, Pipeline, host
+from aboard.passes.registry import register, registered
 from aboard.passes.runner import run_passes
-
-NEUTRAL: Sequence[Pass] = (
-    FoldConstants(),
-    RemoveNoOps(),
-    MergeReshapes(),
-    RemoveDeadCode(),
-)
-
-
-def host(channel_block: int = 1) -> Sequence[Pass]:
-    """Returns the passes for what is left to the CPU.
-
-    Args:
-        channel_block: Channels that its kernels compute at once.
-    """
-    return (
-        FusePadding(),
-        FuseActivations(),
-        RemoveDeadCode(),
-        DropClamps(),
-        RemoveChannels(channel_block),
-        DivideWideNodes(),
-    )
-
-
-HOST: Sequence[Pass] = host()
 
 
 def run_pipeline(graph: Graph, on_step: Callable[[str], object] | None = None) -> None:
@@ -59,8 +26,20 @@ def run_pipeline(graph: Graph, on_step: Callable[[str], object] | None = None) -
         VerifyError: A pass broke a rule, which is our bug.
     """
     if on_step is not None:
-        on_step("import")
+        on_step(IMPORT)
     run_passes(graph, (*NEUTRAL, *HOST), on_step)
 
 
-__all__ = ["HOST", "NEUTRAL", "Pass", "host", "run_passes", "run_pipeline"]
+__all__ = [
+    "HOST",
+    "IMPORT",
+    "NEUTRAL",
+    "PARTITION",
+    "Pass",
+    "Pipeline",
+    "host",
+    "register",
+    "registered",
+    "run_passes",
+    "run_pipeline",
+]

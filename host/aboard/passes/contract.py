@@ -1,32 +1,44 @@
-"""What a pass is."""
+"""The contract of a pass."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from aboard.ir import Graph
 
 
+@dataclass(frozen=True)
 class Pass(ABC):
-    """A rewrite of the graph. It holds no state.
+    """A rewrite of the graph: a frozen dataclass whose fields are the options of the pass, each with a default.
 
-    Outputs of the model keep their values to the last bit. A tensor that survives keeps its name, type, value and
-    `source`; of one that has a `channel_map`, the channels that it names are those that survive. A node that takes over
-    the work of others takes over their `sources`.
+    The outputs of the model keep their values to the last bit. A tensor that survives keeps its name, type, value and
+    `source`; of a tensor with a `channel_map`, the channels that the map names survive. A node that takes over the
+    work of others takes over their `sources`.
 
     Attributes:
-        name: Name for `--dump-ir`, lower case with underscores.
-        requires: Passes that must have nothing left to do when this one starts.
+        name: Name in a pipeline's text, lower case with hyphens.
+        summary: One line for `aboard passes`: the rewrite, without a full stop.
+        requires: Passes that must have run before, and must have nothing left to do when this pass starts.
     """
 
     name: ClassVar[str]
+    summary: ClassVar[str] = ""
     requires: ClassVar[tuple[type[Pass], ...]] = ()
 
     @abstractmethod
     def run(self, graph: Graph) -> None:
         """Rewrites a graph in place and leaves it valid, with nothing left to do for this pass."""
 
+    @classmethod
+    def unlowerable(cls, graph: Graph) -> str | None:  # noqa: ARG003 - for overrides
+        """Returns a node that no kernel computes until the pass has run, as `<op> <name>`; None where there is none.
+
+        A pass that only makes code smaller or faster returns None for every graph.
+        """
+        return None
+
     @abstractmethod
     def pending(self, graph: Graph) -> str | None:
-        """Returns a node that the pass would still change, in words, or None: this is what the pass ensures."""
+        """Returns a node that the pass would still change, as `<op> <name>`; None states what the pass ensures."""

@@ -7,8 +7,11 @@ costs what one node would.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, TypeVar
+
+from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor, TensorType
 from aboard.kernels.arity import MAX_PARTS
@@ -16,18 +19,22 @@ from aboard.ops.concatenation import attributes as concatenation_attributes
 from aboard.ops.split import SplitAttributes
 from aboard.ops.split import attributes as split_attributes
 from aboard.passes.contract import Pass
+from aboard.passes.registry import register
 from aboard.passes.rewriting import describe
 
 _Part = TypeVar("_Part")
 
 
+@register
+@dataclass(frozen=True)
 class DivideWideNodes(Pass):
     """Divides concatenations and splits until each has at most `MAX_PARTS` parts."""
 
-    name: ClassVar[str] = "divide_wide_nodes"
+    name: ClassVar[str] = "divide-wide-nodes"
+    summary: ClassVar[str] = "divides concatenations and splits of more parts than kernels take"
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         names = {tensor.name for tensor in graph.tensors()}
         while (wide := next((node for node in graph.nodes if _is_wide(node)), None)) is not None:
             at = graph.nodes.index(wide)
@@ -36,8 +43,13 @@ class DivideWideNodes(Pass):
             else:
                 graph.nodes[at + 1 : at + 1] = _split_groups(wide, names)
 
+    @classmethod
+    @override
+    def unlowerable(cls, graph: Graph) -> str | None:
+        return cls().pending(graph)
+
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(node for node in graph.nodes if _is_wide(node))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import DType, Graph, Node
 from aboard.ops.activation import Activation
@@ -14,10 +16,13 @@ from aboard.passes.channels.facts import Facts
 from aboard.passes.channels.registry import followed, rule
 from aboard.passes.contract import Pass
 from aboard.passes.identity import table
+from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import bypass, can_bypass, describe
 
 
+@register
+@dataclass(frozen=True)
 class DropClamps(Pass):
     """Drops activations of int8 that never act.
 
@@ -26,11 +31,12 @@ class DropClamps(Pass):
     value as it is that its operand can have. Ranges are those of `aboard.passes.channels`.
     """
 
-    name: ClassVar[str] = "drop_clamps"
+    name: ClassVar[str] = "drop-clamps"
+    summary: ClassVar[str] = "drops int8 clamps that no value can reach"
     requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         # No value changes, so that what was known before still is.
         for node, fused in list(_idle(graph)):
             if fused:
@@ -39,8 +45,8 @@ class DropClamps(Pass):
             elif can_bypass(graph, node):
                 bypass(graph, node)
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(node for node, _ in _idle(graph))
 
 

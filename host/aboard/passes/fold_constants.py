@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from aboard.ir import Array, Graph, Node
+from typing_extensions import override
+
+from aboard.ir import Array, DType, Graph, Node
 from aboard.ops.interpreter import evaluate
 from aboard.passes.contract import Pass
+from aboard.passes.registry import register
 from aboard.passes.rewriting import describe
 
 # A constant costs flash where computing it costs RAM and time. int8 to float32 is fourfold; what grows by more (a
@@ -15,21 +19,30 @@ _MAX_GROWTH = 4
 _SMALL_BYTES = 1024
 
 
+@register
+@dataclass(frozen=True)
 class FoldConstants(Pass):
     """Replaces nodes whose operands are all constant by their results, unless they are outputs or grow too much."""
 
-    name: ClassVar[str] = "fold_constants"
+    name: ClassVar[str] = "fold-constants"
+    summary: ClassVar[str] = "computes nodes on the host whose operands are all constant"
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         for node in list(graph.nodes):
             if _foldable(graph, node):
                 for tensor, value in zip(node.outputs, _values(node), strict=True):
                     tensor.data = value
                 graph.remove([node])
 
+    @classmethod
+    @override
+    def unlowerable(cls, graph: Graph) -> str | None:
+        halves = (node for node in graph.nodes if any(tensor.dtype is DType.FLOAT16 for tensor in node.operands))
+        return describe(halves)
+
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(node for node in graph.nodes if _foldable(graph, node))
 
 

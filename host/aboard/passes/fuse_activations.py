@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Graph, Node
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
 from aboard.passes.identity import table, values
+from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import describe, merged_sources, only_reader
 
 _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": Activation.RELU_N1_TO_1}
 
 
+@register
+@dataclass(frozen=True)
 class FuseActivations(Pass):
     """Merges activations into the node before them where that is exact.
 
@@ -24,11 +29,12 @@ class FuseActivations(Pass):
     operand and result must have the same quantisation.
     """
 
-    name: ClassVar[str] = "fuse_activations"
+    name: ClassVar[str] = "fuse-activations"
+    summary: ClassVar[str] = "makes a clamp after an operator the operator's own"
     requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         for producer in list(graph.nodes):
             while (match := _match(graph, producer)) is not None:
                 reader, activation = match
@@ -38,8 +44,8 @@ class FuseActivations(Pass):
                 producer.sources = merged_sources(producer, reader)
                 graph.remove([reader])
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(node for node in graph.nodes if _match(graph, node) is not None)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import ClassVar
+
+from typing_extensions import override
 
 from aboard.ir import Graph, Node
 from aboard.ops.conv2d import attributes as conv_attributes
@@ -11,6 +14,7 @@ from aboard.ops.conv2d import window
 from aboard.ops.pad import attributes as pad_attributes
 from aboard.ops.window import Padding, reach
 from aboard.passes.contract import Pass
+from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import describe, merged_sources, replace_operand
 
@@ -18,14 +22,17 @@ from aboard.passes.rewriting import describe, merged_sources, replace_operand
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 
 
+@register
+@dataclass(frozen=True)
 class FusePadding(Pass):
     """Merges pads into the convolutions that read them, where all readers can take the padding over."""
 
-    name: ClassVar[str] = "fuse_padding"
+    name: ClassVar[str] = "fuse-padding"
+    summary: ClassVar[str] = "makes zero padding before a convolution the convolution's own"
     requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         for pad in [node for node in graph.nodes if _fusable(graph, node)]:
             for reader in graph.consumers(pad.output):
                 reader.attrs = dataclasses.replace(conv_attributes(reader), padding=_total(pad, reader))
@@ -33,8 +40,8 @@ class FusePadding(Pass):
                 replace_operand(reader, pad.output, pad.input(0))
             graph.remove([pad])
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(node for node in graph.nodes if _fusable(graph, node))
 
 

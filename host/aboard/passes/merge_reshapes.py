@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
+
+from typing_extensions import override
 
 from aboard.ir import Graph, Node
 from aboard.passes.contract import Pass
 from aboard.passes.identity import is_identity
+from aboard.passes.registry import register
 from aboard.passes.rewriting import bypass, can_bypass, describe, merged_sources, only_reader, replace_operand
 
 
+@register
+@dataclass(frozen=True)
 class MergeReshapes(Pass):
     """Makes each reshape read a tensor that is not itself a reshape's result; those that then change nothing go."""
 
-    name: ClassVar[str] = "merge_reshapes"
+    name: ClassVar[str] = "merge-reshapes"
+    summary: ClassVar[str] = "makes a reshape of a reshape read the operand of the first one"
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         for node in list(graph.nodes):
             first = _first_of_two(graph, node)
             if first is None:
@@ -28,8 +35,8 @@ class MergeReshapes(Pass):
             if is_identity(node) and can_bypass(graph, node):
                 bypass(graph, node)
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(node for node in graph.nodes if _first_of_two(graph, node) is not None)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
+from typing_extensions import override
+
+from aboard.errors import PassError
 from aboard.ir import Graph, Node
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.passes.channels.constants import replace_constant
@@ -14,10 +18,13 @@ from aboard.passes.channels.registry import rule
 from aboard.passes.channels.shrink import shrink
 from aboard.passes.channels.weighted import Constants, Weighted
 from aboard.passes.contract import Pass
+from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import describe
 
 
+@register
+@dataclass(frozen=True)
 class RemoveChannels(Pass):
     """Removes channels of int8 tensors inside the model, and the weights that belong to them.
 
@@ -30,14 +37,18 @@ class RemoveChannels(Pass):
             channels that could go: a full block costs less than the end of one.
     """
 
-    name: ClassVar[str] = "remove_channels"
+    name: ClassVar[str] = "remove-channels"
+    summary: ClassVar[str] = "drops int8 channels that are constant, equal to others or read by nobody"
     requires: ClassVar[tuple[type[Pass], ...]] = (RemoveDeadCode,)
 
-    def __init__(self, block: int = 1) -> None:
-        self.block = block
+    block: int = 1
 
+    def __post_init__(self) -> None:
+        if self.block < 1:
+            raise PassError(f"passes: {self.name}: block, got {self.block}, expected 1 or more")
+
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         while True:
             # What one rewriting makes true of a tensor was true before: facts hold for a whole round.
             found = list(_simpler(graph))
@@ -49,8 +60,8 @@ class RemoveChannels(Pass):
             elif not found:
                 return
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         simpler = describe(node for node, _, _ in _simpler(graph))
         return simpler or next((f"tensor {tensor.name}" for tensor in unneeded(graph, self.block)), None)
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
+
+from typing_extensions import override
 
 from aboard.ir import Graph, Node
 from aboard.passes.contract import Pass
+from aboard.passes.registry import register
 from aboard.passes.rewriting import describe
 
 
+@register
+@dataclass(frozen=True)
 class RemoveDeadCode(Pass):
     """Removes nodes none of whose results reaches an output."""
 
-    name: ClassVar[str] = "remove_dead_code"
+    name: ClassVar[str] = "remove-dead-code"
+    summary: ClassVar[str] = "drops nodes whose results reach no output"
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         graph.remove(_dead(graph))
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(_dead(graph))
 
 

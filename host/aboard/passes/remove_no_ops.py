@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
+
+from typing_extensions import override
 
 from aboard.ir import Graph, Node
 from aboard.ops.reshape import ReshapeAttributes
 from aboard.passes.contract import Pass
 from aboard.passes.identity import is_identity, keeps_order
+from aboard.passes.registry import register
 from aboard.passes.rewriting import bypass, can_bypass, describe
 
 
+@register
+@dataclass(frozen=True)
 class RemoveNoOps(Pass):
     """Removes identity reshapes, transposes, pads, slices, splits, quantisations, activations that never clamp.
 
@@ -18,18 +24,19 @@ class RemoveNoOps(Pass):
     reshape, which costs nothing.
     """
 
-    name: ClassVar[str] = "remove_no_ops"
+    name: ClassVar[str] = "remove-no-ops"
+    summary: ClassVar[str] = "drops nodes that change nothing, and makes nodes that only change a shape reshapes"
 
+    @override
     def run(self, graph: Graph) -> None:
-        """See `Pass.run`."""
         for node in list(graph.nodes):
             if is_identity(node) and can_bypass(graph, node):
                 bypass(graph, node)
             elif _is_reshape_in_disguise(node):
                 node.op, node.attrs = "reshape", ReshapeAttributes(node.output.shape)
 
+    @override
     def pending(self, graph: Graph) -> str | None:
-        """See `Pass.pending`."""
         return describe(
             node
             for node in graph.nodes

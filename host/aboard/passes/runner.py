@@ -19,13 +19,17 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
         on_step: Called with the name of each pass after it has run.
 
     Raises:
-        VerifyError: A pass got or left a graph that breaks a rule, which is our bug.
+        VerifyError: A pass left a graph that breaks a rule, which is our bug; or a pass that another requires ran too
+            early.
     """
     for step in passes:
         for required in step.requires:
             left = required().pending(graph)
             if left is not None:
-                raise VerifyError(f"pass {step.name}: requires {required.name}, which has work left at {left}")
+                raise VerifyError(
+                    f"pass {step.name}: requires {required.name}, which has work left at {left}. "
+                    f"Run {required.name} again before {step.name}"
+                )
         step.run(graph)
         try:
             verify(graph)

@@ -102,12 +102,12 @@ class Result(BaseModel):
 def test_each_way_of_printing_shows_what_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
     console = Console()
     console.emit(Result(text="x"), lambda: f"{HOSTILE}\tT\nU")
-    console.text(HOSTILE)
+    console.diagnostic(f"{HOSTILE}\n")
     console.note(HOSTILE)
     console.error(HOSTILE)
     captured = capsys.readouterr()
-    assert captured.out == f"{SHOWN}\tT\nU\n{SHOWN}\n"
-    assert click.unstyle(captured.err) == f"aboard: {SHOWN}\nerror: {SHOWN}\n"
+    assert captured.out == f"{SHOWN}\tT\nU\n"
+    assert click.unstyle(captured.err) == f"{SHOWN}\naboard: {SHOWN}\nerror: {SHOWN}\n"
 
 
 def test_json_says_the_same_in_printable_characters(capsys: pytest.CaptureFixture[str]) -> None:

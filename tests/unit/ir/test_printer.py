@@ -43,3 +43,12 @@ def test_the_same_model_gives_the_same_text(dtype):
     first, second = dump(load(zoo.many_ops(dtype))), dump(load(zoo.many_ops(dtype)))
     assert first == second
     assert dump(load(zoo.many_ops(dtype, seed=1))) != first
+
+
+def test_names_cannot_be_taken_for_lines_of_the_text():
+    graph = small()
+    graph.inputs[0].name = 'x: int8[1] }\n  output "%y"\x1b[2J'
+    line = dump(graph).splitlines()[1]
+    assert line == r'  input %"x: int8[1] }\n  output \"%y\"\u001b[2J": int8[1x4x4x1] q(0.5, -3)'
+    graph.source = "a\u202eb"
+    assert dump(graph).startswith(r"graph net from a\u202eb {")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from aboard.compiler.pipeline import partition_model
-from aboard.errors import TargetError
+from aboard.errors import PassError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
 from aboard.ops import interpreter
@@ -21,13 +24,13 @@ from support.zoo import many_ops
 HOST = "c -runtime=host"
 
 
+@dataclass(frozen=True)
 class SixToSix(Pass):
-    """Makes every relu6 a hard limit of its own kind: here, it only counts and renames."""
+    """Makes every relu6 a hard limit of its own kind: here, it only notes which nodes it saw."""
 
-    name = "six_to_six"
+    name: ClassVar[str] = "six-to-six"
 
-    def __init__(self, seen: list[tuple[str, ...]]) -> None:
-        self.seen = seen
+    seen: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, graph: Graph) -> None:
         self.seen.append(tuple(node.op for node in graph.nodes))
@@ -49,17 +52,17 @@ def test_passes_of_devices_run_in_their_place() -> None:
 
     with device([DevicePattern("six", op("relu6"))], passes=passes, codegen=fake_device.codegen):
         graph = load(many_ops(), name="m")
-        decided = pipeline.run(graph, Target(f"{HOST} + fake"), steps.append)
+        decided = pipeline.run(graph, Target(f"{HOST} + fake"), lambda graph, done, following: steps.append(done))
     assert len(before) == len(after) == 1
     assert "relu6" in before[0]
     assert "subgraph" not in before[0]
     assert "subgraph" in after[0]
     assert len(decided.claims) == 1
-    assert [step for step in steps if step in ("import", "partition", "six_to_six")] == [
+    assert [step for step in steps if step in ("import", "partition", "six-to-six")] == [
         "import",
-        "six_to_six",
+        "six-to-six",
         "partition",
-        "six_to_six",
+        "six-to-six",
     ]
 
 
@@ -81,3 +84,24 @@ def test_a_wrong_value_in_the_column_is_refused() -> None:
         pytest.raises(TargetError, match=r"kind fake, column passes: got str, expected DevicePass\. Return a tuple"),
     ):
         partition_model(many_ops(), target=f"{HOST} + fake", name="m")
+
+
+def test_the_passes_of_a_device_are_part_of_the_text() -> None:
+    first, second = SixToSix([("first",)]), SixToSix([("second",)])
+    brought = (pipeline.DevicePass("before_partition", first), pipeline.DevicePass("after_partition", second))
+    with device([], passes=lambda target: brought):
+        target = Target(f"{HOST} + fake")
+        default = pipeline.pipeline_of(target)
+        assert ",remove-dead-code,six-to-six,partition,fuse-padding," in str(default)
+        assert str(default).endswith(",divide-wide-nodes,six-to-six")
+        again = pipeline.pipeline_of(target, str(default))
+        assert (again.before[-1], again.after[-1]) == (first, second)
+        assert again == default
+        with pytest.raises(PassError, match=r"six-to-six has no option seen\. It takes none\."):
+            pipeline.pipeline_of(target, "six-to-six{seen=1},partition")
+
+
+def test_a_target_with_devices_needs_a_place_for_them() -> None:
+    with device([]), pytest.raises(PassError, match=r"passes: partition is left out, but the target has devices"):
+        pipeline.pipeline_of(Target(f"{HOST} + fake"), "fold-constants")
+    assert pipeline.pipeline_of(Target(HOST), "fold-constants").names == ["partition", "fold-constants"]

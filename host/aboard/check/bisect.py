@@ -1,0 +1,135 @@
+"""Bisection of the passes: the first one after which the graph no longer computes the results of the reference.
+
+The graph is evaluated on the host, in numpy, before the first pass and after each one. So a wrong result comes from a
+pass (`Bisection.first_wrong`), from the importer or an op's evaluation (`import`), or from behind the passes: kernels,
+schedule, build (None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from aboard.check.reference import Reference
+from aboard.check.verify import differs
+from aboard.device.input_files import Named
+from aboard.importers import load
+from aboard.ir import Array, Graph, Tensor
+from aboard.ir.printer import dump
+from aboard.ops.interpreter import run_all
+from aboard.partition import pipeline as pipelines
+from aboard.target import Target
+
+
+@dataclass(frozen=True)
+class StepCheck:
+    """The graph after a step, evaluated.
+
+    Attributes:
+        step: Name of the step; `import` for the graph before any pass.
+        changed: True when the step changed the graph.
+        differing: Elements of all outputs that differ from the reference.
+    """
+
+    step: str
+    changed: bool
+    differing: int
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """The steps of a pipeline up to the first after which results differ.
+
+    Attributes:
+        passes: The pipeline as text.
+        checks: The steps, evaluated.
+        first_wrong: Name of the first step after which results differ; None where they never do.
+        tensor: The first tensor, in execution order, whose value this step changed; None where there is none.
+    """
+
+    passes: str
+    checks: tuple[StepCheck, ...]
+    first_wrong: str | None
+    tensor: str | None
+
+
+def bisect(
+    model: str | Path | bytes, target: Target, reference: Reference, feed: Named, passes: str | None = None
+) -> Bisection:
+    """Looks for the first pass after which the results of a model differ from the reference.
+
+    Floats may differ as far as `aboard.verify.differs` lets them.
+
+    Args:
+        model: A TFLite file: its path, or its bytes.
+        target: The target, whose pipeline runs.
+        reference: Of the same model.
+        feed: The inputs, by tensor name.
+        passes: The pipeline as text; None for the target's default.
+
+    Raises:
+        AboardError: The model cannot be read, or the pipeline fails.
+    """
+    pipeline = pipelines.pipeline_of(target, passes)
+    search = _Search(feed, reference.run(feed))
+    pipelines.run(load(model), target, search.visit, passes=pipeline)
+    found = search.first_wrong
+    return Bisection(str(pipeline), tuple(search.checks), None if found is None else found.step, search.tensor)
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """A graph and the value of each of its tensors by name."""
+
+    text: str
+    values: Mapping[str, Array]
+    kept: Mapping[str, tuple[int, ...]]
+
+
+@dataclass
+class _Search:
+    """Evaluates the graph at every point between two passes until its outputs differ from those expected."""
+
+    feed: Named
+    expected: Named
+    checks: list[StepCheck] = field(default_factory=list)
+    tensor: str | None = None
+    _last: _Evaluated | None = None
+
+    @property
+    def first_wrong(self) -> StepCheck | None:
+        return next((check for check in self.checks if check.differing), None)
+
+    def visit(self, graph: Graph, done: str, _following: str | None) -> None:
+        """Evaluates the graph after a step; see `aboard.partition.pipeline.OnStep`."""
+        if self.first_wrong is not None:
+            return
+        text = dump(graph)
+        if self._last is not None and self._last.text == text:
+            self.checks.append(StepCheck(done, changed=False, differing=0))
+            return
+        values = run_all(graph, self.feed)
+        count = sum(int(differs(values[name], wanted).sum()) for name, wanted in self.expected.items())
+        self.checks.append(StepCheck(done, changed=self._last is not None, differing=count))
+        if count and self._last is not None:
+            self.tensor = _first_changed(graph, values, self._last)
+        kept = {tensor.name: tensor.channel_map.kept for tensor in graph.tensors() if tensor.channel_map is not None}
+        self._last = _Evaluated(text, values, kept)
+
+
+def _first_changed(graph: Graph, values: Mapping[str, Array], before: _Evaluated) -> str | None:
+    """Returns the first computed tensor that was there before a step and has another value now."""
+    computed = (tensor for node in graph.nodes for tensor in node.outputs)
+    return next((t.name for t in computed if t.name in before.values and _changed(t, values[t.name], before)), None)
+
+
+def _changed(tensor: Tensor, value: Array, before: _Evaluated) -> bool:
+    """Compares the channels of a tensor that are left with the same channels before the step."""
+    earlier = before.values[tensor.name]
+    if tensor.channel_map is not None:
+        channels = list(before.kept.get(tensor.name, range(tensor.channel_map.of)))
+        earlier = earlier[..., [channels.index(channel) for channel in tensor.channel_map.kept]]
+    return not np.array_equal(value, earlier)

@@ -1,0 +1,80 @@
+"""`aboard passes`: the passes that run for a target, in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from aboard.cli import model as models
+from aboard.cli.console import Console
+from aboard.cli.options import Place, example, json_option, pass_console, passes_option, place_options
+from aboard.cli.schema_passes import PassesResult, PassInfo, PassOption
+from aboard.reports.table import facts, table
+
+if TYPE_CHECKING:
+    from aboard.passes import Pass
+
+
+@click.command(
+    "passes",
+    epilog=example(
+        "aboard passes --board arm/mps2_an386",
+        'aboard passes --target "c -mcpu=cortex-m4" --passes "fold-constants,remove-dead-code"',
+    ),
+)
+@place_options
+@passes_option
+@json_option
+@pass_console
+def command(console: Console, place: Place, passes: str | None) -> None:
+    """List the passes that rewrite a model for a target, in their order.
+
+    Neutral passes run before the devices of a composite target may claim nodes, the others afterwards. The list is the
+    default of the target, or the one given with --passes, checked.
+    """
+    target = place.as_target()
+    with models.whole_installation("passes"):
+        from aboard.partition.pipeline import pipeline_of
+        from aboard.passes import registered
+
+        pipeline = pipeline_of(target, passes)
+    run = {step.name for step in (*pipeline.before, *pipeline.after)}
+    claims = "devices claim nodes, and each claimed part becomes one node"
+    result = PassesResult(
+        target=str(target),
+        passes=str(pipeline),
+        steps=[
+            *(_described(step, "neutral") for step in pipeline.before),
+            PassInfo(name="partition", stage="partition", summary=claims, requires=[], options=[]),
+            *(_described(step, "host") for step in pipeline.after),
+        ],
+        others=[_described(step, None) for name, step in registered().items() if name not in run],
+    )
+    console.emit(result, lambda: _report(result))
+
+
+def _described(step: Pass | type[Pass], stage: str | None) -> PassInfo:
+    from aboard.passes.pipeline import options
+
+    return PassInfo(
+        name=step.name,
+        stage=stage,
+        summary=step.summary,
+        requires=[required.name for required in step.requires],
+        options=[PassOption(name=name, value=value) for name, value, _ in options(step)],
+    )
+
+
+def _report(result: PassesResult) -> str:
+    head = facts([("target", result.target), ("passes", f'"{result.passes}"')])
+    rows = [_row(number, step) for number, step in enumerate(result.steps, 1)]
+    parts = [head, table(["#", "pass", "stage", "what it does"], rows)]
+    if result.others:
+        parts.append("Passes that do not run\n\n" + facts((f"  {step.name}", step.summary) for step in result.others))
+    return "\n\n".join(parts)
+
+
+def _row(number: int, step: PassInfo) -> list[str]:
+    options = " ".join(f"{option.name}={option.value}" for option in step.options)
+    return [str(number), f"{step.name}{{{options}}}" if options else step.name, step.stage or "", step.summary]

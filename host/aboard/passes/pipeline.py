@@ -1,0 +1,134 @@
+"""The pipeline as a value: which passes run on a graph, in which order, and where devices claim their parts.
+
+`NEUTRAL` runs on every graph before devices may claim parts of it: an accelerator recognises the operators as the
+model file has them. `HOST` runs on the nodes that are left to the CPU's kernels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aboard.errors import PassError
+from aboard.ir import Graph
+from aboard.passes.contract import Pass
+from aboard.passes.divide_wide_nodes import DivideWideNodes
+from aboard.passes.drop_clamps import DropClamps
+from aboard.passes.fold_constants import FoldConstants
+from aboard.passes.fuse_activations import FuseActivations
+from aboard.passes.fuse_padding import FusePadding
+from aboard.passes.merge_reshapes import MergeReshapes
+from aboard.passes.registry import registered
+from aboard.passes.remove_channels import RemoveChannels
+from aboard.passes.remove_dead_code import RemoveDeadCode
+from aboard.passes.remove_no_ops import RemoveNoOps
+
+NEUTRAL: tuple[Pass, ...] = (
+    FoldConstants(),
+    RemoveNoOps(),
+    MergeReshapes(),
+    RemoveDeadCode(),
+)
+
+HOST: tuple[Pass, ...] = (
+    FusePadding(),
+    FuseActivations(),
+    RemoveDeadCode(),
+    DropClamps(),
+    RemoveChannels(),
+    DivideWideNodes(),
+)
+
+#: What the options of passes can hold.
+Option = bool | int | str
+
+#: The first point of a pipeline: the graph as the importer left it.
+IMPORT = "import"
+
+#: The step of a pipeline at which devices claim parts of the graph. Each claimed part becomes one node.
+PARTITION = "partition"
+
+
+def host(channel_block: int = 1) -> tuple[Pass, ...]:
+    """Returns the passes for the nodes that are left to the CPU.
+
+    Args:
+        channel_block: Channels that its kernels compute at once.
+    """
+    return tuple(RemoveChannels(channel_block) if isinstance(step, RemoveChannels) else step for step in HOST)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes in their order.
+
+    Attributes:
+        before: Passes that run before devices claim parts of the graph.
+        after: Passes that run afterwards.
+    """
+
+    before: tuple[Pass, ...] = NEUTRAL
+    after: tuple[Pass, ...] = HOST
+
+    @property
+    def names(self) -> list[str]:
+        """The steps by name, `partition` included."""
+        return [*(step.name for step in self.before), PARTITION, *(step.name for step in self.after)]
+
+    def __str__(self) -> str:
+        """Returns the text that `aboard.passes.text.parse` reads."""
+        return ",".join([*map(text_of, self.before), PARTITION, *map(text_of, self.after)])
+
+
+def text_of(step: Pass) -> str:
+    """Returns a pass as text, with the options that differ from their defaults: `remove-channels{block=4}`."""
+    given = " ".join(f"{name}={_word(value)}" for name, value, default in options(step) if value != default)
+    return f"{step.name}{{{given}}}" if given else step.name
+
+
+def _word(value: Option) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+def options(step: Pass | type[Pass]) -> Iterator[tuple[str, Option, Option]]:
+    """Yields name, value and default of each option of a pass; for a class, the default twice.
+
+    Fields whose default is of another type than `Option` are no options: text cannot give them.
+    """
+    for field in dataclasses.fields(step):
+        default = field.default
+        if isinstance(default, bool | int | str):
+            yield field.name, default if isinstance(step, type) else getattr(step, field.name), default
+
+
+def check_order(pipeline: Pipeline) -> None:
+    """Checks that the passes that a pass requires stand before it.
+
+    Raises:
+        PassError: One does not.
+    """
+    seen: list[Pass] = []
+    for step in (*pipeline.before, *pipeline.after):
+        for required in step.requires:
+            if not any(isinstance(earlier, required) for earlier in seen):
+                raise PassError(
+                    f"passes: {step.name} requires {required.name}, which does not run before it. "
+                    f"Put {required.name} before {step.name}"
+                )
+        seen.append(step)
+
+
+def check_lowerable(graph: Graph) -> None:
+    """Checks that kernels can compute a graph as far as passes provide for it.
+
+    Args:
+        graph: After all passes.
+
+    Raises:
+        PassError: A pass was left out that rewrites nodes that no kernel computes.
+    """
+    for name, each in registered().items():
+        node = each.unlowerable(graph)
+        if node is not None:
+            raise PassError(f"passes: no kernel computes {node} without {name}. Add {name} to the passes")
