@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from typing_extensions import override
+
 from aboard import ops
 from aboard.errors import AboardError, ModelError
 from aboard.importers import tflite_options, tflite_tensors
-from aboard.importers.problems import Problems
+from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
 from aboard.importers.tflite_file import IDENTIFIER, File, FileOperator, parse
@@ -30,12 +32,13 @@ class TFLiteImporter(Importer):
     format = "TFLite"
     suffixes = (".tflite", ".lite")
 
+    @override
     def recognises(self, data: bytes) -> bool:
         """True when the file has the identifier of TFLite."""
         return data[4:8] == IDENTIFIER
 
+    @override
     def read(self, data: bytes, where: str) -> Graph:
-        """Returns the graph of a file; see `Importer.read`."""
         return _Import(parse(data, where), where).graph()
 
 
@@ -45,7 +48,7 @@ class _Import:
     def __init__(self, file: File, where: str) -> None:
         self._file = file
         self._where = where
-        self._problems = Problems(where, ops.tflite_kinds())
+        self._diagnostics = Diagnostics(where, ops.tflite_kinds())
         self._tensors: dict[int, Tensor] = {}
         self._names: Counter[str] = Counter()
         self._biases = tflite_tensors.biases(file)
@@ -65,7 +68,7 @@ class _Import:
         inputs = [self._model_input(number) for number in self._file.inputs]
         nodes = [node for number in range(len(self._file.operators)) if (node := self._node(number)) is not None]
         outputs, copies = self._outputs()
-        self._problems.report()
+        self._diagnostics.report()
         graph = Graph("model", [t for t in inputs if t], outputs, nodes + copies, self._where)
         try:
             verify(graph)
@@ -106,13 +109,13 @@ class _Import:
         """Checks that there is something to compile, and that everything is computed before it is read."""
         file, made_by = self._file, self._made_by
         if not (file.inputs and file.outputs):
-            self._problems.add(
+            self._diagnostics.add(
                 "the model",
                 f"inputs and outputs, got {len(file.inputs)} and {len(file.outputs)}, expected at least 1 each. "
                 "Export a model that computes its outputs from inputs",
             )
         if len(set(file.inputs)) != len(file.inputs):
-            self._problems.add(
+            self._diagnostics.add(
                 "the model's inputs", f"got tensors {list(file.inputs)}, expected each once. Export the model again"
             )
         known = set(file.inputs)
@@ -152,13 +155,13 @@ class _Import:
         except AboardError as error:
             text = str(error).removeprefix(f"{self._where}: ").removeprefix(f"{user}: ")
             names = [tensor.name for tensor in (*operands, *results) if tensor is not None]
-            self._problems.add(user, text, names)
+            self._diagnostics.add(user, text, names)
             return None
         return node
 
     def _note_operator(self, number: int, operator: FileOperator) -> None:
         """Notes an operator that is not supported; its results have a value for those who read them."""
-        self._problems.operator(number, operator.kind)
+        self._diagnostics.operator(number, operator.kind)
         for tensor in operator.outputs:
             if tensor >= 0 and tflite_tensors.problem(self._file.tensors[tensor], computed=True, bias=False) is None:
                 self._tensor(tensor, operator.kind, computed=True)
@@ -172,11 +175,13 @@ class _Import:
     def _results(self, operator: FileOperator, user: str) -> list[Tensor] | None:
         """Returns the results; None where one cannot be had, which is then noted."""
         if not operator.outputs or min(operator.outputs) < 0:
-            self._problems.add(user, f"results, got {list(operator.outputs)}, expected tensors. Export the model again")
+            self._diagnostics.add(
+                user, f"results, got {list(operator.outputs)}, expected tensors. Export the model again"
+            )
             return None
         taken = next((n for n in operator.outputs if n in self._tensors), None)
         if taken is not None:
-            self._problems.add(
+            self._diagnostics.add(
                 user,
                 f"computes {self._label(taken)}, which has a value already, expected a tensor of its own. "
                 "Export the model again",
@@ -185,7 +190,7 @@ class _Import:
             return None
         constant = next((n for n in operator.outputs if self._file.buffer(self._file.tensors[n].buffer)), None)
         if constant is not None:
-            self._problems.add(
+            self._diagnostics.add(
                 user,
                 f"computes {self._label(constant)}, which holds constant values, expected none. Export the model again",
                 [self._label(constant)],
@@ -200,7 +205,7 @@ class _Import:
         expected = tflite_options.expected_table(operator.kind)
         if operator.table in (expected, tflite_options.NONE):
             return True
-        self._problems.add(
+        self._diagnostics.add(
             user,
             f"options table, got {operator.table}, expected {expected}. The file is corrupt; export or download the "
             "model again",
@@ -211,10 +216,10 @@ class _Import:
         tensor = self._file.tensors[number]
         where = f"input {tensor.name}"
         if self._file.buffer(tensor.buffer):
-            self._problems.add(where, "holds constant values, expected none. Export the model again", [tensor.name])
+            self._diagnostics.add(where, "holds constant values, expected none. Export the model again", [tensor.name])
         # Converters write 1 for a dimension that they do not know; only for the batch is that what is meant.
         if any(size < 0 for size in tensor.signature[1:]):
-            self._problems.add(
+            self._diagnostics.add(
                 where,
                 f"shape, got {list(tensor.signature)} with dynamic dimensions, expected fixed ones. "
                 "Export the model with a fixed input shape",
@@ -254,7 +259,7 @@ class _Import:
         label = self._label(number)
         reason = tflite_tensors.problem(stated, computed=False, bias=number in self._biases)
         without = f"reads {label}, which is neither an input, nor a constant, nor computed. Export the model again"
-        self._problems.add(user, f"{label}: {reason}" if reason else without, [label])
+        self._diagnostics.add(user, f"{label}: {reason}" if reason else without, [label])
         return None
 
     def _tensor(self, number: int, user: str, *, computed: bool = False) -> Tensor | None:
@@ -263,7 +268,7 @@ class _Import:
             stated, bias = self._file.tensors[number], number in self._biases
             reason = tflite_tensors.problem(stated, computed=computed, bias=bias)
             if reason is not None:
-                self._problems.add(user, f"{self._label(number)}: {reason}", [self._label(number)])
+                self._diagnostics.add(user, f"{self._label(number)}: {reason}", [self._label(number)])
                 return None
             tensor_type = tflite_tensors.tensor_type(stated, bias=bias)
             data = None if computed else self._constant(number, tensor_type)

@@ -1,6 +1,6 @@
 """From a tensor of a TFLite file to a type of the IR: element type, shape and quantisation, and what is not supported.
 
-Problems are returned as text, `<what>, got <x>, expected <y>. <what to do>`, without naming the tensor: many tensors of
+Diagnostics are returned as text, `<what>, got <x>, expected <y>. <what to do>`, without naming the tensor: many tensors of
 a file have the same problem.
 """
 

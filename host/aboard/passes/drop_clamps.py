@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from aboard.ir import DType, Graph, Node
 from aboard.ops.activation import Activation
-from aboard.passes.channels.facts import Facts
 from aboard.passes.channels.registry import followed, rule
+from aboard.passes.channels.value_analysis import ValueAnalysis
 from aboard.passes.contract import Pass
 from aboard.passes.identity import table
 from aboard.passes.registry import register
@@ -28,7 +28,7 @@ class DropClamps(Pass):
 
     A fused one goes where results stay within its limits without it: kernels then need no comparisons beside the
     saturation to 8 bits. A node of its own (relu, relu6, any function of single elements) goes where it leaves every
-    value as it is that its operand can have. Ranges are those of `aboard.passes.channels`.
+    value as it is that its operand can have. The value ranges are those of `aboard.passes.channels`.
     """
 
     name: ClassVar[str] = "drop-clamps"
@@ -52,15 +52,15 @@ class DropClamps(Pass):
 
 def _idle(graph: Graph) -> Iterator[tuple[Node, bool]]:
     """Yields nodes whose clamp never acts, and whether it is fused into something else."""
-    facts = Facts(graph)
+    analysis = ValueAnalysis(graph)
     for node in graph.nodes:
-        if _has_idle_activation(node, facts):
+        if _has_idle_activation(node, analysis):
             yield node, True
-        elif _passes_on(node, facts) and can_bypass(graph, node):
+        elif _passes_on(node, analysis) and can_bypass(graph, node):
             yield node, False
 
 
-def _has_idle_activation(node: Node, facts: Facts) -> bool:
+def _has_idle_activation(node: Node, analysis: ValueAnalysis) -> bool:
     activation = getattr(node.attrs, "activation", None)
     if not isinstance(activation, Activation) or activation is Activation.NONE or node.output.dtype is not DType.INT8:
         return False
@@ -70,16 +70,16 @@ def _has_idle_activation(node: Node, facts: Facts) -> bool:
         return False
     attrs: Any = node.attrs
     bare = Node(node.op, node.name, node.inputs, node.outputs, dataclasses.replace(attrs, activation=Activation.NONE))
-    ranges = known.ranges(bare, [facts[tensor].ranges for tensor in followed(node)])[0]
+    ranges = known.ranges(bare, [analysis[tensor].ranges for tensor in followed(node)])[0]
     return bool(ranges.low.min() >= limits[0] and ranges.high.max() <= limits[1])
 
 
-def _passes_on(node: Node, facts: Facts) -> bool:
+def _passes_on(node: Node, analysis: ValueAnalysis) -> bool:
     if rule(node) is None or len(node.inputs) != 1 or node.input(0).type != node.output.type:
         return False
     mapped = table(node)
     if mapped is None:
         return False
-    ranges = facts[node.input(0)].ranges
+    ranges = analysis[node.input(0)].ranges
     values = np.arange(int(ranges.low.min()), int(ranges.high.max()) + 1)
     return bool(np.array_equal(mapped[values + 128], values))

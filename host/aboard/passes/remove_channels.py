@@ -1,4 +1,4 @@
-"""Channel removal: channels that are constant, equal to others or read by nobody are not computed."""
+"""Channel removal: the device does not compute channels that are constant, equal to others or dead."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from aboard.errors import PassError
 from aboard.ir import Graph, Node
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.passes.channels.constants import replace_constant
-from aboard.passes.channels.facts import Facts
-from aboard.passes.channels.needs import unneeded
+from aboard.passes.channels.liveness import live_channels
 from aboard.passes.channels.registry import rule
 from aboard.passes.channels.shrink import shrink
+from aboard.passes.channels.value_analysis import ValueAnalysis
 from aboard.passes.channels.weighted import Constants, Weighted
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
@@ -28,13 +28,13 @@ from aboard.passes.rewriting import describe
 class RemoveChannels(Pass):
     """Removes channels of int8 tensors inside the model, and the weights that belong to them.
 
-    First to a fixpoint: weights of results that are constant for every input of the model go to 0, constant inputs of a
-    node into its bias, weights of an input to those of an equal one. Then every channel goes that no kept one needs.
-    What stays has the values it had; `Tensor.channel_map` tells which channels those are.
+    Three rewritings run to a fixpoint: weights of results that are constant for every model input become 0; constant
+    inputs of a node move into its bias; weights of an input are added to those of an equal input. Then dead channels
+    go. Channels that stay keep their values; `Tensor.channel_map` names them.
 
     Attributes:
-        block: Channels that kernels compute at once. What is left of a tensor is filled up to a multiple of it with
-            channels that could go: a full block costs less than the end of one.
+        block: Channels that kernels compute at once. A tensor keeps some dead channels to fill up the last block: a
+            full block costs less than a part of one.
     """
 
     name: ClassVar[str] = "remove-channels"
@@ -50,28 +50,28 @@ class RemoveChannels(Pass):
     @override
     def run(self, graph: Graph) -> None:
         while True:
-            # What one rewriting makes true of a tensor was true before: facts hold for a whole round.
+            # A rewriting changes no value, so that one analysis serves a whole round.
             found = list(_simpler(graph))
             for node, known, constants in found:
                 _rewrite(graph, node, known, constants)
-            keep = {} if found else unneeded(graph, self.block)
-            if keep:
-                shrink(graph, keep)
+            live = {} if found else live_channels(graph, self.block)
+            if live:
+                shrink(graph, live)
             elif not found:
                 return
 
     @override
     def pending(self, graph: Graph) -> str | None:
         simpler = describe(node for node, _, _ in _simpler(graph))
-        return simpler or next((f"tensor {tensor.name}" for tensor in unneeded(graph, self.block)), None)
+        return simpler or next((f"tensor {tensor.name}" for tensor in live_channels(graph, self.block)), None)
 
 
 def _simpler(graph: Graph) -> Iterator[tuple[Node, Weighted, Constants]]:
-    facts = Facts(graph)
+    analysis = ValueAnalysis(graph)
     for node in graph.nodes:
         known = rule(node)
         if isinstance(known, Weighted):
-            constants = known.simplified(node, facts[node.input(INPUT)], facts[node.output])
+            constants = known.simplified(node, analysis[node.input(INPUT)], analysis[node.output])
             if constants is not None:
                 yield node, known, constants
 

@@ -1,9 +1,10 @@
-"""What the channels of int8 tensors can be, which of them matter, and how to take the others out.
+"""Analyses of the channels of int8 tensors, and the removal of dead channels.
 
-`contract` says what a rule of an op has to know; `weighted`, `channelwise` and `moves` are the rules. `facts` carries
-ranges and equalities from the inputs on, `needs` carries what is read back from the outputs, `weights` rewrites the
-constants of weighted nodes, `shrink` takes channels out.
+A forward analysis (`value_analysis`) finds the value range of every channel, and gives equal channels equal value
+numbers. A backward analysis (`liveness`) finds the channels that some output needs. `shrink` takes the dead channels
+out. Each op has a rule: `contract` defines rules, `weighted`, `channelwise` and `moves` hold them, `registry` finds the
+rule of a node.
 
-A channel is an index on the last axis. Only int8 tensors are looked at. A node without a rule is a wall: all channels
-of its operands and results stay, and nothing is known of its results.
+A channel is an index on the last axis. The analyses look at int8 tensors only. A node without a rule is a barrier: all
+channels of its operands and results are live, and the values of its results are unknown.
 """

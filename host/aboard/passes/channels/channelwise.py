@@ -6,69 +6,78 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor
 from aboard.ops import mean, pool2d
 from aboard.passes.channels.constants import replace_constant
-from aboard.passes.channels.contract import Bools, Fact, Keep, Marks, Ranges, Rule, channels, evaluate
+from aboard.passes.channels.contract import (
+    Bools,
+    ChannelLiveness,
+    ChannelValues,
+    Rule,
+    ValueNumbers,
+    ValueRanges,
+    channels,
+    evaluate,
+)
 from aboard.passes.identity import table
 
 
 class Same(Rule):
     """One operand, one result with as many channels; elements are moved within their channel."""
 
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """See `Rule.ranges`."""
-        del node
+    @override
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         return [operands[0]]
 
-    def marks(self, node: Node, operands: Sequence[Fact]) -> list[Marks]:
-        """See `Rule.marks`."""
-        del node
-        return [operands[0].marks]
+    @override
+    def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
+        return [operands[0].numbers]
 
-    def spread(self, node: Node, keep: Keep) -> None:
-        """See `Rule.spread`."""
-        keep.tie(node.input(0), node.output)
+    @override
+    def propagate(self, node: Node, live: ChannelLiveness) -> None:
+        live.tie(node.input(0), node.output)
 
 
 class Mapped(Same):
     """Every element is mapped alone, by a table of 256 entries."""
 
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """See `Rule.ranges`."""
+    @override
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         mapped = table(node)
         if mapped is None:
-            return [Ranges.full(channels(node.output))]
+            return [ValueRanges.full(channels(node.output))]
         bounds = zip(operands[0].low + 128, operands[0].high + 129, strict=True)
         parts = [mapped[first:end].astype(np.int64) for first, end in bounds]
-        return [Ranges(np.array([p.min() for p in parts]), np.array([p.max() for p in parts]))]
+        return [ValueRanges(np.array([p.min() for p in parts]), np.array([p.max() for p in parts]))]
 
 
 class Pool(Same):
     """Maxima and averages lie between the elements they are taken of."""
 
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """See `Rule.ranges`."""
+    @override
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         limits = pool2d.attributes(node).activation.range(node.output.quant)
-        return [Ranges(np.clip(operands[0].low, *limits), np.clip(operands[0].high, *limits))]
+        return [ValueRanges(np.clip(operands[0].low, *limits), np.clip(operands[0].high, *limits))]
 
 
 class Mean(Same):
     """Averages over other axes than the last; they grow with their operand."""
 
+    @override
     def accepts(self, node: Node) -> bool:
         """True when channels stay apart and no sum can overflow."""
         rank = len(node.input(0).shape)
         largest = mean.count(node) * 255 << max(mean.scaling(node)[1], 0)
         return rank - 1 not in mean.attributes(node).axes and largest < 1 << 31
 
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """See `Rule.ranges`."""
+    @override
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         shape = node.input(0).shape
         ends = (evaluate(node, [np.broadcast_to(end, shape)]) for end in (operands[0].low, operands[0].high))
         low, high = (end.astype(np.int64).reshape(-1, shape[-1])[0] for end in ends)
-        return [Ranges(low, high)]
+        return [ValueRanges(low, high)]
 
 
 class Binary(Rule):
@@ -77,31 +86,32 @@ class Binary(Rule):
     Between two values of one operand the result rises or falls all the way: extremes are at the corners.
     """
 
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """See `Rule.ranges`."""
+    @override
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         ends = [(operand.low, operand.high) for operand in operands]
         size = channels(node.output)
         corners = np.array([np.broadcast_to(evaluate(node, c), size) for c in itertools.product(*ends)], np.int64)
-        return [Ranges(corners.min(0), corners.max(0))]
+        return [ValueRanges(corners.min(0), corners.max(0))]
 
-    def marks(self, node: Node, operands: Sequence[Fact]) -> list[Marks]:
-        """See `Rule.marks`."""
+    @override
+    def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
         size = channels(node.output)
-        spread = (operand.marks * (size // len(operand.marks)) for operand in operands)
-        return [tuple(zip(*spread, strict=True))]
+        expanded = (operand.numbers * (size // len(operand.numbers)) for operand in operands)
+        return [tuple(zip(*expanded, strict=True))]
 
-    def spread(self, node: Node, keep: Keep) -> None:
-        """See `Rule.spread`."""
+    @override
+    def propagate(self, node: Node, live: ChannelLiveness) -> None:
         size = channels(node.output)
         alike = (t for t in node.operands if channels(t) == size and not t.is_constant)
-        keep.tie(node.output, *alike)
+        live.tie(node.output, *alike)
         for tensor in node.operands:
             if channels(tensor) != size:
-                keep.add_all(tensor)
+                live.add_all(tensor)
 
-    def shrink(self, graph: Graph, node: Node, keep: Mapping[Tensor, Bools]) -> None:
+    @override
+    def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
         """Takes the channels out of constant operands as well."""
-        kept = keep.get(node.output)
+        kept = live.get(node.output)
         for index, tensor in enumerate(node.inputs):
             if kept is not None and tensor is not None and tensor.data is not None and channels(tensor) == len(kept):
                 replace_constant(graph, node, index, tensor.data[..., kept])

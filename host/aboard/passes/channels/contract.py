@@ -1,4 +1,4 @@
-"""The contract of a rule: what one op does to channels."""
+"""The contract of a rule: how one op treats channels."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 Int64 = npt.NDArray[np.int64]
 
-#: For each channel something that is equal where channels are equal, pixel by pixel, whatever the model's inputs are.
-Marks = tuple[Hashable, ...]
+#: For each channel a key. Two channels with equal keys have equal values in every pixel, for any model input.
+ValueNumbers = tuple[Hashable, ...]
 
 _INT8_MIN, _INT8_MAX = -128, 127
 
 
 @dataclass(frozen=True)
-class Ranges:
+class ValueRanges:
     """The values that the elements of each channel can take, padding not counted.
 
     Attributes:
@@ -35,13 +35,13 @@ class Ranges:
     high: Int64
 
     @classmethod
-    def full(cls, channels: int) -> Ranges:
-        """Returns what is known of channels of which nothing is known."""
+    def full(cls, channels: int) -> ValueRanges:
+        """Returns the ranges of channels that may hold any int8 value."""
         return cls(np.full(channels, _INT8_MIN, np.int64), np.full(channels, _INT8_MAX, np.int64))
 
     @classmethod
-    def of(cls, values: Array) -> Ranges:
-        """Returns the ranges of values that are known."""
+    def of(cls, values: Array) -> ValueRanges:
+        """Returns the ranges of a constant."""
         columns = values.astype(np.int64).reshape(-1, values.shape[-1] if values.shape else 1)
         return cls(columns.min(0), columns.max(0))
 
@@ -50,99 +50,99 @@ class Ranges:
         """Which channels have one value."""
         return np.asarray(self.low == self.high)
 
-    def take(self, channels: Indices) -> Ranges:
+    def take(self, channels: Indices) -> ValueRanges:
         """Returns the ranges of some channels."""
-        return Ranges(self.low[channels], self.high[channels])
+        return ValueRanges(self.low[channels], self.high[channels])
 
-    def fold(self, count: int) -> Ranges:
-        """Returns for i < count what channels i, i + count, i + 2 * count and so on have together."""
-        return Ranges(self.low.reshape(-1, count).min(0), self.high.reshape(-1, count).max(0))
+    def fold(self, count: int) -> ValueRanges:
+        """Returns for each i < count the range that covers channels i, i + count, i + 2 * count and so on."""
+        return ValueRanges(self.low.reshape(-1, count).min(0), self.high.reshape(-1, count).max(0))
 
 
 @dataclass(frozen=True)
-class Fact:
-    """What is known of a tensor.
+class ChannelValues:
+    """The possible values of a tensor, channel by channel.
 
     Attributes:
-        ranges: Of its channels.
-        marks: Of its channels.
+        ranges: The value range of each channel.
+        numbers: The value number of each channel.
     """
 
-    ranges: Ranges
-    marks: Marks
+    ranges: ValueRanges
+    numbers: ValueNumbers
 
 
-class Keep:
-    """Which channels of each tensor must stay; grows until every rule is content.
+class ChannelLiveness:
+    """The live channels of each tensor: those that some output needs. The sets only grow.
 
-    Tensors it does not know (constants, other types than int8) keep all channels.
+    All channels of other tensors (constants, other types than int8) are live.
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self._kept = {tensor: np.zeros(channels(tensor), np.bool_) for tensor in tensors}
+        self._live = {tensor: np.zeros(channels(tensor), np.bool_) for tensor in tensors}
         self.changed = False
 
     def __getitem__(self, tensor: Tensor) -> Bools:
-        kept = self._kept.get(tensor)
-        return np.ones(channels(tensor), np.bool_) if kept is None else kept
+        live = self._live.get(tensor)
+        return np.ones(channels(tensor), np.bool_) if live is None else live
 
     @property
     def tensors(self) -> list[Tensor]:
-        """The tensors it knows."""
-        return list(self._kept)
+        """The tensors whose channels can be dead."""
+        return list(self._live)
 
     def add(self, tensor: Tensor, wanted: Bools) -> None:
-        """Keeps more channels of a tensor."""
-        kept = self._kept.get(tensor)
-        if kept is not None and (wanted & ~kept).any():
-            self._kept[tensor] = kept | wanted
+        """Makes more channels of a tensor live."""
+        live = self._live.get(tensor)
+        if live is not None and (wanted & ~live).any():
+            self._live[tensor] = live | wanted
             self.changed = True
 
     def add_all(self, tensor: Tensor) -> None:
-        """Keeps all channels of a tensor."""
+        """Makes all channels of a tensor live."""
         self.add(tensor, np.ones(channels(tensor), np.bool_))
 
     def tie(self, *tensors: Tensor) -> None:
-        """Keeps of tensors with equally many channels whatever is kept of one of them."""
+        """Makes a channel that is live in one tensor live in all; the tensors have equally many channels."""
         together = np.logical_or.reduce([self[tensor] for tensor in tensors])
         for tensor in tensors:
             self.add(tensor, together)
 
 
 class Rule(ABC):
-    """What one op does to channels. Holds no state; sees only nodes that it accepts."""
+    """How one op treats channels. A rule holds no state, and sees only nodes that it accepts."""
 
-    def accepts(self, node: Node) -> bool:
-        """False where a node is a wall after all."""
-        del node
+    def accepts(self, node: Node) -> bool:  # noqa: ARG002 - for overrides
+        """False for a node that is a barrier although its op has a rule."""
         return True
 
     @abstractmethod
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """Returns ranges of the results, sound whatever operands do within theirs.
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
+        """Returns ranges of the results that hold for all values of the operands within their ranges.
 
         Args:
             node: The node.
-            operands: Of each operand but weights and biases.
+            operands: The ranges of each operand but weights and biases.
         """
 
     @abstractmethod
-    def marks(self, node: Node, operands: Sequence[Fact]) -> list[Marks]:
-        """Returns marks of the results; the caller adds what tells nodes and their results apart."""
+    def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
+        """Returns keys of the channels of each result; the caller adds the node and the index of the result."""
 
     @abstractmethod
-    def spread(self, node: Node, keep: Keep) -> None:
-        """Keeps the channels of operands and results that those kept already need."""
+    def propagate(self, node: Node, live: ChannelLiveness) -> None:
+        """Makes the channels of operands and results live that the channels already live need."""
 
-    def shrink(self, graph: Graph, node: Node, keep: Mapping[Tensor, Bools]) -> None:
-        """Changes attributes and constants of a node to fit the channels that are kept.
+    def shrink(  # noqa: B027 - most ops have nothing to fit
+        self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]
+    ) -> None:
+        """Fits attributes and constants of a node to the channels that stay.
 
         Args:
             graph: The graph; the computed tensors still have all their channels.
             node: The node.
-            keep: Kept channels of each tensor that loses some.
+            live: The channels that stay, of each tensor that loses some.
         """
-        del graph, node, keep
 
 
 def channels(tensor: Tensor) -> int:
@@ -151,13 +151,13 @@ def channels(tensor: Tensor) -> int:
 
 
 def is_followed(tensor: Tensor) -> bool:
-    """True for tensors whose channels are looked at: int8 with one scale."""
+    """True for tensors that the analyses follow: int8 with one scale."""
     quant = tensor.type.quant
     return tensor.dtype is DType.INT8 and quant is not None and not quant.per_channel
 
 
-def columns(values: Array) -> Marks:
-    """Returns marks of the channels of a constant."""
+def columns(values: Array) -> ValueNumbers:
+    """Returns the value numbers of the channels of a constant."""
     flat = values.reshape(-1, values.shape[-1] if values.shape else 1)
     return tuple(flat[:, channel].tobytes() for channel in range(flat.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Takes channels out of a graph."""
+"""Removal of dead channels from a graph."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from aboard.passes.channels.contract import Bools, channels
 from aboard.passes.channels.registry import rule
 
 
-def shrink(graph: Graph, keep: Mapping[Tensor, Bools]) -> None:
-    """Takes channels out of tensors, and what belongs to them out of the nodes that touch these.
+def shrink(graph: Graph, live: Mapping[Tensor, Bools]) -> None:
+    """Takes dead channels out of tensors, and the weights that belong to them out of nodes.
 
     Args:
         graph: Changed in place.
-        keep: From `needs.unneeded`.
+        live: The channels that stay, from `liveness.live_channels`.
     """
     for node in graph.nodes:
         known = rule(node)
-        if known is not None and any(tensor in keep for tensor in [*node.operands, *node.outputs]):
-            known.shrink(graph, node, keep)
-    for tensor, kept in keep.items():
-        left = np.flatnonzero(kept)
+        if known is not None and any(tensor in live for tensor in [*node.operands, *node.outputs]):
+            known.shrink(graph, node, live)
+    for tensor, mask in live.items():
+        left = np.flatnonzero(mask)
         before = tensor.channel_map or ChannelMap(tuple(range(channels(tensor))), channels(tensor))
         tensor.channel_map = ChannelMap(tuple(before.kept[channel] for channel in left), before.of)
         tensor.type = dataclasses.replace(tensor.type, shape=(*tensor.shape[:-1], len(left)))

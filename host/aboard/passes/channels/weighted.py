@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Graph, Node, Tensor
 from aboard.ir.numerics import INT32_MAX, INT32_MIN
@@ -19,7 +20,16 @@ from aboard.ops.activation import Activation
 from aboard.ops.depthwise_conv2d import depth_multiplier
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form
 from aboard.passes.channels.constants import replace_constant
-from aboard.passes.channels.contract import Bools, Fact, Int64, Keep, Marks, Ranges, Rule, channels
+from aboard.passes.channels.contract import (
+    Bools,
+    ChannelLiveness,
+    ChannelValues,
+    Int64,
+    Rule,
+    ValueNumbers,
+    ValueRanges,
+    channels,
+)
 
 #: Weights stay symmetric, as quantisers leave them.
 _LARGEST_WEIGHT = 127
@@ -51,6 +61,7 @@ class Weighted(Rule):
 
     axis: int
 
+    @override
     def accepts(self, node: Node) -> bool:
         """True for int8 with constant weights and bias."""
         operands = [node.optional_input(WEIGHTS), node.optional_input(BIAS)]
@@ -76,16 +87,16 @@ class Weighted(Rule):
         """Returns for each class of pixels which taps of the window see the image."""
         return [np.ones(self.constants(node).weights.shape[1], np.bool_)]
 
-    def ranges(self, node: Node, operands: Sequence[Ranges]) -> list[Ranges]:
-        """See `Rule.ranges`."""
+    @override
+    def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         classes = [self._results(node, *sums) for sums in self._sums(node, operands[INPUT])]
-        return [Ranges(np.min([r.low for r in classes], 0), np.max([r.high for r in classes], 0))]
+        return [ValueRanges(np.min([r.low for r in classes], 0), np.max([r.high for r in classes], 0))]
 
-    def marks(self, node: Node, operands: Sequence[Fact]) -> list[Marks]:
-        """See `Rule.marks`."""
+    @override
+    def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
         own = self.constants(node)
         finish = np.stack([own.bias, *weighted.multipliers(node, self.axis)], 1)
-        numbers = _numbered(operands[INPUT].marks)[self.inputs(node)]
+        numbers = _numbered(operands[INPUT].numbers)[self.inputs(node)]
         if len(numbers) == 1:
             order = np.argsort(numbers[0], kind="stable")
             starts = np.flatnonzero(np.diff(numbers[0][order], prepend=-1))
@@ -96,19 +107,20 @@ class Weighted(Rule):
         rows = zip(numbers, terms, finish, strict=True)
         return [tuple(tuple(part.tobytes() for part in row) for row in rows)]
 
-    def shrink(self, graph: Graph, node: Node, keep: Mapping[Tensor, Bools]) -> None:
+    @override
+    def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
         """Takes the weights of channels out."""
         own = self.constants(node)
-        outputs = keep.get(node.output, np.ones(len(own.weights), np.bool_))
-        taken = own.weights[outputs][:, :, self.columns(node, keep)]
+        outputs = live.get(node.output, np.ones(len(own.weights), np.bool_))
+        taken = own.weights[outputs][:, :, self.columns(node, live)]
         scaled = None if outputs.all() else np.flatnonzero(outputs)
         replace_constant(graph, node, WEIGHTS, self.stored(node, taken), scaled)
         if node.optional_input(BIAS) is not None:
             replace_constant(graph, node, BIAS, own.bias[outputs], scaled)
 
-    def columns(self, node: Node, keep: Mapping[Tensor, Bools]) -> Bools:
+    def columns(self, node: Node, live: Mapping[Tensor, Bools]) -> Bools:
         """Returns which input channels of the window stay."""
-        kept = keep.get(node.input(INPUT))
+        kept = live.get(node.input(INPUT))
         inputs = self.inputs(node)[0]
         return np.ones(len(inputs), np.bool_) if kept is None else kept[inputs]
 
@@ -116,7 +128,7 @@ class Weighted(Rule):
         """Returns which channels of the input some of the outputs read with a weight other than 0."""
         return np.asarray((self.constants(node).weights[outputs] != 0).any((0, 1)))
 
-    def simplified(self, node: Node, operand: Fact, result: Fact) -> Constants | None:
+    def simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
         """Returns weights and bias with which the node computes the same and reads less, or None where it does.
 
         Args:
@@ -129,11 +141,11 @@ class Weighted(Rule):
         self._drop_constant_results(node, operand, result, new)
         self._fold_constant_inputs(node, operand, new)
         if len(self.inputs(node)) == 1:
-            _merge_equal_inputs(new.weights, operand.marks)
+            _merge_equal_inputs(new.weights, operand.numbers)
         fits = new.bias.min() >= INT32_MIN and new.bias.max() <= INT32_MAX
         return new if fits and new != own else None
 
-    def _drop_constant_results(self, node: Node, operand: Fact, result: Fact, new: Constants) -> None:
+    def _drop_constant_results(self, node: Node, operand: ChannelValues, result: ChannelValues, new: Constants) -> None:
         """Sets weights to 0 where the result is constant, with a bias that gives this constant."""
         constant = result.ranges.constant & new.weights.any((1, 2))
         low = self._sums(node, operand.ranges)[0][0]
@@ -142,7 +154,7 @@ class Weighted(Rule):
         new.weights[constant] = 0
         new.bias[constant] = low[constant]
 
-    def _fold_constant_inputs(self, node: Node, operand: Fact, new: Constants) -> None:
+    def _fold_constant_inputs(self, node: Node, operand: ChannelValues, new: Constants) -> None:
         """Moves what constant inputs add into the bias; unlike padding, they must add it in every pixel."""
         value = operand.ranges.low - node.input(INPUT).quant.zero_point
         classes = self.pixel_classes(node)
@@ -152,7 +164,7 @@ class Weighted(Rule):
         new.bias[:] += (moved[:, classes[0]] * value[at][:, None]).sum((1, 2))
         new.weights[:] -= moved
 
-    def _sums(self, node: Node, operand: Ranges) -> list[tuple[Int64, Int64]]:
+    def _sums(self, node: Node, operand: ValueRanges) -> list[tuple[Int64, Int64]]:
         """Returns the smallest and largest sums of each output, for each class of pixels."""
         own, at = self.constants(node), self.inputs(node)
         zero_point = node.input(INPUT).quant.zero_point
@@ -164,7 +176,7 @@ class Weighted(Rule):
             for seen in self.pixel_classes(node)
         ]
 
-    def _results(self, node: Node, low: Int64, high: Int64) -> Ranges:
+    def _results(self, node: Node, low: Int64, high: Int64) -> ValueRanges:
         """Returns what sums become; requantisation grows with them as long as nothing overflows 32 bits."""
         _, shift = weighted.multipliers(node, self.axis)
         left = np.maximum(shift, 0)
@@ -172,7 +184,7 @@ class Weighted(Rule):
         ends = weighted.finish(node, np.stack([low, high]).astype(np.float64), None, self.activation(node), self.axis)
         limits = self.activation(node).range(node.output.quant)
         bounds = (np.where(sound, end, limit) for end, limit in zip(ends.astype(np.int64), limits, strict=True))
-        return Ranges(*bounds)
+        return ValueRanges(*bounds)
 
 
 class Conv2d(Weighted):
@@ -180,36 +192,37 @@ class Conv2d(Weighted):
 
     axis = conv2d.AXIS
 
+    @override
     def activation(self, node: Node) -> Activation:
-        """See `Weighted.activation`."""
         return conv2d.attributes(node).activation
 
+    @override
     def constants(self, node: Node) -> Constants:
-        """See `Weighted.constants`."""
         weights = _values(node, WEIGHTS)
         return Constants(weights.reshape(len(weights), -1, weights.shape[3]), _bias(node, len(weights)))
 
+    @override
     def stored(self, node: Node, weights: Int64) -> Array:
-        """See `Weighted.stored`."""
         return weights.reshape(len(weights), *conv2d.window(node), -1)
 
+    @override
     def inputs(self, node: Node) -> Array:
-        """See `Weighted.inputs`."""
         outputs, *_, width = node.input(WEIGHTS).shape
         groups = channels(node.input(INPUT)) // width
         return np.arange(groups * width).reshape(groups, width).repeat(outputs // groups if groups > 1 else 1, 0)
 
+    @override
     def pixel_classes(self, node: Node) -> list[Bools]:
-        """See `Weighted.pixel_classes`."""
         return _pixel_classes(node)
 
-    def spread(self, node: Node, keep: Keep) -> None:
-        """See `Rule.spread`: of groups nothing is taken out."""
+    @override
+    def propagate(self, node: Node, live: ChannelLiveness) -> None:
+        """Grouped convolutions keep all channels."""
         if channels(node.input(INPUT)) != node.input(WEIGHTS).shape[3]:
-            keep.add_all(node.input(INPUT))
-            keep.add_all(node.output)
+            live.add_all(node.input(INPUT))
+            live.add_all(node.output)
             return
-        keep.add(node.input(INPUT), self.read(node, keep[node.output]))
+        live.add(node.input(INPUT), self.read(node, live[node.output]))
 
 
 class DepthwiseConv2d(Weighted):
@@ -217,37 +230,37 @@ class DepthwiseConv2d(Weighted):
 
     axis = depthwise_conv2d.AXIS
 
+    @override
     def activation(self, node: Node) -> Activation:
-        """See `Weighted.activation`."""
         return conv2d.attributes(node).activation
 
+    @override
     def constants(self, node: Node) -> Constants:
-        """See `Weighted.constants`."""
         weights = _values(node, WEIGHTS)
         return Constants(weights.reshape(-1, weights.shape[3]).T[..., None], _bias(node, weights.shape[3]))
 
+    @override
     def stored(self, node: Node, weights: Int64) -> Array:
-        """See `Weighted.stored`."""
         stored: Int64 = weights[..., 0].T.reshape(1, *conv2d.window(node), len(weights))
         return stored
 
+    @override
     def inputs(self, node: Node) -> Array:
-        """See `Weighted.inputs`."""
         return np.arange(channels(node.input(INPUT))).repeat(depth_multiplier(node))[:, None]
 
+    @override
     def pixel_classes(self, node: Node) -> list[Bools]:
-        """See `Weighted.pixel_classes`."""
         return _pixel_classes(node)
 
-    def spread(self, node: Node, keep: Keep) -> None:
-        """See `Rule.spread`: an input channel and all that is made of it stay together."""
+    @override
+    def propagate(self, node: Node, live: ChannelLiveness) -> None:
+        """An input channel and the output channels that are computed from it live or die together."""
         multiplier = depth_multiplier(node)
-        keep.add(node.input(INPUT), np.logical_or.reduce(keep[node.output].reshape(-1, multiplier), 1))
-        keep.add(node.output, keep[node.input(INPUT)].repeat(multiplier))
+        live.add(node.input(INPUT), np.logical_or.reduce(live[node.output].reshape(-1, multiplier), 1))
+        live.add(node.output, live[node.input(INPUT)].repeat(multiplier))
 
-    def columns(self, node: Node, keep: Mapping[Tensor, Bools]) -> Bools:
-        """See `Weighted.columns`."""
-        del node, keep
+    @override
+    def columns(self, node: Node, live: Mapping[Tensor, Bools]) -> Bools:
         return np.ones(1, np.bool_)
 
 
@@ -256,31 +269,31 @@ class FullyConnected(Weighted):
 
     axis = fully_connected.AXIS
 
+    @override
     def activation(self, node: Node) -> Activation:
-        """See `Weighted.activation`."""
         return fully_connected.attributes(node).activation
 
+    @override
     def accepts(self, node: Node) -> bool:
         """True when samples are made of whole pixels."""
         return super().accepts(node) and node.input(WEIGHTS).shape[1] % channels(node.input(INPUT)) == 0
 
+    @override
     def constants(self, node: Node) -> Constants:
-        """See `Weighted.constants`."""
         weights = _values(node, WEIGHTS)
         return Constants(weights.reshape(len(weights), -1, channels(node.input(INPUT))), _bias(node, len(weights)))
 
+    @override
     def stored(self, node: Node, weights: Int64) -> Array:
-        """See `Weighted.stored`."""
-        del node
         return weights.reshape(len(weights), -1)
 
+    @override
     def inputs(self, node: Node) -> Array:
-        """See `Weighted.inputs`."""
         return np.arange(channels(node.input(INPUT)))[None]
 
-    def spread(self, node: Node, keep: Keep) -> None:
-        """See `Rule.spread`."""
-        keep.add(node.input(INPUT), self.read(node, keep[node.output]))
+    @override
+    def propagate(self, node: Node, live: ChannelLiveness) -> None:
+        live.add(node.input(INPUT), self.read(node, live[node.output]))
 
 
 def is_weighted(node: Node) -> bool:
@@ -313,19 +326,19 @@ def _pixel_classes(node: Node) -> list[Bools]:
     return [np.outer(line, pixel).reshape(-1) for line, pixel in itertools.product(sorted(lines), sorted(pixels))]
 
 
-def _numbered(marks: Marks) -> Array:
+def _numbered(keys: ValueNumbers) -> Array:
     """Returns for each channel a number that equal channels share, from 0."""
     numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(mark, len(numbers)) for mark in marks])
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
-def _merge_equal_inputs(weights: Int64, marks: Marks) -> None:
+def _merge_equal_inputs(weights: Int64, numbers: ValueNumbers) -> None:
     """Adds the weights of an input channel to those of an equal one before it, where the sums fit."""
     first: dict[object, int] = {}
-    for channel, mark in enumerate(marks):
+    for channel, number in enumerate(numbers):
         if not weights[:, :, channel].any():
             continue
-        into = first.setdefault(mark, channel)
+        into = first.setdefault(number, channel)
         total = weights[:, :, into] + weights[:, :, channel]
         if into != channel and np.abs(total).max() <= _LARGEST_WEIGHT:
             weights[:, :, into], weights[:, :, channel] = total, 0

@@ -21,14 +21,14 @@ _FIGURES = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _Diagnostic:
     where: str
     text: str
 
 
 @dataclass
-class Problems:
-    """Collects problems.
+class Diagnostics:
+    """Collects the problems of one model file, and reports them together.
 
     Attributes:
         source: File name, with which the report begins.
@@ -37,7 +37,7 @@ class Problems:
 
     source: str
     known_operators: Sequence[str]
-    _causes: dict[str, list[_Problem]] = field(default_factory=dict)
+    _causes: dict[str, list[_Diagnostic]] = field(default_factory=dict)
     _operators: dict[str, list[int]] = field(default_factory=dict)
 
     def operator(self, number: int, kind: str) -> None:
@@ -54,8 +54,8 @@ class Problems:
                 have one cause.
         """
         found = self._causes.setdefault(_cause(text, names), [])
-        if _Problem(where, text) not in found:
-            found.append(_Problem(where, text))
+        if _Diagnostic(where, text) not in found:
+            found.append(_Diagnostic(where, text))
 
     def report(self) -> None:
         """Raises what was noted.
@@ -92,7 +92,7 @@ def _cause(text: str, names: Iterable[str]) -> str:
     return _FIGURES.sub("", _FOUND.sub("", text))
 
 
-def _line(problems: Sequence[_Problem]) -> str:
+def _line(problems: Sequence[_Diagnostic]) -> str:
     first, *others = problems
     line = f"{first.where}: {first.text}"
     if not others:

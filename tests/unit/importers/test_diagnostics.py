@@ -8,7 +8,7 @@ import tflite
 
 from aboard.errors import ModelError
 from aboard.importers import load
-from aboard.importers.problems import Problems
+from aboard.importers.diagnostics import Diagnostics
 from support import models
 from support.tflite_builder import ModelBuilder
 
@@ -20,11 +20,11 @@ def message(model: bytes) -> str:
 
 
 def test_nothing_noted_raises_nothing() -> None:
-    Problems("m.tflite", ["ADD"]).report()
+    Diagnostics("m.tflite", ["ADD"]).report()
 
 
 def test_one_problem_stands_in_the_first_line() -> None:
-    problems = Problems("m.tflite", ["ADD"])
+    problems = Diagnostics("m.tflite", ["ADD"])
     problems.add("node 1 ADD", "alpha, got 3, expected 4. Change it")
     problems.add("node 1 ADD", "alpha, got 3, expected 4. Change it")
     with pytest.raises(ModelError) as caught:
@@ -33,7 +33,7 @@ def test_one_problem_stands_in_the_first_line() -> None:
 
 
 def test_names_figures_and_findings_do_not_make_another_cause() -> None:
-    problems = Problems("m.tflite", ["ADD"])
+    problems = Diagnostics("m.tflite", ["ADD"])
     problems.add("node 1 ADD", "scale of a_1, got 3, expected [1, 2]. Change it", ["a", "a_1"])
     problems.add("node 2 SUB", "scale of b, got nan, expected [1, 4]. Change it", ["b", ""])
     problems.add("node 3 SUB", "axis of b, got 5, expected [1, 4]. Change it", ["b"])
@@ -47,7 +47,7 @@ def test_names_figures_and_findings_do_not_make_another_cause() -> None:
 
 
 def test_a_line_names_the_first_few_and_counts_the_rest() -> None:
-    problems = Problems("m.tflite", ["ADD"])
+    problems = Diagnostics("m.tflite", ["ADD"])
     for number in range(6):
         problems.add(f"node {number} ADD", f"scale, got {number}, expected 7. Change it")
     with pytest.raises(ModelError) as caught:
