@@ -1,4 +1,4 @@
-"""The page on adding a pass: its file and its line in the pipeline, put into a copy of the repository, are all it takes."""
+"""The page on adding a pass: its file and its line of the pipeline, put into a copy of the repository, work."""
 
 from __future__ import annotations
 

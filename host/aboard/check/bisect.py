@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aboard.base import extensions
 from aboard.check.reference import Reference
 from aboard.check.verify import differs
 from aboard.device.input_files import Named
@@ -56,6 +57,7 @@ class Bisection:
     tensor: str | None
 
 
+@extensions.blamed()
 def bisect(
     model: str | Path | bytes, target: Target, reference: Reference, feed: Named, passes: str | None = None
 ) -> Bisection:

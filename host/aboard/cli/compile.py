@@ -96,7 +96,7 @@ def command(
     """
     printer = IrPrinter(console, ir_before, ir_after)
     if printer.wanted:
-        printer.check(models.steps(place, passes))
+        printer.check(["import", *models.pipeline(place, passes).names])
     with contextlib.nullcontext() if printer.wanted else console.step(f"compiling {model}"):
         module = models.compile_file(
             model, place, name=name, opt=opt, tuning=tuning, passes=passes, on_step=printer if printer.wanted else None

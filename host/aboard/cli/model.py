@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from aboard.base import manifest, resources
+from aboard.base import extensions, manifest, resources
 from aboard.base.manifest import Manifest
 from aboard.errors import ModelError, ProjectError, TargetError, ToolError, did_you_mean
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aboard.kernels.strategy import Explanation
     from aboard.partition.partitioner import Partition
     from aboard.partition.pipeline import OnStep
+    from aboard.passes import Pipeline
 
 
 class Compiled(Protocol):
@@ -143,8 +144,8 @@ def compile_file(
         )
 
 
-def steps(place: Place, passes: str | None) -> list[str]:
-    """Returns the names of the steps of a pipeline, `import` first.
+def pipeline(place: Place, passes: str | None) -> Pipeline:
+    """Returns the passes that run for a target.
 
     Args:
         place: Where a model shall run.
@@ -153,11 +154,11 @@ def steps(place: Place, passes: str | None) -> list[str]:
     Raises:
         AboardError: The target or the text is not valid.
     """
-    with whole_installation("passes"):
+    target = place.as_target()
+    with whole_installation("passes"), extensions.blamed():
         from aboard.partition.pipeline import pipeline_of
-        from aboard.passes import IMPORT
 
-        return [IMPORT, *pipeline_of(place.as_target(), passes).names]
+        return pipeline_of(target, passes)
 
 
 def partition_file(text: str, place: Place) -> Partition:

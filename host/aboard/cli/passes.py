@@ -33,16 +33,13 @@ def command(console: Console, place: Place, passes: str | None) -> None:
     Neutral passes run before the devices of a composite target may claim nodes, the others afterwards. The list is the
     default of the target, or the one given with --passes, checked.
     """
-    target = place.as_target()
-    with models.whole_installation("passes"):
-        from aboard.partition.pipeline import pipeline_of
-        from aboard.passes import registered
+    pipeline = models.pipeline(place, passes)
+    from aboard.passes import registered
 
-        pipeline = pipeline_of(target, passes)
     run = {step.name for step in (*pipeline.before, *pipeline.after)}
     claims = "devices claim nodes, and each claimed part becomes one node"
     result = PassesResult(
-        target=str(target),
+        target=str(place.as_target()),
         passes=str(pipeline),
         steps=[
             *(_described(step, "neutral") for step in pipeline.before),

@@ -1,4 +1,4 @@
-"""What is wrong with a model, collected over the whole file and reported at once: one line for each cause."""
+"""The problems of a model file, collected over the whole file and reported together: one line for each cause."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from aboard.errors import ModelError
 #: How many other places a line names beside the first.
 _NAMED = 3
 
-#: Messages on element types have one cause where they found the same types, whatever each operator expects.
+#: Messages about the same element types have one cause, whatever types each operator expects.
 _TYPES = re.compile(r"element types.*?got (?P<types>.*?), expected")
 
-#: What differs between two messages with one cause: what was found, and figures.
+#: Parts in which two messages with one cause differ: the value that was found, and figures.
 _FOUND = re.compile(r"(?<=got ).*?(?=, expected)")
 _FIGURES = re.compile(r"\d+")
 
@@ -31,8 +31,8 @@ class Diagnostics:
     """Collects the problems of one model file, and reports them together.
 
     Attributes:
-        source: File name, with which the report begins.
-        known_operators: Names of the supported operators, for a report of some that are not.
+        source: File name; the report begins with it.
+        known_operators: Names of the supported operators; a report of unsupported ones lists them.
     """
 
     source: str
@@ -48,20 +48,20 @@ class Diagnostics:
         """Notes a problem.
 
         Args:
-            where: What has it: `node 3 CONV_2D`.
-            text: `<what>, got <x>, expected <y>. <what to do>`; the same place is noted once with the same text.
-            names: Names that stand in the text: messages that differ only in them, in what was found and in figures
-                have one cause.
+            where: The operator or tensor with the problem: `node 3 CONV_2D`.
+            text: `<what>, got <x>, expected <y>. <what to do>`; a repeated pair of place and text is noted once.
+            names: Names in the text. Messages that differ only in names, in the value found and in figures have one
+                cause.
         """
         found = self._causes.setdefault(_cause(text, names), [])
         if _Diagnostic(where, text) not in found:
             found.append(_Diagnostic(where, text))
 
     def report(self) -> None:
-        """Raises what was noted.
+        """Raises one error with all problems.
 
         Raises:
-            ModelError: Something was.
+            ModelError: There is at least one.
         """
         lines = [_line(problems) for problems in self._causes.values()]
         if self._operators:

@@ -1,4 +1,4 @@
-"""Reading a model file: which importer it belongs to is told by its content, then by its suffix.
+"""Reads a model file with the importer that recognises its content, or else its suffix.
 
 An importer is a subclass of `Importer`, decorated with `register`, in a file of its own in this package: adding the
 file is all it takes to add a format.
@@ -83,8 +83,8 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
 
     Args:
         model: Path of the file, or its bytes.
-        name: C identifier that will prefix every symbol of the generated code, lower case; made from the file name
-            where it is not given (`model` for bytes).
+        name: C identifier in lower case, the prefix of every symbol of the generated code. By default it is made from
+            the file name (`model` for bytes).
 
     Returns:
         The graph, verified.
@@ -124,7 +124,7 @@ def identifier(text: str) -> str:
 
 @cache
 def _firmware_headers() -> frozenset[str]:
-    """Returns the names of the headers beside which a project puts those of the models, without the suffix."""
+    """Returns the names, without suffix, of the headers that lie beside those of the models in a project."""
     folders = (resources.firmware() / name for name in ("ports", "rpc"))
     return frozenset(path.stem for folder in folders for path in folder.rglob("*.h"))
 
@@ -152,7 +152,7 @@ def _models_beside(path: Path) -> list[str]:
 
 
 def _importer(data: bytes, where: str) -> Importer:
-    """Returns the importer for a file: by content, else by suffix, so that a damaged file gets its format's message."""
+    """Returns the importer for a file, by content or else by suffix, so that its format reports a damaged file."""
     for importer in _all():
         if importer.recognises(data):
             return importer

@@ -1,4 +1,4 @@
-"""Imports TFLite files. What an operator means its op knows (`aboard.ops`); here stand only tensors and their order.
+"""Imports TFLite files: the tensors and the order of the operators. The ops (`aboard.ops`) read their operators.
 
 A file is called corrupt where it breaks the format: numbers that name nothing, constants of another size than their
 type, operators that are not in execution order. Whatever else cannot be compiled is not supported, and the message says
@@ -43,7 +43,7 @@ class TFLiteImporter(Importer):
 
 
 class _Import:
-    """One import: collects what is not supported over the whole file, and reports it at once."""
+    """One import; it collects all problems of the file before it reports them."""
 
     def __init__(self, file: File, where: str) -> None:
         self._file = file
@@ -58,7 +58,7 @@ class _Import:
         """Returns the verified graph.
 
         Raises:
-            ModelError: With everything that is wrong.
+            ModelError: The file has problems; the message lists all.
         """
         compiled = compiled_for(operator.kind for operator in self._file.operators)
         if compiled is not None:
@@ -106,7 +106,7 @@ class _Import:
                 raise self._corrupt(f"{user} name tensor {number}, expected 0 to {count - 1}")
 
     def _check_order(self) -> None:
-        """Checks that there is something to compile, and that everything is computed before it is read."""
+        """Checks that the model has inputs and outputs, and that every tensor is computed before it is read."""
         file, made_by = self._file, self._made_by
         if not (file.inputs and file.outputs):
             self._diagnostics.add(
@@ -135,7 +135,7 @@ class _Import:
     # Content.
 
     def _node(self, number: int) -> Node | None:
-        """Returns the node for an operator; None when something is wrong with it (which is then noted)."""
+        """Returns the node for an operator; None, with the problem noted, for an operator with one."""
         operator = self._file.operators[number]
         build = ops.from_tflite(operator.kind)
         if build is None:
@@ -160,20 +160,20 @@ class _Import:
         return node
 
     def _note_operator(self, number: int, operator: FileOperator) -> None:
-        """Notes an operator that is not supported; its results have a value for those who read them."""
+        """Notes an operator that is not supported. Its results count as computed, so that readers are no problem."""
         self._diagnostics.operator(number, operator.kind)
         for tensor in operator.outputs:
             if tensor >= 0 and tflite_tensors.problem(self._file.tensors[tensor], computed=True, bias=False) is None:
                 self._tensor(tensor, operator.kind, computed=True)
 
     def _operands(self, operator: FileOperator, user: str) -> list[Tensor | None] | None:
-        """Returns the operands; None where one cannot be had, which is then noted."""
+        """Returns the operands; None, with the problem noted, where one is not usable."""
         operands = [self._operand(number, user) if number >= 0 else None for number in operator.inputs]
         missing = any(tensor is None and n >= 0 for tensor, n in zip(operands, operator.inputs, strict=True))
         return None if missing else operands
 
     def _results(self, operator: FileOperator, user: str) -> list[Tensor] | None:
-        """Returns the results; None where one cannot be had, which is then noted."""
+        """Returns the results; None, with the problem noted, where one is not usable."""
         if not operator.outputs or min(operator.outputs) < 0:
             self._diagnostics.add(
                 user, f"results, got {list(operator.outputs)}, expected tensors. Export the model again"
@@ -201,7 +201,7 @@ class _Import:
         return present if len(present) == len(found) else None
 
     def _table_fits(self, operator: FileOperator, user: str) -> bool:
-        """True where the file's options are those of the operator; one of the two is wrong otherwise."""
+        """True where the options table in the file belongs to the operator; otherwise one of the two is wrong."""
         expected = tflite_options.expected_table(operator.kind)
         if operator.table in (expected, tflite_options.NONE):
             return True

@@ -1,4 +1,4 @@
-"""TFLite files that another compiler has turned into the code of one accelerator: what they are, and what to do."""
+"""Recognises TFLite files that another compiler has compiled for one accelerator, and says what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMPILED = {
 
 
 def compiled_for(kinds: Iterable[str]) -> str | None:
-    """Returns what is to be said of a file whose operators are the code of an accelerator; None for any other.
+    """Returns the problem of a file whose operators are the code of an accelerator; None for any other file.
 
     Args:
         kinds: Names of all operators.

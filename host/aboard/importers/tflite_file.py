@@ -158,7 +158,7 @@ class _Reader:
         self._buffers: dict[int, bytes] = {}
 
     def guard(self, read: Callable[[], _Read]) -> _Read:
-        """Calls a reading function; whatever a corrupt flatbuffer makes it raise becomes a `ModelError`."""
+        """Calls a reading function; any exception that a corrupt flatbuffer causes becomes a `ModelError`."""
         try:
             return read()
         except _CORRUPT as error:
@@ -205,14 +205,14 @@ class _Reader:
             raise self.corrupt("tables state more content than it can hold")
 
     def _integers(self, vector: npt.NDArray[Any] | int) -> tuple[int, ...]:
-        """Returns the values of a vector; the schema's code gives 0 for one that is absent."""
+        """Returns the values of a vector; an absent one (0 in the schema's code) is empty."""
         if isinstance(vector, int):
             return ()
         self._charge(vector.nbytes)
         return tuple(int(value) for value in vector)
 
     def _text(self, text: bytes | None) -> str:
-        """Returns a name; it goes into messages, generated files and reports, and nothing may be hidden in it there."""
+        """Returns a name with hidden characters escaped: messages, generated files and reports contain it."""
         self._charge(len(text or b""))
         return printable.one_line((text or b"").decode("utf-8", "replace"))
 
@@ -263,7 +263,7 @@ class _Reader:
         )
 
     def _options(self, operator: Any, kind: str) -> Mapping[str, Any]:
-        """Returns the fields of the operator's table; the defaults where the file leaves it out or has another one."""
+        """Returns the fields of the operator's table; the defaults where the file has no table or another one."""
         name = tflite_options.expected_table(kind)
         table, cls = operator.BuiltinOptions(), tflite_options.table_class(name)
         if table is None or cls is None or _table(operator) != name:
@@ -303,7 +303,7 @@ class _Reader:
 
 
 def _unknown_quantization(number: int) -> str:
-    """Returns what a form of quantisation is called, by its number in the union `QuantizationDetails`.
+    """Returns the name of a kind of quantisation by its number in the union `QuantizationDetails`.
 
     `CustomQuantization` stands beside the scales, and interpreters ignore it.
     """

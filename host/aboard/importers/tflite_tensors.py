@@ -1,7 +1,7 @@
-"""From a tensor of a TFLite file to a type of the IR: element type, shape and quantisation, and what is not supported.
+"""Turns a tensor of a TFLite file into a type of the IR, or reports the element type, shape or quantisation at fault.
 
-Diagnostics are returned as text, `<what>, got <x>, expected <y>. <what to do>`, without naming the tensor: many tensors of
-a file have the same problem.
+Problems are returned as text, `<what>, got <x>, expected <y>. <what to do>`, without the name of the tensor: many
+tensors of a file have the same problem.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _TYPES = {dtype.value.upper(): dtype for dtype in DType}
 _MAX_RANK = 6
 _MAX_BYTES = 2**31 - 1
 
-#: Types whose quantisation means nothing; some converters state one.
+#: Types without quantisation; some converters state one nevertheless.
 _UNQUANTIZED = (DType.FLOAT16, DType.FLOAT32, DType.BOOL)
 
-#: Types of values that are computed with by their scale, which therefore must not be 0.
+#: Types whose arithmetic uses the scale, so that it must not be 0.
 _SCALED = (DType.INT8, DType.UINT8, DType.INT16)
 
 
 def biases(file: File) -> frozenset[int]:
-    """Returns the numbers of the tensors that are read as a bias and as nothing else.
+    """Returns the numbers of the tensors that operators read only as a bias.
 
-    Their quantisation is ignored, as kernels ignore it: the scale of a bias is by definition that of the sums to which
-    it is added, scale of the input times scale of the weights. Many files state something meaningless in its place.
+    The importer ignores the quantisation of a bias, as kernels do. By definition, the scale of a bias is the scale of
+    the sums (scale of the input times scale of the weights). Many files state a meaningless scale instead.
     """
     as_bias, otherwise = set[int](), set[int]()
     for operator in file.operators:
@@ -41,12 +41,12 @@ def biases(file: File) -> frozenset[int]:
 
 
 def problem(tensor: FileTensor, *, computed: bool, bias: bool) -> str | None:
-    """Returns what about a tensor is not supported, and what to do; None where nothing is.
+    """Returns why a tensor is not supported, and what to do; None for a supported tensor.
 
     Args:
         tensor: As the file has it.
         computed: Whether its values are known only at run time.
-        bias: Whether it is read as a bias and as nothing else.
+        bias: Whether operators read it only as a bias.
     """
     if type_name(tensor.type) not in _TYPES:
         return (

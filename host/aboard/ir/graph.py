@@ -1,4 +1,4 @@
-"""The graph a model becomes: tensors, nodes in execution order, inputs and outputs.
+"""The graph of a model: tensors, nodes in execution order, inputs and outputs.
 
 A `Graph` is a list of nodes in topological order. Tensors are compared by identity and know nothing of their users;
 `Graph.producer` and `Graph.consumers` look them up. Passes change a graph in place and leave it valid

@@ -27,7 +27,7 @@ class Summarized(Protocol):
     """Attributes that are too long to print one by one."""
 
     def summary(self) -> str:
-        """Returns what is printed in their place."""
+        """Returns the text that is printed instead."""
 
 
 def dump(graph: Graph) -> str:

@@ -41,7 +41,7 @@ class DType(Enum):
 
     @property
     def is_float(self) -> bool:
-        """True for the floating point that is computed in."""
+        """True for the floating-point type that kernels compute in."""
         return self is DType.FLOAT32
 
 
@@ -77,7 +77,7 @@ class Quantization:
 
 @dataclass(frozen=True)
 class ChannelMap:
-    """Which channels of a tensor of the model are left; a channel is an index on the last axis.
+    """The channels that are left of a tensor of the model; a channel is an index on the last axis.
 
     Attributes:
         kept: For each channel that is left, its index in the model's tensor; ascending.
@@ -90,7 +90,7 @@ class ChannelMap:
 
 @dataclass(frozen=True)
 class TensorType:
-    """What is known of a tensor without its name and its data.
+    """The type of a tensor: shape, element type and quantisation.
 
     Attributes:
         shape: Outermost dimension first; () for a scalar. All dimensions are known and at least 1.

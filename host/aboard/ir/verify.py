@@ -1,4 +1,4 @@
-"""The rules a graph obeys, whatever its ops: checked after import and after every pass.
+"""The rules of a graph that do not depend on its ops. They are checked after import and after every pass.
 
 The ops' own rules are checked by `aboard.ops.verify`, which calls this first; the IR itself knows no op.
 """

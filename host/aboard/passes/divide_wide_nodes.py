@@ -1,7 +1,7 @@
-"""Division of wide nodes: concatenations and splits of more parts than kernels have become trees of smaller ones.
+"""Division of wide nodes: a concatenation or split of more parts than kernels take becomes a tree of smaller nodes.
 
-A part of the tree lies within its whole where it can, as any operand of a concatenation does, so that a tree mostly
-costs what one node would.
+The storage plan places a part of the tree inside its whole where views allow it, as for any operand of a concatenation.
+So a tree usually costs as much as one node.
 """
 
 from __future__ import annotations

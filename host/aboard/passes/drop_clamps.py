@@ -1,4 +1,4 @@
-"""Removal of clamps that never act: all that a tensor can hold, whatever the inputs are, lies within their limits."""
+"""Removal of clamps that never act: for every model input, all values of the tensor lie within the limits."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from aboard.passes.rewriting import bypass, can_bypass, describe
 class DropClamps(Pass):
     """Drops activations of int8 that never act.
 
-    A fused one goes where results stay within its limits without it: kernels then need no comparisons beside the
-    saturation to 8 bits. A node of its own (relu, relu6, any function of single elements) goes where it leaves every
-    value as it is that its operand can have. The value ranges are those of `aboard.passes.channels`.
+    A fused activation goes if the results stay within its limits without it: kernels then need no comparisons beside
+    the saturation to 8 bits. An activation node (relu, relu6, any function of single elements) goes if it changes no
+    value that its operand can have. The value ranges are those of `aboard.passes.channels`.
     """
 
     name: ClassVar[str] = "drop-clamps"
@@ -37,7 +37,7 @@ class DropClamps(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
-        # No value changes, so that what was known before still is.
+        # No value changes, so that the ranges stay valid while nodes go.
         for node, fused in list(_idle(graph)):
             if fused:
                 attrs: Any = node.attrs
@@ -51,7 +51,7 @@ class DropClamps(Pass):
 
 
 def _idle(graph: Graph) -> Iterator[tuple[Node, bool]]:
-    """Yields nodes whose clamp never acts, and whether it is fused into something else."""
+    """Yields nodes whose clamp never acts, and whether the clamp is a fused activation."""
     analysis = ValueAnalysis(graph)
     for node in graph.nodes:
         if _has_idle_activation(node, analysis):

@@ -1,4 +1,4 @@
-"""Constant folding: what can be computed on the host is not computed on the device."""
+"""Constant folding: the host computes nodes whose operands are constant, so that the device need not."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.rewriting import describe
 
-# A constant costs flash where computing it costs RAM and time. int8 to float32 is fourfold; what grows by more (a
-# padded or resized constant) is left to the device.
+# A folded constant costs flash; to compute it costs RAM and time. int8 to float32 grows fourfold. Results that grow by
+# more (a padded or resized constant) are left to the device.
 _MAX_GROWTH = 4
 _SMALL_BYTES = 1024
 
@@ -22,7 +22,7 @@ _SMALL_BYTES = 1024
 @register
 @dataclass(frozen=True)
 class FoldConstants(Pass):
-    """Replaces nodes whose operands are all constant by their results, unless they are outputs or grow too much."""
+    """Replaces nodes whose operands are all constant by their results, except outputs and large results."""
 
     name: ClassVar[str] = "fold-constants"
     summary: ClassVar[str] = "computes nodes on the host whose operands are all constant"

@@ -23,10 +23,10 @@ _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": A
 @register
 @dataclass(frozen=True)
 class FuseActivations(Pass):
-    """Merges activations into the node before them where that is exact.
+    """Merges activations into the node before them where the result stays exact.
 
-    In float it always is, as long as one activation does the work of both. In int8 and int16 all values are tried;
-    operand and result must have the same quantisation.
+    A float activation can be merged if one activation does the work of both. For int8 and int16, the pass tries all
+    values; operand and result must have the same quantisation.
     """
 
     name: ClassVar[str] = "fuse-activations"

@@ -18,14 +18,15 @@ from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import describe, merged_sources, replace_operand
 
-# Their padding holds the real value 0, so it adds up with that of a `pad`. Pooling leaves padding out of the average.
+# The padding of convolutions holds the real value 0, so that it adds up with the padding of a `pad`. Pooling is no
+# candidate: it leaves padding out of the average.
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 
 
 @register
 @dataclass(frozen=True)
 class FusePadding(Pass):
-    """Merges pads into the convolutions that read them, where all readers can take the padding over."""
+    """Merges pads into the convolutions that read them, if all readers can take over the padding."""
 
     name: ClassVar[str] = "fuse-padding"
     summary: ClassVar[str] = "makes zero padding before a convolution the convolution's own"

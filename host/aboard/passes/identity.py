@@ -1,4 +1,4 @@
-"""Finds out what a node does to its operand by running it: no pass has to know the ops that may do nothing."""
+"""Learns what a node does to its operand by running the node, so that no pass needs a list of such ops."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from aboard import ops
 from aboard.ir import Array, DType, Node, Tensor, TensorType
 
-# Above this many elements, a node is left alone rather than tried.
+# Nodes with more elements are not tried.
 _MAX_ELEMENTS = 1 << 22
 
 
 def keeps_order(node: Node) -> bool:
-    """True when a node that only moves data gives the elements of its one operand, all of them, in the same order."""
+    """True when a node that only moves data returns all elements of its one operand in the same order."""
     if not ops.get(node.op).moves_data or len(node.operands) != 1 or len(node.outputs) != 1:
         return False
     operand, result = node.input(0).type, node.output.type
@@ -24,9 +24,9 @@ def keeps_order(node: Node) -> bool:
 
 
 def table(node: Node) -> Array | None:
-    """Returns what a node makes of each value of int8 or int16, from the lowest on, where it maps elements one by one.
+    """Returns the result of a node for each value of int8 or int16, the lowest first.
 
-    None where it does not, or where operand and result are not both int8 or both int16.
+    None where the node does not map elements one by one, or where operand and result are not both int8 or both int16.
     """
     if not ops.get(node.op).elementwise or len(node.inputs) != 1 or len(node.outputs) != 1:
         return None
@@ -45,7 +45,7 @@ def table(node: Node) -> Array | None:
 
 
 def is_identity(node: Node) -> bool:
-    """True when the result has the type and, whatever the operand, the values of the operand."""
+    """True when the result has the type of the operand and, for any operand, its values."""
     if not node.inputs or node.inputs[0] is None or node.input(0).type != node.output.type:
         return False
     if keeps_order(node):

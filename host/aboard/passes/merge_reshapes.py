@@ -17,7 +17,7 @@ from aboard.passes.rewriting import bypass, can_bypass, describe, merged_sources
 @register
 @dataclass(frozen=True)
 class MergeReshapes(Pass):
-    """Makes each reshape read a tensor that is not itself a reshape's result; those that then change nothing go."""
+    """Makes each reshape read a tensor that is no reshape's result; removes reshapes that then change nothing."""
 
     name: ClassVar[str] = "merge-reshapes"
     summary: ClassVar[str] = "makes a reshape of a reshape read the operand of the first one"

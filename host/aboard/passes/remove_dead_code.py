@@ -1,4 +1,4 @@
-"""Dead code elimination: what nobody reads is not computed."""
+"""Dead code elimination: removes nodes that no output depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No-op elimination: nodes that pass their operand on go; those that only change its shape become reshapes."""
+"""No-op elimination: removes nodes that pass their operand on, and makes nodes that only change its shape reshapes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from aboard.passes.rewriting import bypass, can_bypass, describe
 class RemoveNoOps(Pass):
     """Removes identity reshapes, transposes, pads, slices, splits, quantisations, activations that never clamp.
 
-    A transpose that only moves axes of one element, and whatever else keeps the order of all elements, becomes a
-    reshape, which costs nothing.
+    A transpose that only moves axes of one element becomes a reshape, which costs nothing; so does any other node that
+    keeps the order of all elements.
     """
 
     name: ClassVar[str] = "remove-no-ops"

@@ -1,4 +1,4 @@
-"""Steps that several passes rewrite a graph with."""
+"""Rewriting steps that several passes share."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from aboard.ir import Graph, Node, Tensor
 
 
 def merged_sources(*nodes: Node) -> tuple[int, ...]:
-    """Returns the numbers of all operators that some nodes stand for, ascending."""
+    """Returns the numbers of all operators of the model file that some nodes stand for, ascending."""
     return tuple(sorted({number for node in nodes for number in node.sources}))
 
 
 def only_reader(graph: Graph, tensor: Tensor) -> Node | None:
-    """Returns the one node that reads a tensor; None where there are none or several, or where the caller reads it."""
+    """Returns the only node that reads a tensor; None if no node, several nodes or the caller read it."""
     readers = graph.consumers(tensor)
     return readers[0] if len(readers) == 1 and not graph.is_output(tensor) else None
 
 
 def can_bypass(graph: Graph, node: Node) -> bool:
-    """True when a node that passes its operand on unchanged can be taken out.
+    """True when a node that passes its operand on unchanged can be removed.
 
-    An output of the model must stay computed by a node, under its own name: a node from the model's input or from
-    another output straight to an output stays. Tensors at the border of a region keep their names too.
+    A node must compute each output of the model, under the output's own name: so a node stays that leads from the
+    model's input, or from another output, straight to an output. Tensors at the border of a region keep their names.
     """
     operand, result = node.input(0), node.output
     if _enters_region(graph, result):
@@ -40,7 +40,7 @@ def _enters_region(graph: Graph, tensor: Tensor) -> bool:
 
 
 def bypass(graph: Graph, node: Node) -> None:
-    """Takes out a node that passes its operand on unchanged and that `can_bypass`."""
+    """Removes a node that passes its operand on unchanged, for which `can_bypass` is true."""
     operand, result = node.input(0), node.output
     producer = graph.producer(operand)
     graph.remove([node])
@@ -59,5 +59,5 @@ def replace_operand(node: Node, old: Tensor, new: Tensor) -> None:
 
 
 def describe(nodes: Iterable[Node]) -> str | None:
-    """Returns the first of some nodes in words, or None: what `Pass.pending` returns."""
+    """Returns the first of some nodes as `<op> <name>`, for `Pass.pending`; None where there is none."""
     return next((f"{node.op} {node.name}" for node in nodes), None)

@@ -1,4 +1,4 @@
-"""Runs passes and checks, around each of them, that it kept its promises."""
+"""Runs passes, and checks before and after each pass that it keeps its promises."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from aboard.passes.identity import table
 
 
 class Same(Rule):
-    """One operand, one result with as many channels; elements are moved within their channel."""
+    """One operand and one result with equally many channels; elements move within their channel."""
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
@@ -41,7 +41,7 @@ class Same(Rule):
 
 
 class Mapped(Same):
-    """Every element is mapped alone, by a table of 256 entries."""
+    """Maps every element by a table of 256 entries."""
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
@@ -54,7 +54,7 @@ class Mapped(Same):
 
 
 class Pool(Same):
-    """Maxima and averages lie between the elements they are taken of."""
+    """Maxima and averages lie between the smallest and the largest element of the window."""
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
@@ -63,7 +63,7 @@ class Pool(Same):
 
 
 class Mean(Same):
-    """Averages over other axes than the last; they grow with their operand."""
+    """Averages over other axes than the last; monotonic in the operand."""
 
     @override
     def accepts(self, node: Node) -> bool:
@@ -83,7 +83,7 @@ class Mean(Same):
 class Binary(Rule):
     """add, sub and mul, with operands that may be constant or have one channel for all.
 
-    Between two values of one operand the result rises or falls all the way: extremes are at the corners.
+    The result is monotonic in each operand, so that its extremes are at the corners of the ranges.
     """
 
     @override
@@ -110,7 +110,7 @@ class Binary(Rule):
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
-        """Takes the channels out of constant operands as well."""
+        """Removes dead channels from constant operands too."""
         kept = live.get(node.output)
         for index, tensor in enumerate(node.inputs):
             if kept is not None and tensor is not None and tensor.data is not None and channels(tensor) == len(kept):

@@ -1,4 +1,4 @@
-"""Changes constants of single nodes."""
+"""Replacement of the constants of single nodes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from aboard.ir import Array, DType, Graph, Node, Quantization, Tensor, TensorTyp
 
 
 def replace_constant(graph: Graph, node: Node, index: int, values: Array, kept: Array | None = None) -> None:
-    """Gives a constant operand of a node other values; other nodes that read it see the old ones.
+    """Gives a constant operand of a node other values; other nodes that read the constant keep the old values.
 
     Args:
         graph: The graph.
         node: The node.
         index: Of the operand; an absent one becomes an int32 bias.
         values: New values; cast to the operand's type.
-        kept: Indices that are left of the axis to which scales belong; None where all are.
+        kept: The indices that stay on the axis of the scales; None for all.
     """
     old = node.optional_input(index)
     if old is None:

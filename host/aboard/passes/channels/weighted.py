@@ -1,6 +1,7 @@
 """Rules of int8 conv2d, depthwise_conv2d and fully_connected, and the exact rewriting of their weights.
 
-A range of sums is computed for every class of pixels: those for which the same taps of the window lie in the padding.
+Pixels for which the same taps of the window lie in the padding form a class. The rules compute a range of sums for each
+class.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ class Constants:
 
 
 class Weighted(Rule):
-    """What the three ops share.
+    """The common part of the rules of the three ops.
 
     Attributes:
-        axis: Axis of the weights that counts outputs.
+        axis: The axis of the weights whose index is the output channel.
     """
 
     axis: int
@@ -69,22 +70,22 @@ class Weighted(Rule):
 
     @abstractmethod
     def activation(self, node: Node) -> Activation:
-        """Returns the activation."""
+        """Returns the fused activation of the node."""
 
     @abstractmethod
     def constants(self, node: Node) -> Constants:
-        """Returns weights and bias."""
+        """Returns weights and bias, the weights as [outputs, taps, input channels] (`Constants`)."""
 
     @abstractmethod
     def stored(self, node: Node, weights: Int64) -> Array:
-        """Returns weights in the shape that the node has them in, of fewer outputs or inputs maybe."""
+        """Returns weights in the shape of the node's operand, with as many outputs and inputs as are given."""
 
     @abstractmethod
     def inputs(self, node: Node) -> Array:
-        """Returns which channel of the input each weight meets: [outputs or 1, input channels of the window]."""
+        """Returns the input channel that each weight multiplies: [outputs or 1, input channels of the window]."""
 
     def pixel_classes(self, node: Node) -> list[Bools]:
-        """Returns for each class of pixels which taps of the window see the image."""
+        """Returns, for each class of pixels, which taps of the window lie in the image."""
         return [np.ones(self.constants(node).weights.shape[1], np.bool_)]
 
     @override
@@ -95,7 +96,7 @@ class Weighted(Rule):
     @override
     def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
         own = self.constants(node)
-        finish = np.stack([own.bias, *weighted.multipliers(node, self.axis)], 1)
+        epilogue = np.stack([own.bias, *weighted.multipliers(node, self.axis)], 1)
         numbers = _numbered(operands[INPUT].numbers)[self.inputs(node)]
         if len(numbers) == 1:
             order = np.argsort(numbers[0], kind="stable")
@@ -104,12 +105,12 @@ class Weighted(Rule):
         else:
             terms = own.weights
         numbers = np.broadcast_to(numbers, (len(terms), numbers.shape[1]))
-        rows = zip(numbers, terms, finish, strict=True)
+        rows = zip(numbers, terms, epilogue, strict=True)
         return [tuple(tuple(part.tobytes() for part in row) for row in rows)]
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
-        """Takes the weights of channels out."""
+        """Removes the weights of dead channels."""
         own = self.constants(node)
         outputs = live.get(node.output, np.ones(len(own.weights), np.bool_))
         taken = own.weights[outputs][:, :, self.columns(node, live)]
@@ -125,16 +126,16 @@ class Weighted(Rule):
         return np.ones(len(inputs), np.bool_) if kept is None else kept[inputs]
 
     def read(self, node: Node, outputs: Bools) -> Bools:
-        """Returns which channels of the input some of the outputs read with a weight other than 0."""
+        """Returns the input channels that at least one of the given outputs reads with a weight other than 0."""
         return np.asarray((self.constants(node).weights[outputs] != 0).any((0, 1)))
 
     def simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
-        """Returns weights and bias with which the node computes the same and reads less, or None where it does.
+        """Returns weights and bias that give the same results and read fewer inputs; None where there are none.
 
         Args:
             node: The node.
-            operand: What is known of its input.
-            result: What is known of its result.
+            operand: The values of its input.
+            result: The values of its result.
         """
         own = self.constants(node)
         new = Constants(own.weights.copy(), own.bias.copy())
@@ -146,7 +147,7 @@ class Weighted(Rule):
         return new if fits and new != own else None
 
     def _drop_constant_results(self, node: Node, operand: ChannelValues, result: ChannelValues, new: Constants) -> None:
-        """Sets weights to 0 where the result is constant, with a bias that gives this constant."""
+        """Sets the weights of constant results to 0, and their bias to a sum that gives the constant."""
         constant = result.ranges.constant & new.weights.any((1, 2))
         low = self._sums(node, operand.ranges)[0][0]
         # Any sum that the channel can reach gives its constant, if sums cannot overflow.
@@ -155,7 +156,7 @@ class Weighted(Rule):
         new.bias[constant] = low[constant]
 
     def _fold_constant_inputs(self, node: Node, operand: ChannelValues, new: Constants) -> None:
-        """Moves what constant inputs add into the bias; unlike padding, they must add it in every pixel."""
+        """Moves the contribution of constant inputs into the bias, if it is the same in every pixel."""
         value = operand.ranges.low - node.input(INPUT).quant.zero_point
         classes = self.pixel_classes(node)
         foldable = operand.ranges.constant & ((value == 0) | (len(classes) == 1))
@@ -177,7 +178,7 @@ class Weighted(Rule):
         ]
 
     def _results(self, node: Node, low: Int64, high: Int64) -> ValueRanges:
-        """Returns what sums become; requantisation grows with them as long as nothing overflows 32 bits."""
+        """Returns the results of sums; requantisation is monotonic as long as nothing overflows 32 bits."""
         _, shift = weighted.multipliers(node, self.axis)
         left = np.maximum(shift, 0)
         sound = (low >= INT32_MIN >> left) & (high <= INT32_MAX >> left)
@@ -265,7 +266,7 @@ class DepthwiseConv2d(Weighted):
 
 
 class FullyConnected(Weighted):
-    """A product with samples, which may hold several pixels or share one."""
+    """A product with samples; a sample may hold several pixels or a part of one."""
 
     axis = fully_connected.AXIS
 
@@ -333,7 +334,7 @@ def _numbered(keys: ValueNumbers) -> Array:
 
 
 def _merge_equal_inputs(weights: Int64, numbers: ValueNumbers) -> None:
-    """Adds the weights of an input channel to those of an equal one before it, where the sums fit."""
+    """Adds the weights of an input channel to the weights of an equal channel before it, where the sums fit."""
     first: dict[object, int] = {}
     for channel, number in enumerate(numbers):
         if not weights[:, :, channel].any():
