@@ -14,7 +14,7 @@ from aboard.passes import Pass, registry
 
 @dataclass(frozen=True)
 class WrongBias(Pass):
-    """Adds to every bias of the last layer that has constant ones.
+    """Adds to every bias of the last layer with constant biases.
 
     Attributes:
         by: How much.

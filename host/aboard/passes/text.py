@@ -14,7 +14,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import get_type_hints
 
 from aboard.errors import PassError, did_you_mean
 from aboard.passes.contract import Pass
@@ -125,7 +124,7 @@ def _step(reader: _Reader, known: _Known) -> Pass | str:
 
 def _options(reader: _Reader, owner: Pass | type[Pass]) -> Iterator[tuple[str, Option]]:
     """Yields name and value of each option between braces."""
-    known = [name for name, _, _ in options(owner)]
+    known = {name: default for name, _, default in options(owner)}
     seen: set[str] = set()
     reader.take("{")
     while reader.current != "}":
@@ -137,17 +136,16 @@ def _options(reader: _Reader, owner: Pass | type[Pass]) -> Iterator[tuple[str, O
             raise PassError(f"passes: {owner.name} has the option {name} twice. Give it once")
         seen.add(name)
         reader.take("=")
-        yield name, _value(owner, name, reader.word("a value"))
+        yield name, _value(f"{owner.name}: {name}", type(known[name]), reader.word("a value"))
     reader.take("}")
 
 
-def _value(owner: Pass | type[Pass], name: str, text: str) -> Option:
-    kind: type = get_type_hints(owner if isinstance(owner, type) else type(owner))[name]
+def _value(where: str, kind: type[Option], text: str) -> Option:
     convert, expected = _KINDS[kind]
     try:
         return convert(text)
     except (ValueError, KeyError):
-        raise PassError(f"passes: {owner.name}: {name}, got {text}, expected {expected}") from None
+        raise PassError(f"passes: {where}, got {text}, expected {expected}") from None
 
 
 #: How each type of an option is read, and how an error names the type.

@@ -16,8 +16,10 @@ from aboard.ir.printer import dump
 from aboard.ops.interpreter import run_all
 from aboard.ops.verify import verify
 from aboard.partition import pipeline
+from aboard.partition.pattern import DevicePattern, op
 from aboard.target import Target
-from support import models, zoo
+from support import fake_device, models, zoo
+from support.device import device
 from support.rewrites import check_survivors, inputs_of
 from support.tflite_builder import ModelBuilder
 
@@ -51,6 +53,13 @@ def check_prefixes(model: bytes, target: str) -> list[str]:
 def test_a_graph_of_many_ops(dtype: type, target: str) -> None:
     changed = check_prefixes(zoo.many_ops(dtype), target)
     assert changed[:3] == ["merge-reshapes", "fuse-padding", "fuse-activations"]
+
+
+def test_a_graph_of_which_a_device_claims_a_part() -> None:
+    patterns = [DevicePattern("all", op("relu6", "add", "conv2d", "sub"), merge=True)]
+    with device(patterns, codegen=fake_device.codegen):
+        changed = check_prefixes(zoo.many_ops(), f"{HOST} + fake")
+    assert changed[:2] == ["merge-reshapes", "partition"]
 
 
 @pytest.mark.parametrize(

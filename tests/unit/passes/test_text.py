@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aboard.errors import PassError
 from aboard.passes import HOST, NEUTRAL, Pass, Pipeline, host, register, registered, registry
@@ -19,6 +21,8 @@ DEFAULT = (
     "fold-constants,remove-no-ops,merge-reshapes,remove-dead-code,partition,"
     "fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,divide-wide-nodes"
 )
+
+WORDS = [*"{},=- \n\x00é0", "fold-constants", "partition", "remove-dead-code", "remove-channels", "block=2"]
 
 
 class Idle(Pass):
@@ -99,6 +103,15 @@ def test_what_is_refused(text, words):
     register(Optioned)
     with pytest.raises(PassError, match=f"^{words}$"):
         parse(text)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12))
+def test_any_text_is_read_or_refused(words):
+    try:
+        pipeline = parse("".join(words))
+    except PassError:
+        return
+    assert parse(str(pipeline)) == pipeline
 
 
 def test_every_pass_of_the_package_is_registered_and_says_what_it_does():
