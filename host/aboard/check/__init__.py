@@ -1,1 +1,1 @@
-"""Whether results are right: compared with reference interpreters, layer by layer, and with labels."""
+"""Whether results are right: compared with reference interpreters, layer by layer, pass by pass, and with labels."""

@@ -63,7 +63,7 @@ def bisect(
 ) -> Bisection:
     """Looks for the first pass after which the results of a model differ from the reference.
 
-    Floats may differ as far as `aboard.verify.differs` lets them.
+    Floats may differ as far as `aboard.check.verify.differs` lets them.
 
     Args:
         model: A TFLite file: its path, or its bytes.
