@@ -99,7 +99,7 @@ force_option = click.option(
     is_flag=True,
     help="Overwrite files that aboard did not write, or that were changed since, where they are in the way.",
 )
-profile_option = click.option("--profile", is_flag=True, help="Time every operator.")
+profile_option = click.option("--profile", is_flag=True, help="Time every operator, in a second run.")
 
 
 def output_dir_option(default: str) -> Callable[[_Function], _Function]:

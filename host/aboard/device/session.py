@@ -202,6 +202,9 @@ class Session(AbstractContextManager["Session"]):
     def profile(self, inputs: Inputs, model: str | int | None = None) -> Profile:
         """Times every node; arguments and errors as for `run`.
 
+        Runs the model twice: first as `infer` does, for outputs, time and stack (`Profile.run`), then with the counter
+        read around each node, which takes some ticks a node. A model with a costly run takes twice as long.
+
         Raises:
             DeviceStatusError: The image was built without `-O profile=on`.
         """
