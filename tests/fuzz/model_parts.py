@@ -15,8 +15,14 @@ NEAR = (-2, -1, 1, 2)
 SIZES = (-2147483648, -2, -1, 0, 1, 2, 3, 7, 64, 255, 256, 65536, 2147483647)
 
 
+class NothingToChangeError(Exception):
+    """The file has none of what a mutation changes: an earlier mutation emptied a list."""
+
+
 def choice(rng: np.random.Generator, items: Any) -> Any:
     """Returns one of some items."""
+    if not items:
+        raise NothingToChangeError
     return items[int(rng.integers(len(items)))]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 
 import numpy as np
 import tflite
 
 from fuzz.hostile_mutations import HOSTILE
 from fuzz.minimise import read, written
-from fuzz.model_parts import choice
+from fuzz.model_parts import NothingToChangeError, choice
 from fuzz.sound_mutations import SOUND
 
 
@@ -30,7 +31,8 @@ def mutated(data: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
     if kind > 0.62:
         steps += [choice(rng, HOSTILE) for _ in range(int(rng.integers(1, 3)))]
     for step in steps:
-        step(model, rng)
+        with suppress(NothingToChangeError):
+            step(model, rng)
     return written(model), ", ".join(step.__name__ for step in steps)
 
 
