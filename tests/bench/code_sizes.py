@@ -7,7 +7,7 @@ The models are built, not run. What a function of the generated code takes is th
 call that layers share is taken once for each model, and the call graph of the image tells which of it an instance
 needs. What is left (run function, tables, descriptor) is fitted to the number of steps and of those in cascades.
 
-The table is host/aboard/kernels/code_bytes.json.
+The table is host/aboard/kernels/select/code_bytes.json.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.kernels import code_size  # noqa: E402  likewise
+from aboard.kernels.select import code_size  # noqa: E402  likewise
 from bench import measure  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
 from bench.run import compact  # noqa: E402  likewise
 from support import models, zoo  # noqa: E402  likewise
 
-TABLE = ROOT / "host" / "aboard" / "kernels" / "code_bytes.json"
+TABLE = ROOT / "host" / "aboard" / "kernels" / "select" / "code_bytes.json"
 OPTS = ("size", "balanced")
 MODELS = (*models.INT8, models.SHIPPED)
 

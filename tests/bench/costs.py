@@ -7,14 +7,14 @@ python tests/bench/costs.py --fit               measures nothing, fits again to 
 
 The library cmsis-nn gets a table of its own, from the layers that the record of the benchmarks has of another system.
 
-The samples are written to tests/bench/layers.json, the table to host/aboard/kernels/instructions.json: instructions,
-counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same models;
+The samples are written to tests/bench/layers.json, the table to host/aboard/kernels/select/instructions.json:
+instructions, counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same models;
 here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
 operator, with those also that are not its first choice. Small models of many operators and of many shapes are
 added, for kernels that no such model uses, and drawn layers, for fits that hold beyond the benchmarks.
 
 Errors are those of models that were left out: each model's layers are predicted from the samples of all others. The
-errors of whole models, left out one by one, go to host/aboard/kernels/prediction_errors.json.
+errors of whole models, left out one by one, go to host/aboard/kernels/select/prediction_errors.json.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.kernels import estimate, strategy  # noqa: E402  likewise
+from aboard.kernels.select import estimate, strategy  # noqa: E402  likewise
 from aboard.schedule import cost  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
 from bench import cycles, histogram, measure  # noqa: E402  likewise
@@ -51,8 +51,8 @@ from support import models, zoo  # noqa: E402  likewise
 SAMPLES = ROOT / "tests" / "bench" / "layers.json"
 RECORD = ROOT / "docs" / "benchmarks.json"
 LIBRARY = ROOT / "host" / "aboard" / "backends" / "cmsis_nn" / "instructions.json"
-TABLE = ROOT / "host" / "aboard" / "kernels" / "instructions.json"
-ERRORS = ROOT / "host" / "aboard" / "kernels" / "prediction_errors.json"
+TABLE = ROOT / "host" / "aboard" / "kernels" / "select" / "instructions.json"
+ERRORS = ROOT / "host" / "aboard" / "kernels" / "select" / "prediction_errors.json"
 
 #: One core of each kind: those whose kernels and instruction sets are those of another core are estimated by its row.
 CORES = {
@@ -90,7 +90,7 @@ Sample = dict[str, Any]
 
 
 def facts(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
-    """Returns what a layer's cost is reckoned by, from a node of a manifest, as `aboard.kernels.estimate` does.
+    """Returns what a layer's cost is reckoned by, from a node of a manifest, as `aboard.kernels.select.estimate` does.
 
     Args:
         node: The node.

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels import strategy
+from aboard.kernels.select import strategy
 from support import oracle
 from support.dsp_layers import NAMES, POINTS, WIDE, layers
 from support.tflite_builder import ModelBuilder

@@ -15,7 +15,7 @@ from aboard.base import resources
 FUNCTIONS = ("expf", "tanhf", "logisticf")
 FLT_MIN = float(np.finfo(np.float32).tiny)
 
-SOURCE = '#include <stdint.h>\n#include "float_math.h"\n' + "".join(
+SOURCE = '#include <stdint.h>\n#include "portable/float_math.h"\n' + "".join(
     f"""
 void run_{name}(const float *x, float *y, int32_t n);
 void run_{name}(const float *x, float *y, int32_t n) {{

@@ -12,7 +12,7 @@ from aboard.base import resources
 
 SOURCE = """
 #define ABOARD_THUMB1 1
-#include "requantize.h"
+#include "portable/requantize.h"
 void run(const int32_t *a, const int32_t *b, int32_t *high, int32_t *rounded, int32_t n);
 void run(const int32_t *a, const int32_t *b, int32_t *high, int32_t *rounded, int32_t n) {
     for (int32_t i = 0; i < n; ++i) {

@@ -14,8 +14,8 @@ import aboard
 from aboard.errors import ModelError, VerifyError
 from aboard.importers import load
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
-from aboard.kernels import strategy
-from aboard.kernels.arithmetic import short_sum, signature
+from aboard.kernels.portable.arithmetic import short_sum, signature
+from aboard.kernels.select import strategy
 from aboard.ops import get
 from aboard.ops.arithmetic import ArithmeticAttributes
 from aboard.target import Target

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
 from aboard.kernels import View
 from aboard.kernels.contract import Implementation
-from aboard.kernels.strategy import choose
+from aboard.kernels.select.strategy import choose
 from aboard.ops import get
 from aboard.ops.activation import Activation
 from aboard.ops.arithmetic import ArithmeticAttributes

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
-from aboard.kernels import finish_s16
 from aboard.kernels import weights as packing
+from aboard.kernels.portable import epilogue_s16
 from aboard.ops import conv2d, softmax_wide
 from support import one_op, oracle, sanitized
 from support.element_models import Value, activations, build, feed, floats32, real, refusal, seeds
@@ -105,7 +105,7 @@ def test_a_sum_is_rescaled_by_one_product_where_that_is_proven() -> None:
         (node,) = load(layer.model(), name="model").nodes
         matrix = packing.matrix(node, conv2d.AXIS)
         activation = conv2d.attributes(node).activation
-        return finish_s16.finish(node, matrix, packing.bias(node), activation, conv2d.AXIS).params["form"]
+        return epilogue_s16.finish(node, matrix, packing.bias(node), activation, conv2d.AXIS).params["form"]
 
     assert form(LAYER) == "ABOARD_S16_SHORT"
     assert form(dataclasses.replace(LAYER, wide=False)) == "ABOARD_S16_DOUBLE"

@@ -14,7 +14,7 @@ import aboard
 from aboard.errors import ModelError, VerifyError
 from aboard.importers import load
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
-from aboard.kernels import strategy
+from aboard.kernels.select import strategy
 from aboard.ops import get
 from aboard.ops.mean import MeanAttributes
 from aboard.target import Target

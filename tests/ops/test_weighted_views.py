@@ -12,7 +12,7 @@ from aboard import kernels
 from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels.contract import KernelCall, View
-from aboard.kernels.strategy import choose
+from aboard.kernels.select.strategy import choose
 from aboard.ops import conv2d, get
 from aboard.ops.window import reach
 from aboard.target import Target

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from aboard.ir import DType, Node
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
-from aboard.kernels.device import DeviceCode, Region
 from aboard.ops import weighted
 from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import DevicePattern, any_tensor, chain, constant, constant_or_absent, op, optional

@@ -11,7 +11,7 @@ import numpy as np
 from aboard.errors import ModelError
 from aboard.importers import load
 from aboard.kernels import View
-from aboard.kernels.strategy import choose
+from aboard.kernels.select.strategy import choose
 from aboard.target import Target
 from support import kernel_call, one_op, oracle
 from support.element_models import Value

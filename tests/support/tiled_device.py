@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from aboard.ir import Tensor
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
-from aboard.kernels.device import DeviceCode, Region
 from aboard.ops import weighted
 from aboard.ops.box import Box
 from aboard.ops.subgraph import Matched

@@ -59,8 +59,8 @@ def run(folder: Path, *command: str) -> None:
 
 def test_the_page_has_the_files_it_names() -> None:
     assert sorted(files()) == [
-        "firmware/kernels/abs.h",
-        "host/aboard/kernels/abs.py",
+        "firmware/kernels/portable/abs.h",
+        "host/aboard/kernels/portable/abs.py",
         "host/aboard/ops/abs.py",
         "tests/ops/test_abs.py",
     ]

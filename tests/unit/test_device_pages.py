@@ -7,7 +7,7 @@ from typing import Any
 
 from aboard.cli.group import COMMANDS
 from aboard.ir import Graph
-from aboard.kernels.device import Region
+from aboard.kernels.accelerator import Region
 from aboard.ops.subgraph import Matched
 from aboard.partition.matcher import check_patterns
 from aboard.target import Target, columns

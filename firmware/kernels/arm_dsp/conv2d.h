@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../conv2d_window.h"
-#include "../staging.h"
+#include "../portable/conv2d_window.h"
+#include "../portable/staging.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"

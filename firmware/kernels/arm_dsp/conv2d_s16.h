@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../conv2d_s16.h"
-#include "../finish_s16.h"
+#include "../portable/conv2d_s16.h"
+#include "../portable/epilogue_s16.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot_s16.h"

@@ -11,8 +11,8 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "planes.h"
-#include "planes_narrow.h"
+#include "line_buffer.h"
+#include "line_buffer_narrow.h"
 
 /** Parameters of aboard_depthwise_conv2d_dsp: windows of 3x3 without dilation, one result channel for each channel. */
 typedef struct {

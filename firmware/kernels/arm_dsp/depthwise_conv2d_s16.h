@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../depthwise_conv2d_s16.h"
+#include "../portable/depthwise_conv2d_s16.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot_s16.h"

@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../depthwise_conv2d.h"
-#include "../staging.h"
+#include "../portable/depthwise_conv2d.h"
+#include "../portable/staging.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
-#include "planes.h"
+#include "line_buffer.h"
 
 /** Parameters of aboard_depthwise_conv2d_taps: a multiple of four channels, each with one result. */
 typedef struct {

@@ -2,7 +2,7 @@
 /**
  * @file dot.h
  * Sums of products with the DSP extension of Armv7E-M and Armv8-M: two channels for two pixels at once.
- * host/aboard/kernels/composites.py packs what these functions read.
+ * host/aboard/kernels/arm_dsp/dot.py packs what these functions read.
  *
  * Weights lie in flash as composites: halfwords w_0 + 256 w_1 of the same tap of two channels, so that they take no
  * more than their int8 values. The composite itself feeds SMLAD, which sums raw = acc_0 + 256 acc_1; SXTB16 makes w_0

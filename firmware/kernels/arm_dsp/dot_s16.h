@@ -2,7 +2,7 @@
 /**
  * @file dot_s16.h
  * Sums of products of int16 with int8 with the DSP extension: two channels for two pixels, or four channels, at once.
- * host/aboard/kernels/dsp_s16.py packs what these functions read.
+ * host/aboard/kernels/arm_dsp/dot_s16.py packs what these functions read.
  *
  * Taps come in quads. Inputs are words of two taps; those of two pixels are interleaved. Weights are packed, a word for
  * the four taps of a channel, of which SXTB16 makes the words (t0, t1) and (t2, t3); or wide, words of two taps as they
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../finish_s16.h"
+#include "../portable/epilogue_s16.h"
 #include "aboard/config.h"
 #include "dot.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../finish_s16.h"
+#include "../portable/epilogue_s16.h"
 #include "aboard/config.h"
 #include "dot_s16.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../pool2d.h"
+#include "../portable/pool2d.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"

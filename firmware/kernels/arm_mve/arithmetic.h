@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "../requantize.h"
+#include "../portable/requantize.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "helium.h"

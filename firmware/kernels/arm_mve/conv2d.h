@@ -16,9 +16,9 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "band.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "helium.h"
+#include "line_buffer.h"
 #include "sums.h"
 
 /** Parameters of aboard_conv2d_mve. */

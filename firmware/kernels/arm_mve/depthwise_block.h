@@ -10,7 +10,7 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "helium.h"
 
 /** Channels of a block: lanes of a vector. */

@@ -17,9 +17,9 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "band.h"
 #include "depthwise_block.h"
 #include "helium.h"
+#include "line_buffer.h"
 
 /** Bytes of a row of the ring, of one block. A vector of several pixels may reach beyond the last. */
 ABOARD_INLINE int32_t aboard_depthwise_mve_row_bytes(const aboard_depthwise_conv2d_mve_t *p) {

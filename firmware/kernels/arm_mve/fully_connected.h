@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "aboard/config.h"
-#include "band.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "helium.h"
 #include "length.h"
+#include "line_buffer.h"
 #include "sums.h"
 
 /** Parameters of aboard_fully_connected_mve. */

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "../pool2d.h"
+#include "../portable/pool2d.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "helium.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../conv2d_window.h"
+#include "../portable/conv2d_window.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"

@@ -2,7 +2,7 @@
 /**
  * @file dot.h
  * Sums of products with SMLAL, for Arm cores that have it but no DSP extension (Cortex-M3): four channels for two
- * pixels at once, two products an instruction. host/aboard/kernels/long_sums.py packs what these functions read.
+ * pixels at once, two products an instruction. host/aboard/kernels/arm_smlal/dot.py packs what these functions read.
  *
  * Inputs of two pixels share a word, x_a + 2^23 x_b. Its product with a weight, summed in 64 bits, is
  * acc_a + 2^23 acc_b: both sums come out exactly as long as |acc_a| < 2^22, which the host proves. Weights stay int8.

@@ -16,7 +16,7 @@ from aboard.errors import ModelError, ProjectError, TargetError, ToolError, did_
 if TYPE_CHECKING:
     from aboard.cli.options import Place
     from aboard.compiler.pipeline import Module
-    from aboard.kernels.strategy import Explanation
+    from aboard.kernels.select.strategy import Explanation
     from aboard.partition.partitioner import Partition
     from aboard.partition.pipeline import OnStep
     from aboard.passes import Pipeline

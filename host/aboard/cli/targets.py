@@ -27,7 +27,7 @@ from aboard.target import Attribute, Target, columns, kind, kinds, plugins
 from aboard.target.lookup import aliases
 
 if TYPE_CHECKING:
-    from aboard.kernels.strategy import Explanation
+    from aboard.kernels.select.strategy import Explanation
 
 
 @click.group(

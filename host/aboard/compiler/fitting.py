@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
-from aboard.kernels import forms, strategy
+from aboard.kernels.select import strategy
+from aboard.kernels.select import variants as forms
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.schedule import order, search, traffic

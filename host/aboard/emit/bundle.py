@@ -6,7 +6,7 @@ include/<name>.h           the model's API
 include/aboard/*.h         what it includes
 src/<name>.c               the model
 src/<name>_weights.h       its constants
-src/kernels/*.h            the kernels it uses, and no others
+src/kernels/*/*.h          the kernels it uses, and no others
 src/<name>_<device>_*.c    regions that devices compute, with prototypes in src/<name>_devices.h
 src/devices/<device>/*     runtime sources of the devices
 .aboard-files.json         what aboard wrote (`aboard.outputs`)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from aboard.emit import c_text
 from aboard.ir import Array
-from aboard.kernels import code_size
 from aboard.kernels.contract import Argument, Call, Constant, ConstantArg, ExternalCall, InputArg, KernelCall, OutputArg
+from aboard.kernels.select import code_size
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
 

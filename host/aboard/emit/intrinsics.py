@@ -16,7 +16,7 @@ _MACROS = {
     ("tanh", "float32"): "ABOARD_TANH_F32",
 }
 #: Where they are used; a model without this header has no use for the expressions.
-_HEADER = "src/kernels/float_math.h"
+_HEADER = "src/kernels/portable/float_math.h"
 _FOLDER = "src/intrinsics"
 _OPERAND = "{0}"
 

@@ -18,7 +18,7 @@ from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
-from aboard.kernels.estimate import Estimate, model_errors, nearest
+from aboard.kernels.select.estimate import Estimate, model_errors, nearest
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes

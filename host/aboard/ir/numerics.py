@@ -1,8 +1,8 @@
 """The integer arithmetic of TensorFlow Lite for Microcontrollers' reference kernels (double rounding), in numpy.
 
-Everything here works on int64 arrays and gives what the 32-bit C code gives; `firmware/kernels/requantize.h` is the
-same in C. Sources: the gemmlowp fixed-point functions as TFLite defines them in `kernels/internal/common.h` and
-`quantization_util.cc`.
+Everything here works on int64 arrays and gives what the 32-bit C code gives;
+`firmware/kernels/portable/requantize.h` is the same in C. Sources: the gemmlowp fixed-point functions as TFLite defines
+them in `kernels/internal/common.h` and `quantization_util.cc`.
 """
 
 from __future__ import annotations

@@ -149,6 +149,10 @@ class ScratchArg:
     ctype: str
 
 
+class UnsupportedNodeError(ValueError):
+    """A kernel cannot compute a node; the text is the reason, as `Implementation.refuses` returns it."""
+
+
 Argument = InputArg | OutputArg | ConstantArg | ScratchArg
 
 
@@ -267,7 +271,7 @@ class Implementation(ABC):
         align: Alignment in bytes that operands and results need beyond that of their elements.
         by_rows: True when it can compute one row after another, operands and results in rings (`View.depth`).
         weighed: True when, of those that accept a node and are weighed, the one is taken whose instructions and bytes
-            suit the model (`aboard.kernels.forms`), as long as none that is not weighed has a higher priority.
+            suit the model (`aboard.kernels.select`), as long as none that is not weighed has a higher priority.
     """
 
     op: ClassVar[str]

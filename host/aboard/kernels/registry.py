@@ -1,4 +1,4 @@
-"""The registry of implementations: every module of the package `aboard.kernels` registers what it defines."""
+"""The registry of implementations: every module below the package `aboard.kernels` registers what it defines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def implements(cls: _ImplementationType) -> _ImplementationType:
 @cache
 def _all() -> dict[str, list[Implementation]]:
     package = importlib.import_module("aboard.kernels")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"aboard.kernels.{module.name}")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
     return _IMPLEMENTATIONS
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from aboard.ir import Node
+from aboard.kernels.accelerator import ALIGN, DeviceCode, Region
 from aboard.kernels.contract import ExternalCall, Implementation, View
-from aboard.kernels.device import ALIGN, DeviceCode, Region
 from aboard.kernels.registry import implements
 from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aboard.ir import Array, Node
+from aboard.ir.numerics import Int64
 from aboard.kernels.contract import Literal, View
-from aboard.kernels.finish import padded
 from aboard.ops.activation import Activation
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form, channel_scales, form
 
@@ -72,6 +72,17 @@ def matrix(node: Node, axis: int) -> Array:
 def differ(node: Node) -> bool:
     """Returns whether output channels have different scales."""
     return len(set(node.input(WEIGHTS).quant.scales)) > 1
+
+
+def padded(values: Array, multiple: int) -> Array:
+    """Returns values with zeros behind the first axis, up to a multiple of a length."""
+    missing = -len(values) % multiple
+    return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
+
+
+def filled(values: Int64, multiple: int) -> Int64:
+    """Returns `padded` as int64."""
+    return padded(values, multiple).astype(np.int64)
 
 
 def blocks(weights: Array, channels: int) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aboard.kernels.device import Cost
+from aboard.kernels.accelerator import Cost
 from aboard.partition.matcher import Match
 from aboard.partition.trial import Offer, Trial, Whole
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from aboard.errors import TargetError
 from aboard.ir import Graph, Node
-from aboard.kernels import strategy
+from aboard.kernels.accelerator import ALIGN, Cost
 from aboard.kernels.contract import ExternalCall, Implementation, Scratch, ScratchArg, View
-from aboard.kernels.device import ALIGN, Cost
+from aboard.kernels.select import strategy
 from aboard.kernels.subgraph import region_of
 from aboard.memory.problem import lower_bound
 from aboard.ops import rows_of

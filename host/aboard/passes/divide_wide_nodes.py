@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor, TensorType
-from aboard.kernels.arity import MAX_PARTS
+from aboard.kernels.portable.arity import MAX_PARTS
 from aboard.ops.concatenation import attributes as concatenation_attributes
 from aboard.ops.split import SplitAttributes
 from aboard.ops.split import attributes as split_attributes

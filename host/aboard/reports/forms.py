@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
-from aboard.kernels import forms, strategy
-from aboard.kernels.strategy import Explanation
+from aboard.kernels.select import strategy
+from aboard.kernels.select import variants as forms
+from aboard.kernels.select.strategy import Explanation
 from aboard.target import Target
 
 

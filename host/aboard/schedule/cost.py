@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.kernels.estimate import Estimate, estimate
+from aboard.kernels.select.estimate import Estimate, estimate
 from aboard.schedule.lowering import Step
 from aboard.schedule.storage import Storage
 from aboard.target import Target

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
-from aboard.kernels import forms
 from aboard.kernels.contract import Call, ExternalCall, Implementation, View
+from aboard.kernels.select import variants as forms
 from aboard.memory.problem import Overlap, Request
 from aboard.schedule.requests import collect, views
 from aboard.schedule.storage import Buffer, Storage

@@ -223,7 +223,7 @@ for _known in (
     Column(
         "cost",
         "What computing a region costs there, for -partition=cost",
-        "aboard.kernels.device:Cost",
+        "aboard.kernels.accelerator:Cost",
         arguments=("region",),
     ),
     Column(
@@ -235,7 +235,7 @@ for _known in (
     Column(
         "codegen",
         "Generates the C function that computes a claimed region: source, packed constants, scratch",
-        "aboard.kernels.device:DeviceCode",
+        "aboard.kernels.accelerator:DeviceCode",
         arguments=("region",),
     ),
     Column(

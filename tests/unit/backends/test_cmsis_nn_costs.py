@@ -9,7 +9,7 @@ import pytest
 from aboard.compiler import pipeline
 from aboard.errors import TargetError
 from aboard.ir import Graph
-from aboard.kernels.device import Region
+from aboard.kernels.accelerator import Region
 from aboard.target import Target, columns
 from bench import costs
 from support import models

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aboard.kernels import code_size
 from aboard.kernels.contract import KernelCall
+from aboard.kernels.select import code_size
 from aboard.target import Target
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import aboard
 from aboard.importers import load
-from aboard.kernels import estimate
+from aboard.kernels.select import estimate
 from aboard.passes import run_pipeline
 from aboard.target import Target
 from bench import costs, measure

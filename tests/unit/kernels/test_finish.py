@@ -11,13 +11,13 @@ import pytest
 from aboard.base import resources
 from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
 from aboard.ir.numerics import multiply_by_quantized_multiplier
-from aboard.kernels.finish import finish
+from aboard.kernels.portable.epilogue import finish
 from aboard.kernels.weights import refusal
 from aboard.ops.activation import Activation
 from aboard.ops.weighted import Form
 
 _SOURCE = """
-#include "finish.h"
+#include "portable/epilogue.h"
 void run(const int32_t *sums, int8_t *y, int32_t n, int32_t zero, int32_t bias, int32_t multiplier, int32_t shift);
 void run(const int32_t *sums, int8_t *y, int32_t n, int32_t zero, int32_t bias, int32_t multiplier, int32_t shift) {
     const aboard_finish_t f = {1, zero, -128, 127};

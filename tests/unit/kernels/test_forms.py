@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import aboard
 from aboard.errors import CapacityError
-from aboard.kernels import forms
 from aboard.kernels.contract import Implementation, KernelCall
-from aboard.kernels.forms import WORTH, Choice, Form
+from aboard.kernels.select import variants as forms
+from aboard.kernels.select.variants import WORTH, Choice, Form
 from aboard.target import Target
 from support import models
 from support.weighted_models import Layer

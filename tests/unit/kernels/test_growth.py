@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from aboard.importers import load
-from aboard.kernels import strategy
 from aboard.kernels.contract import Implementation
+from aboard.kernels.select import strategy
 from aboard.target import Target
 from support.weighted_models import Layer
 

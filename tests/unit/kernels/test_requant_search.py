@@ -11,8 +11,8 @@ from aboard.importers import load
 from aboard.ir import Node
 from aboard.ir.numerics import INT32_MAX, INT32_MIN
 from aboard.kernels import weights as packing
-from aboard.kernels.finish_mve import FinishForm, finish
-from aboard.kernels.requant_search import Line, Steps, find
+from aboard.kernels.arm_mve.epilogue import FinishForm, finish
+from aboard.kernels.single_rounding import DoubleRounding, SingleRounding, find
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected
 from aboard.ops.weighted import INPUT, multipliers
 from support import models
@@ -21,17 +21,17 @@ OPS = {"conv2d": conv2d, "depthwise_conv2d": depthwise_conv2d, "fully_connected"
 
 
 @st.composite
-def channels(draw: st.DrawFn) -> Steps:
+def channels(draw: st.DrawFn) -> DoubleRounding:
     """Draws a channel: mostly one whose smallest result is its zero point, as after a RELU."""
     zero_point = draw(st.sampled_from([-128, -128, -128, 0, 5, 127]))
     low = draw(st.sampled_from([-128, zero_point]))
     high = draw(st.integers(low, 127))
     centre, width = draw(st.integers(-(2**20), 2**20)), draw(st.integers(0, 2**24))
     multiplier = draw(st.one_of(st.sampled_from([0, 2**30, 2**31 - 1]), st.integers(2**30, 2**31 - 1)))
-    return Steps(multiplier, -draw(st.integers(1, 31)), zero_point, low, high, centre - width, centre + width)
+    return DoubleRounding(multiplier, -draw(st.integers(1, 31)), zero_point, low, high, centre - width, centre + width)
 
 
-def interesting(steps: Steps) -> list[int]:
+def interesting(steps: DoubleRounding) -> list[int]:
     """Returns accumulators on both sides of every threshold, the ends, and some between."""
     rng = np.random.default_rng(1)
     found = {steps.smallest, steps.largest, *rng.integers(steps.smallest, steps.largest + 1, 50).tolist()}
@@ -41,7 +41,7 @@ def interesting(steps: Steps) -> list[int]:
     return sorted(a for a in found if steps.smallest <= a <= steps.largest)
 
 
-def check(steps: Steps, line: Line, shift: int) -> None:
+def check(steps: DoubleRounding, line: SingleRounding, shift: int) -> None:
     """Fails unless the line, clamped, gives the results of the channel, within int32."""
     for accumulator in interesting(steps):
         product = ((accumulator + line.offset) * line.factor + line.half) >> 31
@@ -53,7 +53,7 @@ def check(steps: Steps, line: Line, shift: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(channels())
-def test_thresholds_are_where_results_change(steps: Steps) -> None:
+def test_thresholds_are_where_results_change(steps: DoubleRounding) -> None:
     assume(steps.multiplier)
     for result, first in zip(*(values.tolist() for values in steps.thresholds()), strict=True):
         assert steps.smallest < first <= steps.largest
@@ -62,7 +62,7 @@ def test_thresholds_are_where_results_change(steps: Steps) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(channels(), st.integers(1, 16), st.sampled_from([1 << 30, 0]))
-def test_a_line_has_the_same_steps(steps: Steps, shift: int, half: int) -> None:
+def test_a_line_has_the_same_steps(steps: DoubleRounding, shift: int, half: int) -> None:
     line = find(steps, shift, half)
     if line is not None:
         check(steps, line, shift)
@@ -71,20 +71,20 @@ def test_a_line_has_the_same_steps(steps: Steps, shift: int, half: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(2**30, 2**31 - 1), st.integers(4, 10), st.integers(-(2**15), 2**15))
 def test_there_is_a_line_after_relu(multiplier: int, exponent: int, bias: int) -> None:
-    steps = Steps(multiplier, -exponent, -128, -128, 127, bias - 2**17, bias + 2**17)
+    steps = DoubleRounding(multiplier, -exponent, -128, -128, 127, bias - 2**17, bias + 2**17)
     line = find(steps, exponent)
     assert line is not None
     check(steps, line, exponent)
 
 
 def test_a_channel_with_one_result_needs_no_product() -> None:
-    steps = Steps(2**30, -20, -128, -128, 127, -1000, 1000)
-    assert find(steps, 3) == Line(0, 0, -128 << 3)
-    assert Line(0, 0, -128 << 3).value(12345, 3) == -128
+    steps = DoubleRounding(2**30, -20, -128, -128, 127, -1000, 1000)
+    assert find(steps, 3) == SingleRounding(0, 0, -128 << 3)
+    assert SingleRounding(0, 0, -128 << 3).value(12345, 3) == -128
 
 
 def test_a_shift_larger_than_the_channels_is_refused() -> None:
-    assert find(Steps(2**30, -2, -128, -128, 127, -1000, 1000), 3) is None
+    assert find(DoubleRounding(2**30, -2, -128, -128, 127, -1000, 1000), 3) is None
 
 
 @pytest.mark.parametrize("name", models.available([*models.INT8, models.SHIPPED]))
@@ -122,6 +122,6 @@ def _check_layer(node: Node, axis: int, rows: np.ndarray, shift: object, limits:
             start + 127 * int(negative[channel]) - 128 * int(positive[channel]),
             start + 127 * int(positive[channel]) - 128 * int(negative[channel]),
         )
-        steps = Steps(int(multiplier), int(right), node.output.quant.zero_point, *limits, *ends)
+        steps = DoubleRounding(int(multiplier), int(right), node.output.quant.zero_point, *limits, *ends)
         offset, factor, constant = (int(value) for value in rows[:, channel])
-        check(steps, Line(offset - start, factor, constant), shift)
+        check(steps, SingleRounding(offset - start, factor, constant), shift)

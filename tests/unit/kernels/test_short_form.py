@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multiplier
-from aboard.kernels import short_form
+from aboard.kernels.portable import short_form
 
 X = np.arange(-128, 128, dtype=np.int64)
 

@@ -6,9 +6,9 @@ import pytest
 
 from aboard.errors import ModelError
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
-from aboard.kernels import strategy
 from aboard.kernels.contract import Implementation, KernelCall
-from aboard.kernels.estimate import Estimate
+from aboard.kernels.select import strategy
+from aboard.kernels.select.estimate import Estimate
 from aboard.target import Target
 
 TYPE = TensorType((1, 3), DType.INT8, Quantization((0.5,), (1,)))

@@ -6,7 +6,7 @@ import pytest
 
 from aboard.errors import ModelError, VerifyError
 from aboard.ir import Attributes, DType, Node, Tensor, TensorType
-from aboard.kernels import strategy
+from aboard.kernels.select import strategy
 from aboard.ops import get
 from aboard.ops.concatenation import ConcatenationAttributes
 from aboard.ops.pad import PadAttributes

@@ -13,8 +13,8 @@ from aboard import ops
 from aboard.compiler import pipeline as compiler
 from aboard.errors import TargetError
 from aboard.importers import load
-from aboard.kernels import strategy
-from aboard.kernels.device import Cost, Region
+from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.select import strategy
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
 from aboard.partition.pattern import DevicePattern, any_tensor, chain, constant, op

@@ -13,8 +13,8 @@ import aboard
 from aboard.compiler.pipeline import Module
 from aboard.errors import TargetError
 from aboard.ir import DType
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.kernels.contract import Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
-from aboard.kernels.device import DeviceCode, Region
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Runtime, Target
 from support import fake_device, oracle, sanitized

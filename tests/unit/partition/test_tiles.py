@@ -11,7 +11,7 @@ import pytest
 import aboard
 from aboard.errors import TargetError
 from aboard.ir import Graph
-from aboard.kernels.device import Cost, DeviceCode, Region
+from aboard.kernels.accelerator import Cost, DeviceCode, Region
 from aboard.ops.subgraph import Matched
 from aboard.partition.partitioner import partition
 from aboard.partition.pattern import DevicePattern, chain, op, optional

@@ -6,7 +6,7 @@ import pytest
 
 from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import ProjectError
-from aboard.kernels.forms import WORTH
+from aboard.kernels.select.variants import WORTH
 from aboard.reports import explained, forms
 from aboard.reports.forms import Other
 from aboard.target import Target

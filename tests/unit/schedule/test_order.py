@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.importers import load
 from aboard.ir import Graph, Node, Tensor
-from aboard.kernels import strategy
+from aboard.kernels.select import strategy
 from aboard.ops import get
 from aboard.schedule import order
 from aboard.target import Target

@@ -14,7 +14,7 @@ from aboard.compiler.pipeline import Module
 from aboard.device.input_files import Named
 from aboard.errors import TargetError, ToolError
 from aboard.ir import DType
-from aboard.kernels.device import DeviceCode, Region
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Knob, Target
 from aboard.tuner.bench import Outcome, ThisProcess

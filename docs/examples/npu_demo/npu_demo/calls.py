@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aboard.ir import Array
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, OutputArg
-from aboard.kernels.device import DeviceCode, Region
 from aboard.target import Target
 from npu_demo.core import MAGIC
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.kernels.device import Cost, Region
+from aboard.kernels.accelerator import Cost, Region
 from aboard.target import Target
 from npu_demo import v1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.kernels.device import DeviceCode, Region
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.ops.subgraph import Matched
 from aboard.target import Target
 from npu_demo import calls, packing

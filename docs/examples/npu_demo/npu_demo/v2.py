@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from aboard.kernels.device import DeviceCode, Region
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.subgraph import Matched
 from aboard.target import Target

@@ -8,7 +8,7 @@ from aboard.backends.cmsis_nn.library import VARIABLE, ZEPHYR, probe
 from aboard.target import Attribute, Kind, Plugin, Target, alias, attach, register
 
 if TYPE_CHECKING:
-    from aboard.kernels.device import Cost, DeviceCode, Region
+    from aboard.kernels.accelerator import Cost, DeviceCode, Region
 
 _ATTRIBUTES = (
     Attribute(

@@ -10,8 +10,8 @@ from aboard.backends.cmsis_nn.calls import LibraryCall, Struct, call_of
 from aboard.backends.cmsis_nn.geometry import Unit
 from aboard.emit import c_text
 from aboard.errors import TargetError
+from aboard.kernels.accelerator import DeviceCode, Region
 from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
-from aboard.kernels.device import DeviceCode, Region
 from aboard.target import Target
 
 #: The reference rounds twice; so does the library, unless it is told not to.

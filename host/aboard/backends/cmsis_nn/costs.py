@@ -12,8 +12,8 @@ from pathlib import Path
 from aboard.backends.cmsis_nn.calls import call_of
 from aboard.backends.cmsis_nn.geometry import Unit
 from aboard.errors import TargetError
-from aboard.kernels.device import Cost, Region
-from aboard.kernels.estimate import estimate, table
+from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.select.estimate import estimate, table
 from aboard.target import Target
 
 _FILE = Path(__file__).with_name("instructions.json")

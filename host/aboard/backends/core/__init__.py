@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aboard.target import Plugin, Target, alias, attach
 
 if TYPE_CHECKING:
-    from aboard.kernels.device import Cost, DeviceCode, Region
+    from aboard.kernels.accelerator import Cost, DeviceCode, Region
 
 
 # What these call belongs to the compile path, which a device-only installation does not load.

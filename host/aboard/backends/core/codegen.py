@@ -14,6 +14,7 @@ from aboard.emit.bundle import kernel_headers
 from aboard.emit.instances import Instances, NamedArray
 from aboard.emit.source import call_text, instance_text, parameters_text
 from aboard.ir import Array, Tensor
+from aboard.kernels.accelerator import ALIGN, DeviceCode, Region
 from aboard.kernels.contract import (
     Argument,
     Constant,
@@ -24,7 +25,6 @@ from aboard.kernels.contract import (
     Scratch,
     ScratchArg,
 )
-from aboard.kernels.device import ALIGN, DeviceCode, Region
 from aboard.memory.problem import round_up
 from aboard.schedule.lowering import Step
 from aboard.target import Runtime, Target

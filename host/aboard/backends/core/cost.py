@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from aboard.backends.core.lowered import executor, memory, schedule
-from aboard.kernels.device import Cost, Region
-from aboard.kernels.estimate import estimate
+from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.select.estimate import estimate
 from aboard.memory.problem import lower_bound
 from aboard.target import Target
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from aboard import ops
 from aboard.ir import Graph, Tensor
-from aboard.kernels import strategy
-from aboard.kernels.device import Region
+from aboard.kernels.accelerator import Region
+from aboard.kernels.select import strategy
 from aboard.memory.planner import plan
 from aboard.memory.problem import Overlap, Request
 from aboard.partition.pipeline import channel_block

@@ -5,8 +5,8 @@ from __future__ import annotations
 from aboard import ops
 from aboard.backends.core.lowered import executor
 from aboard.ir import Node
-from aboard.kernels import strategy
 from aboard.kernels.registry import of
+from aboard.kernels.select import strategy
 from aboard.partition.pattern import DevicePattern, op
 from aboard.target import Target
 

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file line_buffer.h
+ * Windows of 3x3 over one channel that was staged as a plane, with the DSP extension: up to six results of a row at
+ * once. host/aboard/kernels/arm_dsp/depthwise_conv2d.py chooses the blocks and packs the weights.
+ *
+ * With the weights (w0, w1) and (w1, w2) of a row, two instructions give the row's part of a result, whether its window
+ * begins with the first or the second pixel of a word.
+ */
+#ifndef ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_H
+#define ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "dot.h"
+#include "line_buffer_fill.h"
+
+/** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), of which two SXTB16 make both pairs; bias, factor,
+ * constant; behind them the right shift where results are rounded twice. */
+#define ABOARD_DSP_PLANE_WORDS(line) ((line) ? 6 : 7)
+
+/** Right shift of the line of depthwise layers. */
+#define ABOARD_DSP_PLANE_SHIFT 2
+
+/** What to compute of four channels; the assembly knows the order. */
+typedef struct {
+    const uint32_t *weights; /**< ABOARD_DSP_PLANE_WORDS of each channel. */
+    const uint32_t *x;       /**< First word of the first window. */
+    int8_t *y;               /**< First result. */
+    int32_t pixel_stride;    /**< Of the results. */
+    int32_t row_stride;      /**< Of the results. */
+    int32_t pitch;           /**< Bytes of a row of the plane. */
+    int32_t reach;           /**< Bytes in the plane from the first row's windows to behind the last row's. */
+    int32_t blocks;          /**< Blocks of a row; not of narrow rows. */
+    int32_t plane;           /**< Bytes from a plane to the next; not of narrow rows. */
+} aboard_dsp_rows_t;
+
+#if ABOARD_DSP_ASM
+
+/* clang-format off */
+/** Part of a result of a row whose window begins with the first, or the second, pixel of x0. */
+#define ABOARD_DSP_FIRST(a, sum, x0, x1) "smlad " a ", " x0 ", r10, " sum "\n smlabt " a ", " x1 ", r11, " a "\n"
+#define ABOARD_DSP_SECOND(a, sum, x0, x1) "smlatb " a ", " x0 ", r10, " sum "\n smlad " a ", " x1 ", r11, " a "\n"
+
+/** One row of the windows of a block; the last result's register holds the bias before the first row. */
+#define ABOARD_DSP_LOAD(x, row) "ldm r12, {" x "}\n ldrd r10, r11, [sp, #" row "*8]\n"
+#define ABOARD_DSP_ROW_6(row, a0, a1, a2, a3, a4)                      \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", a3, "r7", "r8") \
+    ABOARD_DSP_FIRST("r4", a4, "r8", "r9") ABOARD_DSP_SECOND("r5", "r5", "r8", "r9")
+#define ABOARD_DSP_ROW_5(row, a0, a1, a2, a3)                          \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", a3, "r7", "r8") \
+    ABOARD_DSP_FIRST("r4", "r4", "r8", "r9")
+#define ABOARD_DSP_ROW_4(row, a0, a1, a2)                              \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", "r3", "r7", "r8")
+#define ABOARD_DSP_ROW_3(row, a0, a1)                                  \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", "r2", "r7", "r8")
+#define ABOARD_DSP_ROW_2(row, a0)                                      \
+    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", "r1", "r6", "r7")
+#define ABOARD_DSP_ROW_1(row)                                          \
+    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_FIRST("r0", "r0", "r6", "r7")
+#define ABOARD_DSP_ROWS_6 ABOARD_DSP_ROW_6("0", "r5", "r5", "r5", "r5", "r5") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_6("1", "r0", "r1", "r2", "r3", "r4") ABOARD_DSP_DOWN ABOARD_DSP_ROW_6("2", "r0", "r1", "r2", "r3", "r4")
+#define ABOARD_DSP_ROWS_5 ABOARD_DSP_ROW_5("0", "r4", "r4", "r4", "r4") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_5("1", "r0", "r1", "r2", "r3") ABOARD_DSP_DOWN ABOARD_DSP_ROW_5("2", "r0", "r1", "r2", "r3")
+#define ABOARD_DSP_ROWS_4 ABOARD_DSP_ROW_4("0", "r3", "r3", "r3") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_4("1", "r0", "r1", "r2") ABOARD_DSP_DOWN ABOARD_DSP_ROW_4("2", "r0", "r1", "r2")
+#define ABOARD_DSP_ROWS_3 ABOARD_DSP_ROW_3("0", "r2", "r2") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_3("1", "r0", "r1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_3("2", "r0", "r1")
+#define ABOARD_DSP_ROWS_2 ABOARD_DSP_ROW_2("0", "r1") ABOARD_DSP_DOWN \
+    ABOARD_DSP_ROW_2("1", "r0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_2("2", "r0")
+#define ABOARD_DSP_ROWS_1 ABOARD_DSP_ROW_1("0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("2")
+#define ABOARD_DSP_DOWN "add r12, lr\n"
+
+/** What of a block with results in r0 up depends on their number; r8 result, r9 pixel stride, r10 three times that. */
+#define ABOARD_DSP_EACH_1(each) each("r0")
+#define ABOARD_DSP_EACH_2(each) ABOARD_DSP_EACH_1(each) each("r1")
+#define ABOARD_DSP_EACH_3(each) ABOARD_DSP_EACH_2(each) each("r2")
+#define ABOARD_DSP_EACH_4(each) ABOARD_DSP_EACH_3(each) each("r3")
+#define ABOARD_DSP_EACH_5(each) ABOARD_DSP_EACH_4(each) each("r4")
+#define ABOARD_DSP_EACH_6(each) ABOARD_DSP_EACH_5(each) each("r5")
+#define ABOARD_DSP_STORE_1 "strb r0, [r8]\n"
+#define ABOARD_DSP_STORE_2 ABOARD_DSP_STORE_1 "strb r1, [r8, r9]\n"
+#define ABOARD_DSP_STORE_3 ABOARD_DSP_STORE_2 "strb r2, [r8, r9, lsl #1]\n"
+#define ABOARD_DSP_STORE_4 ABOARD_DSP_STORE_3 "strb r3, [r8, r10]\n"
+#define ABOARD_DSP_STORE_5 ABOARD_DSP_STORE_4 "strb r4, [r8, r9, lsl #2]\n"
+#define ABOARD_DSP_STORE_6 ABOARD_DSP_STORE_5 "add r0, r8, r10\n strb r5, [r0, r9, lsl #1]\n"
+
+/** Requantisation of a result: factor in r6, constant in r7. */
+#define ABOARD_DSP_EACH_LINE(a) "smmlar " a ", " a ", r6, r7\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_EACH_ANY(a)                                         \
+    "add lr, " a ", " a ", asr #31\n smmlar " a ", " a ", r6, lr\n"     \
+    "add " a ", r7\n asr " a ", r11\n ssat " a ", #8, " a "\n"
+
+/** Words of a channel, and what to do with the shift, in both forms of results. */
+#define ABOARD_DSP_WORDS_LINE "{r1-r6}\n"
+#define ABOARD_DSP_WORDS_ANY "{r1-r7}\n str r7, [sp, #72]\n"
+
+/** Frame: weights (6), bias, factor, constant, result, pixel stride, three times that, row stride, end of x, x and
+ * result of the block, blocks left, pitch, shift; words of the next channel, of the one behind the last, x and result of
+ * the next, distance of planes, reach, blocks. Then r12 is x and lr the pitch. */
+#define ABOARD_DSP_ROWS_HEAD(words, bytes)                             \
+    "push {r4-r11, lr}\n"                                              \
+    "sub sp, #104\n"                                                   \
+    "ldm r0, {r0-r8}\n"                                                \
+    "add r9, r3, r3, lsl #1\n"                                         \
+    "str r3, [sp, #40]\n strd r9, r4, [sp, #44]\n str r5, [sp, #68]\n" \
+    "add r9, r0, #" bytes "\n"                                         \
+    "str r9, [sp, #80]\n strd r1, r2, [sp, #84]\n"                     \
+    "strd r8, r6, [sp, #92]\n str r7, [sp, #100]\n"                    \
+    "2:\n"                                                             \
+    "ldm r0!, " words                                                  \
+    "str r0, [sp, #76]\n"                                              \
+    "strd r4, r5, [sp, #24]\n str r6, [sp, #32]\n"                     \
+    "sxtb16 r4, r1\n sxtb16 r5, r1, ror #8\n"                          \
+    "sxtb16 r6, r2\n sxtb16 r7, r2, ror #8\n"                          \
+    "sxtb16 r8, r3\n sxtb16 r9, r3, ror #8\n"                          \
+    "stm sp, {r4-r9}\n"                                                \
+    "add r4, sp, #84\n"                                                \
+    "ldm r4, {r4-r8}\n"                                                \
+    "add r9, r4, r7\n"                                                 \
+    "strd r9, r4, [sp, #52]\n strd r5, r8, [sp, #60]\n str r5, [sp, #36]\n" \
+    "mov r12, r4\n"                                                    \
+    "add r4, r6\n add r5, #1\n"                                        \
+    "strd r4, r5, [sp, #84]\n"                                         \
+    "ldr lr, [sp, #68]\n"
+
+/** The next row of a block, then the next block, then the next channel; `on` bytes of x and `right` of the result further. */
+#define ABOARD_DSP_ROWS_TAIL(on, right)                                \
+    "add r8, r11\n"                                                    \
+    "str r8, [sp, #36]\n"                                              \
+    "ldr r6, [sp, #52]\n"                                              \
+    "cmp r12, r6\n"                                                    \
+    "bne 1b\n"                                                         \
+    "ldrd r0, r1, [sp, #56]\n"                                         \
+    "ldr r2, [sp, #64]\n"                                              \
+    "add r0, #" on "\n add r6, #" on "\n"                              \
+    right                                                              \
+    "subs r2, #1\n"                                                    \
+    "strd r6, r0, [sp, #52]\n strd r1, r2, [sp, #60]\n str r1, [sp, #36]\n" \
+    "mov r12, r0\n"                                                    \
+    "bne 1b\n"                                                         \
+    "ldrd r0, r1, [sp, #76]\n"                                         \
+    "cmp r0, r1\n"                                                     \
+    "bne 2b\n"                                                         \
+    "add sp, #104\n"                                                   \
+    "pop {r4-r11, pc}\n"
+
+/** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
+#define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_LINE, "96")          \
+            "1:\n ldr " sum ", [sp, #24]\n"                            \
+            ABOARD_DSP_ROWS_##name back                                \
+            "add r6, sp, #28\n ldm r6, {r6-r11}\n"                     \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_LINE)              \
+            ABOARD_DSP_STORE_##count                                   \
+            ABOARD_DSP_ROWS_TAIL(on, right));                          \
+    }                                                                  \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_ANY, "112")          \
+            "1:\n ldr " sum ", [sp, #24]\n"                            \
+            ABOARD_DSP_ROWS_##name back                                \
+            "add r6, sp, #28\n ldm r6, {r6-r10}\n ldr r11, [sp, #72]\n" \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_ANY)               \
+            ABOARD_DSP_STORE_##count                                   \
+            "ldr r11, [sp, #48]\n ldr lr, [sp, #68]\n"                 \
+            ABOARD_DSP_ROWS_TAIL(on, right));                          \
+    }
+
+ABOARD_DSP_ROWS(6, 6, "r5", "sub r12, lr\n", "12", "add r1, r1, r10, lsl #1\n")
+ABOARD_DSP_ROWS(5, 5, "r4", "sub r12, lr\n", "12", "")
+ABOARD_DSP_ROWS(4, 4, "r3", "sub r12, lr\n", "8", "add r1, r1, r9, lsl #2\n")
+ABOARD_DSP_ROWS(3, 3, "r2", "sub r12, lr\n", "8", "")
+ABOARD_DSP_ROWS(2, 2, "r1", "sub r12, lr\n", "4", "add r1, r1, r9, lsl #1\n")
+ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
+
+/** One row of the windows of a block that are two pixels apart. */
+#define ABOARD_DSP_APART_4(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r5-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r5", "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
+    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_FIRST("r3", a3, "r8", "r9")
+#define ABOARD_DSP_APART_3(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8") \
+    ABOARD_DSP_FIRST("r2", a2, "r8", "r9")
+#define ABOARD_DSP_APART_2(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8")
+#define ABOARD_DSP_APART_1(row, a0, a1, a2, a3)                        \
+    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7")
+
+/** Requantisation of such a result: factor in r5, constant in r6; for two roundings the shift in lr, and r4 is lost. */
+#define ABOARD_DSP_APART_LINE(a) "smmlar " a ", " a ", r5, r6\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_APART_ANY(a)                                        \
+    "add r4, " a ", " a ", asr #31\n smmlar " a ", " a ", r5, r4\n"     \
+    "add " a ", r6\n asr " a ", lr\n ssat " a ", #8, " a "\n"
+
+/** Stores results: r7 the first, which becomes that of the next block; r8 pixel stride, r9 three times that. */
+#define ABOARD_DSP_APART_PUT_1 "strb r0, [r7]\n add r7, r8\n"
+#define ABOARD_DSP_APART_PUT_2 "strb r0, [r7]\n strb r1, [r7, r8]\n add r7, r7, r8, lsl #1\n"
+#define ABOARD_DSP_APART_PUT_3 "strb r0, [r7]\n strb r1, [r7, r8]\n strb r2, [r7, r8, lsl #1]\n add r7, r9\n"
+#define ABOARD_DSP_APART_PUT_4                                         \
+    "strb r0, [r7]\n strb r1, [r7, r8]\n strb r2, [r7, r8, lsl #1]\n strb r3, [r7, r9]\n add r7, r7, r8, lsl #2\n"
+
+/** Frame: weights (6), factor, constant, result, pixel stride, three times that, end of the row's x, from the last row
+ * of a block to the first of the next, shift, bias, row stride, pitch; x and result of the row, end of x; words of the
+ * next channel, of the one behind the last, x and result of the next, distance of planes, reach, bytes of a row's
+ * blocks. Then r4 is the bias, r12 x and lr the pitch. */
+#define ABOARD_DSP_APART_HEAD(words, bytes, on)                        \
+    "push {r4-r11, lr}\n"                                              \
+    "sub sp, #108\n"                                                   \
+    "ldm r0, {r0-r8}\n"                                                \
+    "add r9, r3, r3, lsl #1\n"                                         \
+    "strd r3, r9, [sp, #36]\n strd r4, r5, [sp, #60]\n"                \
+    "mov r9, #" on "\n"                                                \
+    "mul r7, r9\n str r7, [sp, #104]\n"                                \
+    "sub r9, r9, r5, lsl #1\n str r9, [sp, #48]\n"                     \
+    "add r9, r0, #" bytes "\n str r9, [sp, #84]\n"                     \
+    "strd r1, r2, [sp, #88]\n strd r8, r6, [sp, #96]\n"                \
+    "mov lr, r5\n"                                                     \
+    "2:\n"                                                             \
+    "ldm r0!, " words                                                  \
+    "str r0, [sp, #80]\n strd r5, r6, [sp, #24]\n"                     \
+    "sxtb16 r7, r1\n sxtb16 r8, r1, ror #8\n"                          \
+    "sxtb16 r9, r2\n sxtb16 r10, r2, ror #8\n"                         \
+    "sxtb16 r11, r3\n sxtb16 r12, r3, ror #8\n"                        \
+    "stm sp, {r7-r12}\n"                                               \
+    "add r5, sp, #88\n"                                                \
+    "ldm r5, {r0-r3, r6}\n"                                            \
+    "add r5, r0, r3\n str r5, [sp, #76]\n"                             \
+    "add r5, r1, #1\n add r2, r0\n strd r2, r5, [sp, #88]\n"           \
+    "3:\n"                                                             \
+    "strd r0, r1, [sp, #68]\n str r1, [sp, #32]\n"                     \
+    "add r6, r0\n str r6, [sp, #44]\n"                                 \
+    "mov r12, r0\n"                                                    \
+    "1:\n"
+
+/** The next block of a row, then the next row, then the next channel. */
+#define ABOARD_DSP_APART_TAIL                                          \
+    "str r7, [sp, #32]\n"                                              \
+    "add r12, r11\n"                                                   \
+    "cmp r12, r10\n"                                                   \
+    "bne 1b\n"                                                         \
+    "ldrd r0, r1, [sp, #68]\n ldr r2, [sp, #60]\n"                     \
+    "ldr r3, [sp, #76]\n ldr r6, [sp, #104]\n"                         \
+    "add r0, r0, lr, lsl #1\n add r1, r2\n"                            \
+    "cmp r0, r3\n"                                                     \
+    "bne 3b\n"                                                         \
+    "ldrd r0, r1, [sp, #80]\n"                                         \
+    "cmp r0, r1\n"                                                     \
+    "bne 2b\n"                                                         \
+    "add sp, #108\n"                                                   \
+    "pop {r4-r11, pc}\n"
+
+#define ABOARD_DSP_APART_SUMS(count)                                   \
+    ABOARD_DSP_APART_##count("0", "r4", "r4", "r4", "r4") ABOARD_DSP_DOWN \
+    ABOARD_DSP_APART_##count("1", "r0", "r1", "r2", "r3") ABOARD_DSP_DOWN \
+    ABOARD_DSP_APART_##count("2", "r0", "r1", "r2", "r3")              \
+    "add r5, sp, #24\n ldm r5, {r5-r11}\n"
+
+/** Both forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
+#define ABOARD_DSP_APART(count, on)                                    \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_APART_HEAD("{r1-r6}\n", "96", on)               \
+            ABOARD_DSP_APART_SUMS(count)                               \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_LINE)             \
+            ABOARD_DSP_APART_PUT_##count                               \
+            ABOARD_DSP_APART_TAIL);                                    \
+    }                                                                  \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+        __asm__ volatile(                                              \
+            ABOARD_DSP_APART_HEAD("{r1-r7}\n strd r7, r4, [sp, #52]\n", "112", on) \
+            ABOARD_DSP_APART_SUMS(count)                               \
+            "ldr lr, [sp, #52]\n"                                      \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_ANY)              \
+            ABOARD_DSP_APART_PUT_##count                               \
+            "ldr r4, [sp, #56]\n ldr lr, [sp, #64]\n"                  \
+            ABOARD_DSP_APART_TAIL);                                    \
+    }
+
+ABOARD_DSP_APART(4, "16")
+ABOARD_DSP_APART(3, "12")
+ABOARD_DSP_APART(2, "8")
+ABOARD_DSP_APART(1, "4")
+/* clang-format on */
+
+/** Calls one of the functions above; `count` and `stride` are literals where the call is expanded. */
+#define ABOARD_DSP_ROWS_CASE(number, name)                                                                             \
+    case number:                                                                                                       \
+        line ? aboard_dsp_##name##_line(p) : aboard_dsp_##name##_any(p);                                               \
+        break;
+
+/**
+ * Results of four channels: blocks of `count` results, row after row.
+ *
+ * @param p      What to compute.
+ * @param count  1 to 6 with a stride of 1, where only an even number may have several blocks; 1 to 4 with 2.
+ * @param stride Of windows in both directions, 1 or 2.
+ * @param line   1: results by a line; 0: by two roundings.
+ */
+ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+    switch (10 * stride + count) {
+        ABOARD_DSP_ROWS_CASE(16, rows_6)
+        ABOARD_DSP_ROWS_CASE(15, rows_5)
+        ABOARD_DSP_ROWS_CASE(14, rows_4)
+        ABOARD_DSP_ROWS_CASE(13, rows_3)
+        ABOARD_DSP_ROWS_CASE(12, rows_2)
+        ABOARD_DSP_ROWS_CASE(11, rows_1)
+        ABOARD_DSP_ROWS_CASE(24, apart_4)
+        ABOARD_DSP_ROWS_CASE(23, apart_3)
+        ABOARD_DSP_ROWS_CASE(22, apart_2)
+        ABOARD_DSP_ROWS_CASE(21, apart_1)
+    default:
+        break;
+    }
+}
+
+#else
+
+/** A result from its sum. */
+ABOARD_INLINE int8_t aboard_dsp_plane_result(const uint32_t *words, uint32_t sum, int32_t line) {
+    const int32_t factor = (int32_t)words[4];
+    const int32_t constant = (int32_t)words[5];
+    return line ? aboard_dsp_line(sum, factor, constant, ABOARD_DSP_PLANE_SHIFT)
+                : aboard_dsp_any(sum, factor, constant, words[6]);
+}
+
+/** Weight of a tap of a channel. */
+ABOARD_INLINE int8_t aboard_dsp_plane_weight(const uint32_t *words, int32_t ky, int32_t kx) {
+    return ((const int8_t *)words)[4 * ky + kx + kx / 2];
+}
+
+/** Results of one channel. */
+ABOARD_SHARED void aboard_dsp_rows_of_channel(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+    for (int32_t at = 0; at < p->reach; at += stride * p->pitch) {
+        int8_t *const y = p->y + at / (stride * p->pitch) * p->row_stride;
+        for (int32_t i = 0; i < count * p->blocks; ++i) {
+            uint32_t sum = p->weights[3];
+            for (int32_t tap = 0; tap < 9; ++tap) {
+                const int16_t *const x = (const int16_t *)(const void *)p->x + (at + tap / 3 * p->pitch) / 2;
+                sum += (uint32_t)(x[i * stride + tap % 3] * aboard_dsp_plane_weight(p->weights, tap / 3, tap % 3));
+            }
+            y[i * p->pixel_stride] = aboard_dsp_plane_result(p->weights, sum, line);
+        }
+    }
+}
+
+/** See above. */
+ABOARD_SHARED void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+    aboard_dsp_rows_t channel = *p;
+    for (int32_t i = 0; i < ABOARD_DSP_PLANES; ++i) {
+        aboard_dsp_rows_of_channel(&channel, count, stride, line);
+        channel.weights += ABOARD_DSP_PLANE_WORDS(line);
+        channel.x += p->plane / 4;
+        ++channel.y;
+    }
+}
+
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/line_buffer.h
+ * The band of input rows that the windows of one row of results see, padding included.
+ *
+ * A band lies in scratch: rows at a fixed distance, pixels without gaps, padding filled in. From a row of results to
+ * the next it moves up by the stride, so that an input row is fetched once. Where there is no padding and the input has
+ * such a form already, the band is the input itself.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
+#define ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "helium.h"
+
+/** Input and windows of a layer. */
+typedef struct {
+    aboard_view_t in;   /**< Any view. */
+    int32_t in_height;  /**< Rows of an image; the view counts those of all images of the batch. */
+    int32_t out_height; /**< Likewise, of the result. */
+    int32_t window_height;
+    int32_t window_width;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t cols;       /**< Pixels of a row of the band; 0: the band is the input itself. */
+    int32_t zero_point; /**< Of the input: what padding holds. */
+} aboard_mve_band_t;
+
+#if ABOARD_MVE_ASM
+
+/** Copies `count` bytes: neither reads nor writes beyond. */
+ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
+    if (count == 4) {
+        memcpy(to, from, 4);
+        return;
+    }
+    for (; count >= 64; count -= 64) {
+        vstrbq_s8(to, vldrbq_s8(from));
+        vstrbq_s8(to + 16, vldrbq_s8(from + 16));
+        vstrbq_s8(to + 32, vldrbq_s8(from + 32));
+        vstrbq_s8(to + 48, vldrbq_s8(from + 48));
+        to += 64;
+        from += 64;
+    }
+    for (; count >= 16; count -= 16) {
+        vstrbq_s8(to, vldrbq_s8(from));
+        to += 16;
+        from += 16;
+    }
+    if (count > 0) {
+        const mve_pred16_t some = vctp8q((uint32_t)count);
+        vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
+    }
+}
+
+/** Copies `count` bytes and up to fifteen more. */
+ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int32_t count) {
+    if (count <= 4) {
+        memcpy(to, from, 4);
+        return;
+    }
+    ABOARD_UNROLL(8)
+    for (int32_t i = 0; i < count; i += 16) {
+        vstrbq_s8(to + i, vldrbq_s8(from + i));
+    }
+}
+
+/** Writes `count` bytes of one value. */
+ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
+    const int8x16_t values = vdupq_n_s8((int8_t)value);
+    for (; count > 0; count -= 16) {
+        vstrbq_p_s8(to, values, vctp8q((uint32_t)count));
+        to += 16;
+    }
+}
+
+#else
+
+/** Copies `count` bytes. */
+ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
+    memcpy(to, from, (size_t)ABOARD_MAX(count, 0));
+}
+
+/** Copies `count` bytes; nobody depends on more. */
+ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int32_t count) {
+    aboard_mve_copy(to, from, count);
+}
+
+/** Writes `count` bytes of one value. */
+ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
+    memset(to, value, (size_t)ABOARD_MAX(count, 0));
+}
+
+#endif
+
+/** Bytes from a pixel of the band to the next. */
+ABOARD_INLINE int32_t aboard_mve_band_pixel(const aboard_mve_band_t *b) {
+    return b->cols == 0 ? b->in.pixel_stride : b->in.channels;
+}
+
+/** Bytes from a row of the band to the next. */
+ABOARD_INLINE int32_t aboard_mve_band_stride(const aboard_mve_band_t *b) {
+    return b->cols == 0 ? b->in.row_stride : b->cols * b->in.channels;
+}
+
+/** Bytes of scratch that the band takes; a vector may reach beyond the last pixel. */
+ABOARD_INLINE int32_t aboard_mve_band_bytes(const aboard_mve_band_t *b) {
+    return b->cols == 0 ? 0 : (b->window_height * b->cols * b->in.channels + 31) / 16 * 16;
+}
+
+/** Fetches input row `y` of an image, or padding, into a row of the band. */
+ABOARD_INLINE void aboard_mve_band_row(const aboard_mve_band_t *b, const int8_t *in, int32_t image, int32_t y,
+                                       int8_t *to) {
+    const int32_t depth = b->in.channels;
+    if (y < 0 || y >= b->in_height) {
+        aboard_mve_fill(to, b->zero_point, b->cols * depth);
+        return;
+    }
+    const int32_t pixels = ABOARD_MIN(b->in.cols, b->cols - b->pad_left);
+    const int32_t after = b->cols - b->pad_left - pixels;
+    const int8_t *from = aboard_row_s8(&b->in, in, image * b->in_height + y);
+    aboard_mve_fill(to, b->zero_point, b->pad_left * depth);
+    to += b->pad_left * depth;
+    if (b->in.pixel_stride == depth) {
+        aboard_mve_copy(to, from, pixels * depth);
+        to += pixels * depth;
+    } else {
+        for (int32_t x = 0; x < pixels; ++x) {
+            aboard_mve_copy(to, from, depth);
+            to += depth;
+            from += b->in.pixel_stride;
+        }
+    }
+    aboard_mve_fill(to, b->zero_point, after * depth);
+}
+
+/** As aboard_mve_band_row for `count` rows; not expanded. */
+ABOARD_SHARED void aboard_mve_band_rows(const aboard_mve_band_t *b, const int8_t *in, int32_t image, int32_t y,
+                                        int32_t count, int8_t *to) {
+    for (int32_t i = 0; i < count; ++i) {
+        aboard_mve_band_row(b, in, image, y + i, to);
+        to += aboard_mve_band_stride(b);
+    }
+}
+
+/** Moves the band up by the stride; what it takes over is moved in ascending order, never across itself. */
+ABOARD_INLINE void aboard_mve_band_move(const aboard_mve_band_t *b, int8_t *band) {
+    const int32_t stride = aboard_mve_band_stride(b);
+    for (int32_t row = 0; row + b->stride_h < b->window_height; ++row) {
+        aboard_mve_copy(band + row * stride, band + (row + b->stride_h) * stride, stride);
+    }
+}
+
+/**
+ * Brings the band to the windows of a row of results.
+ *
+ * @param b    Parameters.
+ * @param in   Input.
+ * @param row  Row of the result; within an image rows come one after the other.
+ * @param band Scratch; keeps its content from row to row.
+ *
+ * @return The first byte that the first window sees.
+ */
+ABOARD_INLINE const int8_t *aboard_mve_band(const aboard_mve_band_t *b, const int8_t *in, int32_t row, int8_t *band) {
+    const int32_t image = b->in.rows == b->in_height ? 0 : row / b->out_height;
+    const int32_t top = (row - image * b->out_height) * b->stride_h - b->pad_top;
+    if (b->cols == 0) {
+        return aboard_row_s8(&b->in, in, image * b->in_height + top);
+    }
+    const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
+    if (row == image * b->out_height) {
+        aboard_mve_band_rows(b, in, image, top, b->window_height, band);
+    } else {
+        aboard_mve_band_move(b, band);
+        aboard_mve_band_rows(b, in, image, top + kept, b->window_height - kept,
+                             band + kept * aboard_mve_band_stride(b));
+    }
+    return band;
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/arithmetic.h
+ * Sums, differences and products of two operands, with broadcasting.
+ *
+ * An operand that has an extent of 1 (or no such axis) where the result has more takes steps of 0 along that axis.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_ARITHMETIC_H
+#define ABOARD_KERNELS_PORTABLE_ARITHMETIC_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "requantize.h"
+
+/** Axes that the rows of a result are made of, at most. */
+#define ABOARD_BROADCAST_LEAD 4
+
+/** An operand, as the result sees it. */
+typedef struct {
+    aboard_view_t view;
+    int32_t rows[ABOARD_BROADCAST_LEAD]; /**< Rows per step along each leading axis of the result. */
+    int32_t pixel;                       /**< Bytes per pixel of the result. */
+    int32_t channel;                     /**< Elements per channel of the result; 0 where it is broadcast. */
+} aboard_operand_t;
+
+/** Result and operands. */
+typedef struct {
+    aboard_operand_t a;
+    aboard_operand_t b;
+    aboard_view_t out;
+    int32_t extent[ABOARD_BROADCAST_LEAD]; /**< Leading axes of the result, outermost first; 1 where there are fewer. */
+} aboard_broadcast_t;
+
+/** Byte offsets of a row of the result in both operands. */
+typedef struct {
+    int32_t a;
+    int32_t b;
+} aboard_operand_offsets_t;
+
+/** Returns where row `r` of the result begins in both operands. */
+ABOARD_INLINE aboard_operand_offsets_t aboard_operand_offsets(const aboard_broadcast_t *over, int32_t r) {
+    int32_t a = 0;
+    int32_t b = 0;
+    int32_t rest = r;
+    ABOARD_UNROLL(4)
+    for (int32_t axis = ABOARD_BROADCAST_LEAD - 1; axis >= 0; --axis) {
+        /* All that is left belongs to the outermost axis. */
+        const int32_t index = axis == 0 ? rest : rest % over->extent[axis];
+        rest /= over->extent[axis];
+        a += index * over->a.rows[axis];
+        b += index * over->b.rows[axis];
+    }
+    const aboard_operand_offsets_t offsets = {aboard_row_offset(&over->a.view, a), aboard_row_offset(&over->b.view, b)};
+    return offsets;
+}
+
+/** How two int8 elements become one; always a literal. */
+typedef enum {
+    ABOARD_SUM,          /**< TFLite's sum of two rescaled operands. */
+    ABOARD_SUM_SHORT,    /**< The same by one line, where the host has proven it equal for all operands. */
+    ABOARD_PRODUCT,      /**< TFLite's rescaled product. */
+    ABOARD_PRODUCT_SHORT /**< The same by one line, likewise. */
+} aboard_arithmetic_t;
+
+/** A zero point, multiplier and shift of a requantisation. */
+typedef struct {
+    int32_t zero_point;
+    int32_t multiplier;
+    int32_t shift;
+} aboard_scaling_t;
+
+/** Parameters of the int8 kernels. */
+typedef struct {
+    aboard_broadcast_t over;
+    aboard_scaling_t a;   /**< Long sum: the operand moved up by 20 bits is brought to the common scale. */
+    aboard_scaling_t b;   /**< Likewise; the multiplier is negative in a difference. */
+    aboard_scaling_t out; /**< Long forms: of the sum or product. */
+    int32_t a_factor;     /**< Short forms: result = (a_factor * a + b_factor * b + constant) >> shift, */
+    int32_t b_factor;     /**< or (a_factor * (a - zero) * (b - zero) + constant) >> shift. */
+    int64_t constant;
+    int32_t shift;
+    int32_t low;  /**< Smallest result. */
+    int32_t high; /**< Largest result. */
+} aboard_arithmetic_s8_t;
+
+/** An operand of a long sum in the common scale. */
+ABOARD_INLINE int32_t aboard_sum_operand(const aboard_scaling_t *s, int32_t x) {
+    const int32_t shifted = (x - s->zero_point) * (1 << 20);
+    const int32_t magnitude = s->multiplier < 0 ? -s->multiplier : s->multiplier;
+    const int32_t scaled = aboard_rounding_shift(aboard_doubling_high_mul(shifted, magnitude), -s->shift);
+    return s->multiplier < 0 ? -scaled : scaled;
+}
+
+/** The result of two int8 elements. */
+ABOARD_INLINE int8_t aboard_arithmetic_element_s8(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, int32_t x,
+                                                  int32_t y) {
+    int32_t result;
+    if (form == ABOARD_SUM_SHORT) {
+        result = ((int32_t)p->constant + p->a_factor * x + p->b_factor * y) >> p->shift;
+    } else if (form == ABOARD_SUM) {
+        const int32_t sum = aboard_sum_operand(&p->a, x) + aboard_sum_operand(&p->b, y);
+        result = aboard_requantize(sum, p->out.multiplier, p->out.shift) + p->out.zero_point;
+    } else {
+        const int32_t product = (x - p->a.zero_point) * (y - p->b.zero_point);
+        if (form == ABOARD_PRODUCT_SHORT) {
+            result = (int32_t)(((int64_t)product * p->a_factor + p->constant) >> p->shift);
+        } else {
+            result = aboard_requantize(product, p->out.multiplier, p->out.shift) + p->out.zero_point;
+        }
+    }
+    return (int8_t)aboard_clamp(result, p->low, p->high);
+}
+
+/**
+ * Computes a sum, difference or product of int8 elements.
+ *
+ * @param p            Parameters.
+ * @param form         What is computed, and how.
+ * @param a, b         Operands. Any views.
+ * @param out          Result. Any view; may be the memory of an operand that is not broadcast and has the same view.
+ * @param first, last  Rows [first, last) of the result are written.
+ */
+ABOARD_INLINE void aboard_arithmetic_s8(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a,
+                                        const int8_t *b, int8_t *out, int32_t first, int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const aboard_operand_offsets_t row = aboard_operand_offsets(&p->over, r);
+        const int8_t *x = a + row.a;
+        const int8_t *y = b + row.b;
+        int8_t *z = aboard_row_out_s8(&p->over.out, out, r);
+        for (int32_t col = 0; col < p->over.out.cols; ++col) {
+            ABOARD_UNROLL(4)
+            for (int32_t c = 0; c < p->over.out.channels; ++c) {
+                z[c] = aboard_arithmetic_element_s8(p, form, x[c * p->over.a.channel], y[c * p->over.b.channel]);
+            }
+            x += p->over.a.pixel;
+            y += p->over.b.pixel;
+            z += p->over.out.pixel_stride;
+        }
+    }
+}
+
+/** Sum or difference as TFLite computes it; rows [first, last), as aboard_arithmetic_s8. */
+ABOARD_INLINE void aboard_sum_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
+                                 int32_t first, int32_t last) {
+    aboard_arithmetic_s8(p, ABOARD_SUM, a, b, out, first, last);
+}
+
+/** Sum or difference by one line; rows [first, last), as aboard_arithmetic_s8. */
+ABOARD_INLINE void aboard_sum_short_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
+                                       int32_t first, int32_t last) {
+    aboard_arithmetic_s8(p, ABOARD_SUM_SHORT, a, b, out, first, last);
+}
+
+/** Product as TFLite computes it; rows [first, last), as aboard_arithmetic_s8. */
+ABOARD_INLINE void aboard_product_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
+                                     int32_t first, int32_t last) {
+    aboard_arithmetic_s8(p, ABOARD_PRODUCT, a, b, out, first, last);
+}
+
+/** Product by one line; rows [first, last), as aboard_arithmetic_s8. */
+ABOARD_INLINE void aboard_product_short_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b,
+                                           int8_t *out, int32_t first, int32_t last) {
+    aboard_arithmetic_s8(p, ABOARD_PRODUCT_SHORT, a, b, out, first, last);
+}
+
+/** What two floats become; always a literal. */
+typedef enum { ABOARD_ADD, ABOARD_SUB, ABOARD_MUL } aboard_arithmetic_f32_op_t;
+
+/** Parameters of the float32 kernels. */
+typedef struct {
+    aboard_broadcast_t over;
+    int32_t clamped; /**< 1: the result is kept between the limits; 0: there are none. */
+    float low;
+    float high;
+} aboard_arithmetic_f32_t;
+
+/**
+ * Computes a sum, difference or product of float32 elements.
+ *
+ * @param p            Parameters.
+ * @param op           What is computed.
+ * @param a, b         Operands. Any views.
+ * @param out          Result. Any view; may be the memory of an operand that is not broadcast and has the same view.
+ * @param first, last  Rows [first, last) of the result are written.
+ */
+ABOARD_INLINE void aboard_arithmetic_f32(const aboard_arithmetic_f32_t *p, aboard_arithmetic_f32_op_t op,
+                                         const float *a, const float *b, float *out, int32_t first, int32_t last) {
+    const int32_t size = (int32_t)sizeof(float);
+    for (int32_t r = first; r < last; ++r) {
+        const aboard_operand_offsets_t row = aboard_operand_offsets(&p->over, r);
+        const float *x = a + row.a / size;
+        const float *y = b + row.b / size;
+        float *z = aboard_row_out_f32(&p->over.out, out, r);
+        for (int32_t col = 0; col < p->over.out.cols; ++col) {
+            for (int32_t c = 0; c < p->over.out.channels; ++c) {
+                const float u = x[c * p->over.a.channel];
+                const float v = y[c * p->over.b.channel];
+                const float value = op == ABOARD_ADD ? u + v : op == ABOARD_SUB ? u - v : u * v;
+                const float limited = value < p->low ? p->low : value > p->high ? p->high : value;
+                z[c] = p->clamped ? limited : value;
+            }
+            x += p->over.a.pixel / size;
+            y += p->over.b.pixel / size;
+            z += p->over.out.pixel_stride / size;
+        }
+    }
+}
+
+/** a + b; rows [first, last), as aboard_arithmetic_f32. */
+ABOARD_INLINE void aboard_add_f32(const aboard_arithmetic_f32_t *p, const float *a, const float *b, float *out,
+                                  int32_t first, int32_t last) {
+    aboard_arithmetic_f32(p, ABOARD_ADD, a, b, out, first, last);
+}
+
+/** a - b; rows [first, last), as aboard_arithmetic_f32. */
+ABOARD_INLINE void aboard_sub_f32(const aboard_arithmetic_f32_t *p, const float *a, const float *b, float *out,
+                                  int32_t first, int32_t last) {
+    aboard_arithmetic_f32(p, ABOARD_SUB, a, b, out, first, last);
+}
+
+/** a * b; rows [first, last), as aboard_arithmetic_f32. */
+ABOARD_INLINE void aboard_mul_f32(const aboard_arithmetic_f32_t *p, const float *a, const float *b, float *out,
+                                  int32_t first, int32_t last) {
+    aboard_arithmetic_f32(p, ABOARD_MUL, a, b, out, first, last);
+}
+
+#endif

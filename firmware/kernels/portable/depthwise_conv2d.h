@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/depthwise_conv2d.h
+ * Depthwise convolution in portable C, for cores without SIMD: int8, float32, and float32 with int8 weights.
+ *
+ * int8: where there is padding, the input rows a window sees are staged with their padding in a ring in scratch. Then
+ * a channel is computed for several pixels of a row at once, so that a weight and an input are loaded once for all of
+ * them.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
+#define ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "epilogue.h"
+#include "staging.h"
+
+/** Geometry of a depthwise convolution. */
+typedef struct {
+    aboard_view_t in;      /**< Any view. */
+    aboard_view_t out;     /**< Any view. */
+    int32_t in_height;     /**< Rows of an image; the view counts those of all images of the batch. */
+    int32_t out_height;    /**< Likewise. */
+    int32_t window_height; /**< Taps. */
+    int32_t window_width;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t multiplier; /**< Channels of the result for each channel of the input. */
+} aboard_depthwise_conv2d_shape_t;
+
+/** Most pixels of a row that are computed at once. */
+#define ABOARD_DEPTHWISE_BLOCK 6
+
+/** Rows of a window up to which their addresses are computed once for each row of the result. */
+#define ABOARD_DEPTHWISE_ROWS 16
+
+/** Parameters of aboard_depthwise_conv2d_s8. */
+typedef struct {
+    aboard_depthwise_conv2d_shape_t shape;
+    int32_t block;          /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
+    int32_t staged_cols;    /**< Pixels of a staged row; 0 where there is no padding and rows are read in place. */
+    int32_t zero_point;     /**< Of the input: what padding holds. */
+    aboard_finish_t finish; /**< Of the result. */
+} aboard_depthwise_conv2d_s8_t;
+
+/** Rows of the ring: those a window spans, dilation included. */
+ABOARD_INLINE int32_t aboard_depthwise_conv2d_ring(const aboard_depthwise_conv2d_shape_t *s) {
+    return (s->window_height - 1) * s->dilation_h + 1;
+}
+
+/** Copies row `y` of an image, which may lie outside it, with its padding. */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_stage_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                        int32_t image, int32_t y, int8_t *to) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t channels = s->in.channels;
+    if (y < 0 || y >= s->in_height) {
+        aboard_stage_fill_shared(to, p->zero_point, p->staged_cols * channels);
+        return;
+    }
+    const int32_t left = ABOARD_MIN(s->pad_left, p->staged_cols);
+    const int32_t cols = ABOARD_MIN(s->in.cols, p->staged_cols - left);
+    const int8_t *from = aboard_row_s8(&s->in, in, image * s->in_height + y);
+    to = aboard_stage_fill_shared(to, p->zero_point, left * channels);
+    if (s->in.pixel_stride == channels) {
+        to = aboard_stage_copy_shared(to, from, cols * channels);
+    } else {
+        for (int32_t x = 0; x < cols; ++x) {
+            to = aboard_stage_copy_shared(to, from + x * s->in.pixel_stride, channels);
+        }
+    }
+    aboard_stage_fill_shared(to, p->zero_point, (p->staged_cols - left - cols) * channels);
+}
+
+/** Stages the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
+ * Not expanded: one copy serves all layers of a model. */
+ABOARD_SHARED void aboard_depthwise_conv2d_s8_stage(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                    int32_t image, int32_t y, int8_t *ring) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = aboard_depthwise_conv2d_ring(s);
+    const int32_t fresh = y == 0 ? depth : ABOARD_MIN(depth, s->stride_h);
+    for (int32_t row = y * s->stride_h + depth - fresh; row < y * s->stride_h + depth; ++row) {
+        aboard_depthwise_conv2d_s8_stage_row(p, in, image, row - s->pad_top,
+                                             ring + row % depth * (p->staged_cols * s->in.channels));
+    }
+}
+
+/** Address of the row that window row `tap` sees for row `y` of the result. */
+ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                           const int8_t *ring, int32_t image, int32_t y, int32_t tap) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t row = y * s->stride_h + tap * s->dilation_h;
+    if (p->staged_cols > 0) {
+        return ring + row % aboard_depthwise_conv2d_ring(s) * (p->staged_cols * s->in.channels);
+    }
+    return aboard_row_s8(&s->in, in, image * s->in_height + row);
+}
+
+/** Adds the products of one row of a window for `block` pixels; `x` points at the first pixel's first tap. */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
+                                                   const int8_t *x, const int8_t *weights) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t pixel = p->staged_cols > 0 ? s->in.channels : s->in.pixel_stride;
+    ABOARD_UNROLL(8)
+    for (int32_t tap = 0; tap < s->window_width; ++tap) {
+        const int32_t w = weights[tap];
+        ABOARD_UNROLL(6)
+        for (int32_t j = 0; j < p->block; ++j) {
+            sums[j] += w * x[(j * s->stride_w + tap * s->dilation_w) * pixel];
+        }
+    }
+    ABOARD_UNROLL(6)
+    for (int32_t j = 0; j < p->block; ++j) {
+        ABOARD_OPAQUE(sums[j]);
+    }
+}
+
+/** Where the rows of a window are. */
+typedef struct {
+    const int8_t *rows[ABOARD_DEPTHWISE_ROWS]; /**< Their addresses, of windows of at most so many rows. */
+    const int8_t *top;                         /**< The first. */
+} aboard_depthwise_conv2d_rows_t;
+
+/** True where windows lie in the operand itself, their rows at equal distances. */
+ABOARD_INLINE bool aboard_depthwise_conv2d_s8_direct(const aboard_depthwise_conv2d_s8_t *p) {
+    return p->staged_cols == 0 && p->shape.in.depth >= p->shape.in.rows;
+}
+
+/** Adds the products of the windows of `block` pixels; `from` leads from a row's begin to the first pixel's channel. */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
+                                                     const int8_t *in, const int8_t *ring,
+                                                     const aboard_depthwise_conv2d_rows_t *at, int32_t image, int32_t y,
+                                                     int32_t from, const int8_t *weights) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    if (aboard_depthwise_conv2d_s8_direct(p) && s->window_width == 1) {
+        const int8_t *x = at->top + from;
+        ABOARD_OPAQUE(x);
+        ABOARD_UNROLL(16)
+        for (int32_t tap = 0; tap < s->window_height; ++tap) {
+            aboard_depthwise_conv2d_s8_taps(p, sums, x + tap * s->dilation_h * s->in.row_stride, weights + tap);
+        }
+        return;
+    }
+    ABOARD_UNROLL(3)
+    for (int32_t tap = 0; tap < s->window_height; ++tap) {
+        const int8_t *x = s->window_height <= ABOARD_DEPTHWISE_ROWS
+                              ? at->rows[tap]
+                              : aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+        x += from;
+        ABOARD_OPAQUE(x);
+        aboard_depthwise_conv2d_s8_taps(p, sums, x, weights + tap * s->window_width);
+    }
+}
+
+/**
+ * Computes row `r` of the result.
+ *
+ * Pixels are computed in blocks; the last block ends with the row and may compute pixels of the one before again.
+ */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                   const int8_t *weights, const int32_t *constants, const int8_t *ring,
+                                                   int32_t image, int32_t y, int8_t *out) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const int32_t taps = s->window_height * s->window_width;
+    const int32_t step = (p->staged_cols > 0 ? s->in.channels : s->in.pixel_stride) * s->stride_w;
+    const bool line = p->finish.fast == 3;
+    aboard_depthwise_conv2d_rows_t at;
+    at.top = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, 0);
+    for (int32_t tap = 0; s->window_height <= ABOARD_DEPTHWISE_ROWS && tap < s->window_height; ++tap) {
+        at.rows[tap] = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+    }
+    for (int32_t n = 0; n < s->out.channels; ++n) {
+        const int32_t channel = n / s->multiplier;
+        for (int32_t begin = 0; begin < s->out.cols; begin += p->block) {
+            const int32_t col = ABOARD_MIN(begin, s->out.cols - p->block);
+            /* Loaded again for each block: there are no registers to keep them. */
+            const int8_t *w = weights;
+            const int32_t *c = constants;
+            ABOARD_OPAQUE(w);
+            ABOARD_OPAQUE(c);
+            const int32_t start = line ? c[0] : 0;
+            int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {start, start, start, start, start, start};
+            aboard_depthwise_conv2d_s8_window(p, sums, in, ring, &at, image, y, channel + col * step, w);
+            int8_t *to = out + n + col * s->out.pixel_stride;
+            ABOARD_OPAQUE(to);
+            const int32_t factor = c[1];
+            const int32_t last = line ? c[2] : w[taps];
+            ABOARD_UNROLL(6)
+            for (int32_t j = 0; j < p->block; ++j) {
+                to[j * s->out.pixel_stride] = line ? aboard_finish_line(&p->finish, sums[j], factor, last)
+                                                   : aboard_finish(&p->finish, sums[j], c[0], factor, last);
+            }
+        }
+        weights += taps + (line ? 0 : 1);
+        constants += line ? 3 : 2;
+    }
+}
+
+/**
+ * int8 depthwise convolution, results equal to TFLite's reference kernel.
+ *
+ * @param p           Parameters.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param weights     For each channel of the result its taps, row by row, and behind them its shift, if not by lines.
+ * @param constants   For each channel of the result bias and multiplier; by lines bias, factor and constant.
+ * @param ring        Scratch of the rows a window spans (dilation included) times `staged_cols` pixels; keeps its
+ *                    content between calls. Not used where `staged_cols` is 0.
+ * @param first, last Rows [first, last) of the result are computed; calls come in ascending order.
+ */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in, int8_t *out,
+                                              const int8_t *weights, const int32_t *constants, int8_t *ring,
+                                              int32_t first, int32_t last) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    for (int32_t r = first; r < last; ++r) {
+        const int32_t image = s->out.rows == s->out_height ? 0 : r / s->out_height;
+        const int32_t y = r - image * s->out_height;
+        if (p->staged_cols > 0) {
+            aboard_depthwise_conv2d_s8_stage(p, in, image, y, ring);
+        }
+        aboard_depthwise_conv2d_s8_line(p, in, weights, constants, ring, image, y, aboard_row_out_s8(&s->out, out, r));
+    }
+}
+
+/** Parameters of aboard_depthwise_conv2d_f32 and aboard_depthwise_conv2d_f32_w8. */
+typedef struct {
+    aboard_depthwise_conv2d_shape_t shape;
+    int32_t clamped; /**< 1: results are kept between low and high. */
+    float low;
+    float high;
+} aboard_depthwise_conv2d_f32_t;
+
+/** Weight `i` of a float layer as a number; those of int8 still lack their scale. */
+ABOARD_INLINE float aboard_depthwise_conv2d_weight(const void *weights, int32_t i, bool is_int8) {
+    return is_int8 ? (float)((const int8_t *)weights)[i] : ((const float *)weights)[i];
+}
+
+/** Sum of products of result (row, col, n); taps in the padding are left out. */
+ABOARD_INLINE float aboard_depthwise_conv2d_f32_sum(const aboard_depthwise_conv2d_shape_t *s, const float *in,
+                                                    int32_t row, int32_t col, int32_t n, const void *weights,
+                                                    bool is_int8) {
+    const int32_t image = s->out.rows == s->out_height ? 0 : row / s->out_height;
+    const int32_t top = (row - image * s->out_height) * s->stride_h - s->pad_top;
+    const int32_t left = col * s->stride_w - s->pad_left;
+    float sum = 0.0f;
+    for (int32_t ky = 0; ky < s->window_height; ++ky) {
+        const int32_t iy = top + ky * s->dilation_h;
+        if (iy < 0 || iy >= s->in_height) {
+            continue;
+        }
+        const float *const line = aboard_row_f32(&s->in, in, image * s->in_height + iy) + n / s->multiplier;
+        for (int32_t kx = 0; kx < s->window_width; ++kx) {
+            const int32_t ix = left + kx * s->dilation_w;
+            if (ix >= 0 && ix < s->in.cols) {
+                const int32_t tap = n * s->window_height * s->window_width + ky * s->window_width + kx;
+                sum += line[ix * (s->in.pixel_stride / 4)] * aboard_depthwise_conv2d_weight(weights, tap, is_int8);
+            }
+        }
+    }
+    return sum;
+}
+
+/** Both float forms; see aboard_depthwise_conv2d_f32 and aboard_depthwise_conv2d_f32_w8. */
+ABOARD_INLINE void aboard_depthwise_conv2d_f32_any(const aboard_depthwise_conv2d_f32_t *p, const float *in, float *out,
+                                                   const void *weights, const float *constants, int32_t first,
+                                                   int32_t last, bool is_int8) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    for (int32_t row = first; row < last; ++row) {
+        for (int32_t col = 0; col < s->out.cols; ++col) {
+            float *const y = aboard_row_out_f32(&s->out, out, row) + col * (s->out.pixel_stride / 4);
+            for (int32_t n = 0; n < s->out.channels; ++n) {
+                const float products = aboard_depthwise_conv2d_f32_sum(s, in, row, col, n, weights, is_int8);
+                const float sum =
+                    is_int8 ? products * constants[2 * n + 1] + constants[2 * n] : products + constants[n];
+                const float above = p->clamped && sum < p->low ? p->low : sum;
+                y[n] = p->clamped && above > p->high ? p->high : above;
+            }
+        }
+    }
+}
+
+/**
+ * float32 depthwise convolution.
+ *
+ * @param p           Parameters.
+ * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
+ *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param weights     For each channel of the result its taps, row by row.
+ * @param constants   For each channel of the result its bias.
+ * @param first, last Rows [first, last) of the result are computed.
+ */
+ABOARD_INLINE void aboard_depthwise_conv2d_f32(const aboard_depthwise_conv2d_f32_t *p, const float *in, float *out,
+                                               const float *weights, const float *constants, int32_t first,
+                                               int32_t last) {
+    aboard_depthwise_conv2d_f32_any(p, in, out, weights, constants, first, last, false);
+}
+
+/** As aboard_depthwise_conv2d_f32, with int8 weights; the constants are bias and scale of the weights per channel. */
+ABOARD_INLINE void aboard_depthwise_conv2d_f32_w8(const aboard_depthwise_conv2d_f32_t *p, const float *in, float *out,
+                                                  const int8_t *weights, const float *constants, int32_t first,
+                                                  int32_t last) {
+    aboard_depthwise_conv2d_f32_any(p, in, out, weights, constants, first, last, true);
+}
+
+#endif

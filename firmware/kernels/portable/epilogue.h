@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/epilogue.h
+ * From an int32 accumulator to an int8 result: bias, requantisation, zero point, activation.
+ * host/aboard/kernels/portable/epilogue.py makes the constants and decides which of the two forms is right.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_EPILOGUE_H
+#define ABOARD_KERNELS_PORTABLE_EPILOGUE_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "requantize.h"
+
+/** What the results of a layer have in common. */
+typedef struct {
+    int32_t fast;       /**< 0: the general form; 1: the short form, for which the host has proven the ranges; 2: the
+                             short form where low and high are the range of int8; 3: by lines, see aboard_finish_line. */
+    int32_t zero_point; /**< Of the result. */
+    int32_t low;        /**< Smallest result. */
+    int32_t high;       /**< Largest result. */
+} aboard_finish_t;
+
+/** Restricts `x` to [low, high]; one instruction on Arm where that is the range of int8. */
+ABOARD_INLINE int8_t aboard_finish_clamp(int32_t x, int32_t low, int32_t high) {
+#if defined(__ARM_FEATURE_SAT)
+    if (low == INT8_MIN && high == INT8_MAX) {
+        return (int8_t)__builtin_arm_ssat(x, 8);
+    }
+#endif
+    return (int8_t)aboard_clamp(x, low, high);
+}
+
+/**
+ * The result of one accumulator.
+ *
+ * @param f            Constants of the layer.
+ * @param accumulator  Sum of products of raw inputs; the input's zero point is folded into the bias.
+ * @param bias         Short form: twice the bias. General form: the bias; the sum wraps as in TFLite.
+ * @param multiplier   Short form: 0, or in [2^30, 2^31). General form: as aboard_requantize takes it.
+ * @param shift        Short form: right shift less 1, in [0, 30]. General form: as aboard_requantize takes it.
+ *
+ * The short form holds where the right shift e is at least 1 and |accumulator + bias| < 2^30. Then
+ * x = floor((2a * m + 2^31) / 2^32) is the doubling high product, and with s = x < 0 ? -1 : 0,
+ * floor((x + s + 2^(e-1)) / 2^e) + z = floor((floor((x + s) / 2^(e-1)) + 1 + 2z) / 2).
+ */
+ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator, int32_t bias, int32_t multiplier,
+                                   int32_t shift) {
+    if (f->fast) {
+        const int32_t x = aboard_rounded_high_mul(bias + 2 * accumulator, multiplier);
+        const int32_t y = (((x + (x >> 31)) >> shift) + (2 * f->zero_point + 1)) >> 1;
+        return aboard_finish_clamp(y, f->low, f->high);
+    }
+    const int32_t sum = (int32_t)((uint32_t)accumulator + (uint32_t)bias);
+    return aboard_finish_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
+}
+
+/** Right shift of the one-line requantisation, the same for all channels. */
+#define ABOARD_FINISH_LINE_SHIFT 4
+
+/**
+ * The result of one accumulator by the line of its channel, which the host has found to have the same steps as the two
+ * roundings (host/aboard/kernels/single_rounding.py).
+ *
+ * @param f        Constants of the layer: low and high count.
+ * @param sum      Sum of products that began with the bias of the line.
+ * @param factor   Of the line.
+ * @param constant Of the line.
+ */
+ABOARD_INLINE int8_t aboard_finish_line(const aboard_finish_t *f, int32_t sum, int32_t factor, int32_t constant) {
+    return aboard_finish_clamp((aboard_high_mul(sum, factor) + constant) >> ABOARD_FINISH_LINE_SHIFT, f->low, f->high);
+}
+
+/** Words of the constants of a block of four channels: four biases, four multipliers, four shifts of a byte each. */
+#define ABOARD_FINISH_BLOCK 9
+
+/** The result of channel `i` of a block of four; `block` points at its ABOARD_FINISH_BLOCK words. */
+ABOARD_INLINE int8_t aboard_finish_in_block(const aboard_finish_t *f, int32_t accumulator, const int32_t *block,
+                                            int32_t i) {
+    return aboard_finish(f, accumulator, block[i], block[4 + i], ((const int8_t *)(block + 8))[i]);
+}
+
+/** The first `count` results of a block of four channels, in any form; not expanded, as most models never need it. */
+ABOARD_SHARED void aboard_finish_some(const aboard_finish_t *f, const int32_t *sums, const int32_t *block, int8_t *y,
+                                      int32_t count) {
+    for (int32_t i = 0; i < ABOARD_MIN(count, 4); ++i) {
+        y[i] = aboard_finish_in_block(f, sums[i], block, i);
+    }
+}
+
+/** Results of a block of four channels, of which there are `count` left: 1 or more. */
+ABOARD_INLINE void aboard_finish_block(const aboard_finish_t *f, const int32_t *sums, const int32_t *block, int8_t *y,
+                                       int32_t count) {
+    if (f->fast == 2 && count >= 4) {
+        const aboard_finish_t full = {2, f->zero_point, INT8_MIN, INT8_MAX};
+        ABOARD_UNROLL(4)
+        for (int32_t i = 0; i < 4; ++i) {
+            y[i] = aboard_finish_in_block(&full, sums[i], block, i);
+        }
+        return;
+    }
+    /* A copy: the address of the sums themselves would keep them in memory everywhere. */
+    const int32_t copy[4] = {sums[0], sums[1], sums[2], sums[3]};
+    aboard_finish_some(f, copy, block, y, count);
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/epilogue_s16.h
+ * From a sum of products of int16 with int8 to an int16 result: bias, requantisation, activation.
+ * host/aboard/kernels/portable/epilogue_s16.py makes the constants and decides which form is right.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_EPILOGUE_S16_H
+#define ABOARD_KERNELS_PORTABLE_EPILOGUE_S16_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "requantize.h"
+
+/** How sums become results. */
+typedef enum {
+    /** (sum * multiplier + 2^31) >> 32, where the host has proven that sums fit 32 bits and that this is equal. */
+    ABOARD_S16_SHORT,
+    /** TFLite's form for sums of 64 bits: (sum * multiplier + 2^(shift - 1)) >> shift, of which 32 bits are kept. */
+    ABOARD_S16_WIDE,
+    /** TFLite's form for sums of 32 bits, which may wrap: two roundings. */
+    ABOARD_S16_DOUBLE
+} aboard_s16_form_t;
+
+/** What the results of a layer have in common. */
+typedef struct {
+    aboard_s16_form_t form;
+    int32_t low;  /**< Smallest result. */
+    int32_t high; /**< Largest result. */
+} aboard_finish_s16_t;
+
+/** Words of the constants of a channel: bias and multiplier; in the forms that are not short the high half of the bias
+ * and the shift as well. */
+ABOARD_INLINE int32_t aboard_s16_words(aboard_s16_form_t form) {
+    return form == ABOARD_S16_SHORT ? 2 : 4;
+}
+
+/** Restricts `x` to [low, high]; one instruction on Arm where that is the range of int16. */
+ABOARD_INLINE int16_t aboard_clamp_s16(int32_t x, int32_t low, int32_t high) {
+#if defined(__ARM_FEATURE_SAT)
+    if (low == INT16_MIN && high == INT16_MAX) {
+        return (int16_t)__builtin_arm_ssat(x, 16);
+    }
+#endif
+    x = x < low ? low : x;
+    return (int16_t)(x > high ? high : x);
+}
+
+/**
+ * The result of one sum.
+ *
+ * @param f   Constants of the layer.
+ * @param sum Sum of products, without the bias.
+ * @param c   Constants of the channel.
+ */
+ABOARD_INLINE int16_t aboard_finish_s16(const aboard_finish_s16_t *f, int64_t sum, const int32_t *c) {
+    if (f->form == ABOARD_S16_SHORT) {
+        return aboard_clamp_s16(aboard_rounded_high_mul((int32_t)sum + c[0], c[1]), f->low, f->high);
+    }
+    const int64_t total = sum + (int64_t)((uint64_t)(uint32_t)c[2] << 32 | (uint32_t)c[0]);
+    if (f->form == ABOARD_S16_WIDE) {
+        const int64_t rounded = total * c[1] + (INT64_C(1) << (c[3] - 1));
+        return aboard_clamp_s16((int32_t)(uint32_t)(uint64_t)(rounded >> c[3]), f->low, f->high);
+    }
+    const uint32_t left = c[3] > 0 ? (uint32_t)c[3] : 0;
+    const uint32_t right = c[3] > 0 ? 0 : (uint32_t)-c[3];
+    const int32_t high = aboard_doubling_high_mul((int32_t)((uint32_t)(uint64_t)total << left), c[1]);
+    /* As aboard_rounding_shift, without sums of 64 bits. */
+    const uint32_t mask = ((uint32_t)1 << right) - 1;
+    const int32_t up = ((uint32_t)high & mask) > (mask >> 1) + (high < 0);
+    return aboard_clamp_s16((high >> right) + up, f->low, f->high);
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/pool2d.h
+ * Averages and maxima over a window that slides over an image.
+ *
+ * Each channel of an output pixel is reduced on its own, in a register: no buffer is needed, and a window that covers
+ * the whole image costs a load and an addition per element.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_POOL2D_H
+#define ABOARD_KERNELS_PORTABLE_POOL2D_H
+
+#include <float.h>
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "requantize.h"
+
+/** Where windows lie. */
+typedef struct {
+    aboard_view_t in;
+    aboard_view_t out;  /**< Of as many channels as the operand. */
+    int32_t in_height;  /**< Lines of one image of the operand. */
+    int32_t out_height; /**< Lines of one image of the result. */
+    int32_t window_height;
+    int32_t window_width;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t padded; /**< 1: some windows reach beyond the image; 0: none does. */
+} aboard_pool2d_t;
+
+/** Parameters of the int8 kernels. */
+typedef struct {
+    aboard_pool2d_t pool;
+    int32_t low;  /**< Smallest result. */
+    int32_t high; /**< Largest result. */
+} aboard_pool2d_s8_t;
+
+/** Parameters of the float32 kernels. */
+typedef struct {
+    aboard_pool2d_t pool;
+    float low;  /**< Smallest result. */
+    float high; /**< Largest result. */
+} aboard_pool2d_f32_t;
+
+/** The part of a window that lies within the image, along one axis. */
+typedef struct {
+    int32_t start;
+    int32_t count;
+} aboard_pool2d_span_t;
+
+/** Returns the pixels that window number `index` covers along an axis of `size` pixels. */
+ABOARD_INLINE aboard_pool2d_span_t aboard_pool2d_span(int32_t index, int32_t stride, int32_t pad, int32_t window,
+                                                      int32_t size, int32_t padded) {
+    const int32_t start = index * stride - pad;
+    aboard_pool2d_span_t span = {start, window};
+    if (padded) {
+        const int32_t end = ABOARD_MIN(start + window, size);
+        span.start = ABOARD_MAX(start, 0);
+        span.count = end - span.start;
+    }
+    return span;
+}
+
+/** A window: its lines are rows of the operand; its first pixel lies `offset` bytes into each. */
+typedef struct {
+    int32_t row;
+    int32_t rows;
+    int32_t offset;
+    int32_t cols;
+} aboard_pool2d_window_t;
+
+/** Returns the window of column `x` in row `r` of the result. */
+ABOARD_INLINE aboard_pool2d_window_t aboard_pool2d_window(const aboard_pool2d_t *p, int32_t r, int32_t x) {
+    const int32_t image = r / p->out_height;
+    const aboard_pool2d_span_t lines = aboard_pool2d_span(r - image * p->out_height, p->stride_height, p->pad_top,
+                                                          p->window_height, p->in_height, p->padded);
+    const aboard_pool2d_span_t pixels =
+        aboard_pool2d_span(x, p->stride_width, p->pad_left, p->window_width, p->in.cols, p->padded);
+    const aboard_pool2d_window_t window = {image * p->in_height + lines.start, lines.count,
+                                           pixels.start * p->in.pixel_stride, pixels.count};
+    return window;
+}
+
+/** Sum of one channel over a window. */
+ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
+                                           int32_t channel) {
+    int32_t sum = 0;
+    for (int32_t y = 0; y < w->rows; ++y) {
+        const int8_t *x = aboard_row_s8(&p->in, in, w->row + y) + w->offset + channel;
+        ABOARD_UNROLL(8)
+        for (int32_t col = 0; col < w->cols; ++col) {
+            sum += x[col * p->in.pixel_stride];
+        }
+    }
+    return sum;
+}
+
+/**
+ * Average over each window, rounded to nearest with ties away from zero.
+ *
+ * @param p            Parameters.
+ * @param in           Operand. Any view, a ring of at least a window's lines included.
+ * @param out          Result. Any view. Another memory than the operand, but it may grow over the operand from below
+ *                     as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param first, last  Rows [first, last) of the result are written.
+ */
+ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                            int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            const int32_t count = w.rows * w.cols;
+            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+                const int32_t sum = aboard_pool2d_sum_s8(&p->pool, &w, in, c);
+                const int32_t average = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+                y[c] = (int8_t)aboard_clamp(average, p->low, p->high);
+            }
+            y += p->pool.out.pixel_stride;
+        }
+    }
+}
+
+/**
+ * Average over an image that comes row by row: results as those of aboard_average_pool2d_s8 with a window that covers
+ * it.
+ *
+ * @param p            Parameters; the result is one pixel.
+ * @param in           Operand. Any view, a ring included.
+ * @param out          Result, written when the last row is taken in.
+ * @param sums         Scratch of a word for each channel, kept from call to call.
+ * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.
+ */
+ABOARD_INLINE void aboard_average_pool2d_rows_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
+                                                 int32_t *sums, int32_t first, int32_t last) {
+    const aboard_pool2d_t *pool = &p->pool;
+    const int32_t count = pool->in.rows * pool->in.cols;
+    for (int32_t r = first; r < last; ++r) {
+        const int8_t *const row = aboard_row_s8(&pool->in, in, r);
+        for (int32_t c = 0; c < pool->in.channels; ++c) {
+            int32_t sum = r == 0 ? 0 : sums[c];
+            ABOARD_UNROLL(8)
+            for (int32_t x = 0; x < pool->in.cols; ++x) {
+                sum += row[x * pool->in.pixel_stride + c];
+            }
+            sums[c] = sum;
+        }
+    }
+    for (int32_t c = 0; last == pool->in.rows && c < pool->out.channels; ++c) {
+        const int32_t average = (sums[c] > 0 ? sums[c] + count / 2 : sums[c] - count / 2) / count;
+        out[c] = (int8_t)aboard_clamp(average, p->low, p->high);
+    }
+}
+
+/** Maximum over each window; parameters as aboard_average_pool2d_s8. */
+ABOARD_INLINE void aboard_max_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                        int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+                int32_t largest = p->low;
+                for (int32_t line = 0; line < w.rows; ++line) {
+                    const int8_t *pixel = aboard_row_s8(&p->pool.in, in, w.row + line) + w.offset + c;
+                    ABOARD_UNROLL(4)
+                    for (int32_t col = 0; col < w.cols; ++col) {
+                        largest = ABOARD_MAX(largest, pixel[col * p->pool.in.pixel_stride]);
+                    }
+                }
+                y[c] = (int8_t)ABOARD_MIN(largest, p->high);
+            }
+            y += p->pool.out.pixel_stride;
+        }
+    }
+}
+
+/** A float kept between two limits; NaN stays. */
+ABOARD_INLINE float aboard_pool2d_limit_f32(const aboard_pool2d_f32_t *p, float x) {
+    return x < p->low ? p->low : x > p->high ? p->high : x;
+}
+
+/** Average over each window; parameters as aboard_average_pool2d_s8. */
+ABOARD_INLINE void aboard_average_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
+                                             int32_t last) {
+    const int32_t size = (int32_t)sizeof(float);
+    for (int32_t r = first; r < last; ++r) {
+        float *y = aboard_row_out_f32(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            const float count = (float)(w.rows * w.cols);
+            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+                float sum = 0.0f;
+                for (int32_t line = 0; line < w.rows; ++line) {
+                    const float *pixel = aboard_row_f32(&p->pool.in, in, w.row + line) + w.offset / size + c;
+                    for (int32_t col = 0; col < w.cols; ++col) {
+                        sum += pixel[col * (p->pool.in.pixel_stride / size)];
+                    }
+                }
+                y[c] = aboard_pool2d_limit_f32(p, sum / count);
+            }
+            y += p->pool.out.pixel_stride / size;
+        }
+    }
+}
+
+/** Maximum over each window, NaN left out; parameters as aboard_average_pool2d_s8. */
+ABOARD_INLINE void aboard_max_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
+                                         int32_t last) {
+    const int32_t size = (int32_t)sizeof(float);
+    for (int32_t r = first; r < last; ++r) {
+        float *y = aboard_row_out_f32(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+                float largest = -FLT_MAX;
+                for (int32_t line = 0; line < w.rows; ++line) {
+                    const float *pixel = aboard_row_f32(&p->pool.in, in, w.row + line) + w.offset / size + c;
+                    for (int32_t col = 0; col < w.cols; ++col) {
+                        const float value = pixel[col * (p->pool.in.pixel_stride / size)];
+                        largest = value > largest ? value : largest;
+                    }
+                }
+                y[c] = aboard_pool2d_limit_f32(p, largest);
+            }
+            y += p->pool.out.pixel_stride / size;
+        }
+    }
+}
+
+#endif

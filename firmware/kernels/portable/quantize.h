@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/quantize.h
+ * Between float32 and 8-bit integers.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_QUANTIZE_H
+#define ABOARD_KERNELS_PORTABLE_QUANTIZE_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "requantize.h"
+
+/** Parameters of all kernels of this file. Both views have the same rows, cols and channels. */
+typedef struct {
+    aboard_view_t in;
+    aboard_view_t out;
+    float scale;        /**< Of the integers. */
+    int32_t zero_point; /**< Of the integers. */
+} aboard_quantize_t;
+
+/** The int8 nearest to x / scale + zero_point, ties away from the zero point; saturates, and NaN gives -128. */
+ABOARD_INLINE int8_t aboard_quantize_element(float x, float scale, int32_t zero_point) {
+    const float steps = x / scale;
+    /* Not (steps <= 1024): NaN has to be caught before it becomes an integer. */
+    if (!(steps > -1024.0f)) {
+        return INT8_MIN;
+    }
+    if (steps > 1024.0f) {
+        return INT8_MAX;
+    }
+    const int32_t whole = (int32_t)steps;
+    const float rest = steps - (float)whole;
+    const int32_t nearest = whole + (rest >= 0.5f) - (rest <= -0.5f);
+    return (int8_t)aboard_clamp(nearest + zero_point, INT8_MIN, INT8_MAX);
+}
+
+/**
+ * From float32 to int8.
+ *
+ * @param p            Parameters.
+ * @param in           Operand. Any view.
+ * @param out          Result, another memory than the operand. Any view.
+ * @param first, last  Rows [first, last) of the result are written.
+ */
+ABOARD_INLINE void aboard_quantize_s8(const aboard_quantize_t *p, const float *in, int8_t *out, int32_t first,
+                                      int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const float *x = aboard_row_f32(&p->in, in, r);
+        int8_t *y = aboard_row_out_s8(&p->out, out, r);
+        for (int32_t col = 0; col < p->out.cols; ++col) {
+            for (int32_t c = 0; c < p->out.channels; ++c) {
+                y[c] = aboard_quantize_element(x[c], p->scale, p->zero_point);
+            }
+            x += p->in.pixel_stride / (int32_t)sizeof(float);
+            y += p->out.pixel_stride;
+        }
+    }
+}
+
+/** From int8 to float32; parameters as aboard_quantize_s8. */
+ABOARD_INLINE void aboard_dequantize_s8(const aboard_quantize_t *p, const int8_t *in, float *out, int32_t first,
+                                        int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const int8_t *x = aboard_row_s8(&p->in, in, r);
+        float *y = aboard_row_out_f32(&p->out, out, r);
+        for (int32_t col = 0; col < p->out.cols; ++col) {
+            for (int32_t c = 0; c < p->out.channels; ++c) {
+                y[c] = p->scale * (float)(x[c] - p->zero_point);
+            }
+            x += p->in.pixel_stride;
+            y += p->out.pixel_stride / (int32_t)sizeof(float);
+        }
+    }
+}
+
+/** From uint8 to float32; parameters as aboard_quantize_s8. */
+ABOARD_INLINE void aboard_dequantize_u8(const aboard_quantize_t *p, const uint8_t *in, float *out, int32_t first,
+                                        int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const uint8_t *x = in + aboard_row_offset(&p->in, r);
+        float *y = aboard_row_out_f32(&p->out, out, r);
+        for (int32_t col = 0; col < p->out.cols; ++col) {
+            for (int32_t c = 0; c < p->out.channels; ++c) {
+                y[c] = p->scale * (float)(x[c] - p->zero_point);
+            }
+            x += p->in.pixel_stride;
+            y += p->out.pixel_stride / (int32_t)sizeof(float);
+        }
+    }
+}
+
+#endif

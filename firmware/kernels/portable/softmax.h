@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/softmax.h
+ * Exponentials of the channels of each pixel, divided by their sum.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_SOFTMAX_H
+#define ABOARD_KERNELS_PORTABLE_SOFTMAX_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "float_math.h"
+#include "requantize.h"
+
+/** Parameters of aboard_softmax_s8. Both views have the same rows, cols and channels. */
+typedef struct {
+    aboard_view_t in;
+    aboard_view_t out;
+    int32_t steps; /**< Entries of the table. */
+} aboard_softmax_s8_t;
+
+/** 1 / (1 + x) for x in [0, 1], both as fractions of 2^31: TFLite's three steps of Newton's method. */
+ABOARD_INLINE int32_t aboard_one_over_one_plus(int32_t x) {
+    const int32_t half = (int32_t)(((int64_t)x + INT32_MAX + 1) / 2);
+    /* Two integer bits: 1 is 2^29. The start is 48/17 - 32/17 * half. */
+    int32_t quotient = 1515870810 + aboard_doubling_high_mul(half, -1010580540);
+    for (int32_t i = 0; i < 3; ++i) {
+        const int32_t error = (1 << 29) - aboard_doubling_high_mul(half, quotient);
+        quotient += aboard_doubling_high_mul(quotient, error) * 4;
+    }
+    return quotient > INT32_MAX / 2 ? INT32_MAX : quotient * 2;
+}
+
+/** Largest of `count` elements. */
+ABOARD_INLINE int32_t aboard_softmax_largest_s8(const int8_t *x, int32_t count) {
+    int32_t largest = x[0];
+    for (int32_t c = 1; c < count; ++c) {
+        largest = ABOARD_MAX(largest, x[c]);
+    }
+    return largest;
+}
+
+/** Softmax of one pixel; `x` and `y` may be the same. */
+ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const int8_t *x, int8_t *y,
+                                           const int32_t *table) {
+    const int32_t channels = p->out.channels;
+    const int32_t largest = aboard_softmax_largest_s8(x, channels);
+    uint32_t sum = 0; /* Twelve integer bits. */
+    for (int32_t c = 0; c < channels; ++c) {
+        const int32_t step = largest - x[c];
+        sum += step < p->steps ? ((uint32_t)table[step] + (1u << 11)) >> 12 : 0;
+    }
+    /* sum = scaled * 2^-headroom with scaled in [1, 2): its reciprocal needs no integer bits. */
+    const int32_t headroom = aboard_leading_zeros(sum);
+    const int32_t reciprocal = aboard_one_over_one_plus((int32_t)((sum << headroom) - ((uint32_t)1 << 31)));
+    const int32_t exponent = 12 - headroom + 31 - 8;
+    for (int32_t c = 0; c < channels; ++c) {
+        const int32_t step = largest - x[c];
+        int32_t result = -128;
+        if (step < p->steps && exponent < 32) {
+            const int32_t quotient = aboard_doubling_high_mul(reciprocal, table[step]);
+            result += aboard_rounding_shift(quotient, exponent);
+        }
+        y[c] = (int8_t)ABOARD_MIN(result, INT8_MAX);
+    }
+}
+
+/**
+ * Softmax of int8 elements; the result has a scale of 1/256 and a zero point of -128.
+ *
+ * @param p            Parameters.
+ * @param in           Operand. Any view.
+ * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param table        e^-d as fractions of 2^31, by steps d below the largest channel; beyond the table it counts as 0.
+ * @param first, last  Rows [first, last) of the result are written.
+ */
+ABOARD_INLINE void aboard_softmax_s8(const aboard_softmax_s8_t *p, const int8_t *in, int8_t *out, const int32_t *table,
+                                     int32_t first, int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const int8_t *x = aboard_row_s8(&p->in, in, r);
+        int8_t *y = aboard_row_out_s8(&p->out, out, r);
+        for (int32_t col = 0; col < p->out.cols; ++col) {
+            aboard_softmax_pixel_s8(p, x, y, table);
+            x += p->in.pixel_stride;
+            y += p->out.pixel_stride;
+        }
+    }
+}
+
+/** Parameters of aboard_softmax_f32. Both views have the same rows, cols and channels. */
+typedef struct {
+    aboard_view_t in;
+    aboard_view_t out;
+    float beta; /**< Factor of the exponents. */
+} aboard_softmax_f32_t;
+
+/** Softmax of one pixel; `x` and `y` may be the same. */
+ABOARD_INLINE void aboard_softmax_pixel_f32(const aboard_softmax_f32_t *p, const float *x, float *y) {
+    const int32_t channels = p->out.channels;
+    float largest = x[0];
+    for (int32_t c = 1; c < channels; ++c) {
+        largest = x[c] > largest ? x[c] : largest;
+    }
+    float sum = 0.0f;
+    for (int32_t c = 0; c < channels; ++c) {
+        const float power = ABOARD_EXP_F32((x[c] - largest) * p->beta);
+        y[c] = power;
+        sum += power;
+    }
+    for (int32_t c = 0; c < channels; ++c) {
+        y[c] /= sum;
+    }
+}
+
+/** Softmax of float32 elements; parameters as aboard_softmax_s8, without a table. */
+ABOARD_INLINE void aboard_softmax_f32(const aboard_softmax_f32_t *p, const float *in, float *out, int32_t first,
+                                      int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const float *x = aboard_row_f32(&p->in, in, r);
+        float *y = aboard_row_out_f32(&p->out, out, r);
+        for (int32_t col = 0; col < p->out.cols; ++col) {
+            aboard_softmax_pixel_f32(p, x, y);
+            x += p->in.pixel_stride / (int32_t)sizeof(float);
+            y += p->out.pixel_stride / (int32_t)sizeof(float);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,160 @@
+"""conv2d for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp import dot
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.conv2d import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.windowed import PixelPairs, groups
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.target import Target
+
+#: ABOARD_DSP_LINE_SHIFT of `arm_dsp/dot.h`.
+LINE_SHIFT = 4
+
+#: Quads of the windows that `arm_dsp/dot_wide.h` has code for, at most.
+_WIDE_QUADS = 8, 16
+
+#: Bytes of the staged taps of a pixel pair, for each tap.
+_PAIR_BYTES = 4
+
+#: Instructions for a pair of pixels beside the products: of a staged quad, and of finding and finishing both.
+_STAGE_QUAD, _STAGE = 7, 35
+
+
+@implements
+class DspS8(PixelPairs):
+    """int8: two pixels and two channels at once, weights of two channels in a halfword."""
+
+    name = "dsp_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 10
+    weighed = True
+    swar: ClassVar[bool] = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if not dot.fits_swar(packing.matrix(node, op.AXIS)):
+            return "has weights of -128"
+        try:
+            self._layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    def instructions(self, node: Node) -> float:
+        """Returns the instructions: those of the inner loops, and about those around them."""
+        pairs, blocks, quads = _work(node)
+        layer = self._layer(node)
+        epilogue = 25 if layer.is_single_rounding else 37
+        return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (11.5 * quads + epilogue))
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = self._layer(node)
+        count = groups(node)
+        pack = dot.swar_pairs if self.swar else dot.widened_pairs
+        weights = np.concatenate([pack(part) for part in layer.split(count)])
+        taps = layer.weights.shape[1]
+        padded = -(-taps // dot.TAP_GROUP) * dot.TAP_GROUP
+        depth = x.channels // count
+        stored = dot.PAIRED if self.swar else dot.WIDENED
+        return KernelCall(
+            header="arm_dsp/conv2d.h",
+            function="aboard_conv2d_dsp",
+            params_type="aboard_conv2d_dsp_t",
+            params={
+                "shape": {**shape_params(node, x, y), "groups": count},
+                "wide": 0 if self.swar else next(most for most in _WIDE_QUADS if _work(node)[2] <= most),
+                "zero_point": node.input(INPUT).quant.zero_point,
+                **layer.params,
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", weights, form=stored)),
+                ScratchArg(Scratch(_PAIR_BYTES * padded), "uint32_t *"),
+                ScratchArg(Scratch(depth if depth % dot.TAP_GROUP == 0 else 2 * padded), "int8_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not layer.is_single_rounding,
+        )
+
+    def _layer(self, node: Node) -> RequantisedLayer:
+        matrix = packing.matrix(node, op.AXIS)
+        activation = op.attributes(node).activation
+        layer = requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=self.swar)
+        return replace(layer, weights=layer.weights[:, _order(node)])
+
+
+@implements
+class DspWideS8(DspS8):
+    """As above with weights of 16 bits, which need no widening: for few taps, results by lines."""
+
+    name = "dsp_wide_s8"
+    swar = False
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if _work(node)[2] > _WIDE_QUADS[-1]:
+            return f"is for windows of at most {_WIDE_QUADS[-1] * dot.TAP_GROUP} taps"
+        try:
+            layer = self._layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None if layer.is_single_rounding else "is for results by lines"
+
+    def instructions(self, node: Node) -> float:
+        """Returns the instructions: those of the inner loops, and about those around them."""
+        pairs, blocks, quads = _work(node)
+        return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (10 * quads + 21))
+
+
+def _work(node: Node) -> tuple[float, int, int]:
+    """Returns the pairs of pixels, the pairs of channels, and the quads of a window."""
+    batch, height, width, channels = node.output.shape
+    taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
+    return batch * height * width / 2, -(-channels // 2), -(-taps // dot.TAP_GROUP)
+
+
+def _order(node: Node) -> list[int]:
+    """Returns the taps of a window in the order in which they are staged.
+
+    Where pixels hold no whole quads, these are the whole quads of each row, then what is left of all rows.
+    """
+    height, width, depth = node.input(WEIGHTS).shape[1:]
+    row = width * depth
+    whole = row if depth % dot.TAP_GROUP == 0 else row // dot.TAP_GROUP * dot.TAP_GROUP
+    taps = np.arange(height * row).reshape(height, row)
+    return [*taps[:, :whole].reshape(-1).tolist(), *taps[:, whole:].reshape(-1).tolist()]

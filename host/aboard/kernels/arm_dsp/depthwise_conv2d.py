@@ -1,0 +1,214 @@
+"""depthwise_conv2d for cores with the DSP extension (Cortex-M4, M7, M33): int8, windows of 3x3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.windowed import sliding_window
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+#: ABOARD_DSP_PLANES of `arm_dsp/planes_stage.h` and ABOARD_DSP_PLANE_SHIFT of `planes.h`.
+PLANES, LINE_SHIFT = 4, 2
+
+#: Most results of a block by stride: as many sums as registers hold beside the pixels.
+_MOST_RESULTS = {1: 6, 2: 4}
+
+#: Bytes that planes may take; rows at the border of two strips are staged twice.
+_PLANE_BYTES = 2080
+
+#: Part of a layer's instructions that stage planes, where strips are high (`kws`: 102,440 instructions a layer at once,
+#: 143,240 in turns of two rows, 184,880 of one).
+_STAGING = 0.43
+
+#: Rows that a strip has at least where the result has as many, by stride.
+_LEAST_STRIP = {1: 2, 2: 1}
+
+
+@implements
+class DspS8(Implementation):
+    """int8: channels staged as planes of 16 bits, several pixels of a row at once."""
+
+    op = "depthwise_conv2d"
+    name = "dsp_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 10
+    strided = True
+    weighed = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node)
+        if reason is not None:
+            return reason
+        try:
+            _layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Allows it where a strip is an image: all of four channels is staged before any of it is written."""
+        same = node.input(INPUT).shape == node.output.shape
+        return ((0, 0),) if same and _strip(node) >= node.output.shape[1] else ()
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: four channels of a strip are staged, then written.
+
+        The last channels of a strip's first row are read when the first channels of its last row have been written.
+        """
+        x, y = packing.view(inputs), outputs[0]
+        below = distance(sliding_window(node), x, y, Reads.ROW)
+        return None if below is None else below + (_strip(node) - 1) * y.row_stride
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes two rows at once with a stride of 1: windows of neighbouring rows share what is staged."""
+        return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
+
+    def growth(self, node: Node, rows: int) -> float:
+        """Returns it for rows that neighbouring strips stage both."""
+        strip, stride = _strip(node), attributes(node).strides[0]
+        most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
+        return 1 + _STAGING * (some / most - 1)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = _layer(node)
+        stride, pitch = attributes(node).strides[0], _pitch(node)
+        strip = min(_strip(node), y.step or y.rows)
+        params = _params(node, x, y, layer, strip)
+        return KernelCall(
+            header="arm_dsp/depthwise_conv2d.h",
+            function="aboard_depthwise_conv2d_dsp",
+            params_type="aboard_depthwise_conv2d_dsp_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(layer), form="int8")),
+                ScratchArg(Scratch(PLANES * _span(strip, stride) * pitch), "uint32_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not layer.is_single_rounding,
+            # One copy for every geometry would need the code for every size of block.
+            code_key=repr(params),
+        )
+
+
+def _geometry(node: Node) -> str | None:
+    attrs = attributes(node)
+    if window(node) != (3, 3) or attrs.dilations != (1, 1):
+        return "is for windows of 3x3 without dilation"
+    if attrs.strides not in ((1, 1), (2, 2)):
+        return "is for strides of 1 and 2, the same in both directions"
+    if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % PLANES:
+        return "is for a multiple of four channels, each with one result"
+    if attrs.padding.left > 1:
+        return "is for at most one pixel of padding on the left"
+    return None
+
+
+def _params(node: Node, x: View, y: View, layer: RequantisedLayer, strip: int) -> dict[str, Literal]:
+    attrs = attributes(node)
+    count, blocks, rest = results(node.output.shape[2], attrs.strides[1])
+    return {
+        "in": x.literal(),
+        "out": y.literal(),
+        "in_height": node.input(INPUT).shape[1],
+        "out_height": node.output.shape[1],
+        "stride": attrs.strides[0],
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+        "strip": strip,
+        "pitch": _pitch(node),
+        "count": count,
+        "blocks": blocks,
+        "rest": rest,
+        "narrow": int(_narrow(node)),
+        "zero_point": node.input(INPUT).quant.zero_point,
+        **layer.params,
+    }
+
+
+def results(cols: int, stride: int) -> tuple[int, int, int]:
+    """Returns how a row is divided: results of a block, number of blocks, results of a smaller last one."""
+    most = _MOST_RESULTS[stride]
+    if cols <= most:
+        return cols, 1, 0
+    fits = [n for n in range(2, most + 1) if cols % n == 0 and n % stride == 0]
+    count = max((n for n in fits if n >= most - 1 and (stride == 2 or n % 2 == 0)), default=most)
+    if stride == 2:
+        count = next((n for n in (4, 3) if cols % n == 0), most)
+    return count, cols // count, cols % count
+
+
+def _span(rows: int, stride: int) -> int:
+    return (rows - 1) * stride + 3
+
+
+def _pitch(node: Node) -> int:
+    """Returns the bytes of a row of a plane: all pixels that a row of windows sees, in whole words."""
+    cols, stride = node.output.shape[2], attributes(node).strides[1]
+    if _narrow(node):
+        return (cols + 1) // 2 * 4
+    return (_span(cols, stride) + 1) // 2 * 4
+
+
+def _narrow(node: Node) -> bool:
+    """Returns whether a row is one block, with a pixel of padding on both sides: planes then hold no padding."""
+    cols, attrs = node.output.shape[2], attributes(node)
+    same = cols == node.input(INPUT).shape[2] and attrs.padding.left == 1
+    return same and attrs.strides[1] == 1 and cols <= _MOST_RESULTS[1]
+
+
+def _strip(node: Node) -> int:
+    """Returns for how many rows of the result to stage at once: strips as equal as the bytes allow."""
+    height, stride = node.output.shape[1], attributes(node).strides[0]
+    row = PLANES * _pitch(node)
+    most = max((_PLANE_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
+    strips = -(-height // most)
+    return -(-height // strips)
+
+
+def pack(layer: RequantisedLayer) -> Array:
+    """Returns the words of `aboard_dsp_rows_t`: [channels, ABOARD_DSP_PLANE_WORDS]."""
+    # Two SXTB16 make the pairs (w0, w1) and (w1, w2) of a row.
+    taps = layer.weights.reshape(-1, 3, 3)[:, :, [0, 1, 1, 2]]
+    words = np.ascontiguousarray(taps.astype(np.int8).reshape(len(taps), 12)).view("<u4")
+    constants = [layer.bias, layer.factor, layer.constant] + ([] if layer.is_single_rounding else [layer.shift])
+    rest = wrap32(np.stack(constants, 1)).astype(np.int32).view(np.uint32)
+    return np.ascontiguousarray(np.concatenate([words, rest], 1))
+
+
+def _layer(node: Node) -> RequantisedLayer:
+    matrix = packing.matrix(node, op.AXIS)
+    activation = attributes(node).activation
+    layer = requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=False)
+    return layer.centered(node.input(INPUT).quant.zero_point)

@@ -1,0 +1,104 @@
+"""depthwise_conv2d of any window for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.depthwise_conv2d import params_of_shape
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.windowed import Windowed
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+#: Channels computed at once, and ABOARD_DSP_PLANE_SHIFT of `arm_dsp/planes.h`.
+CHANNELS, LINE_SHIFT = 4, 2
+
+
+@implements
+class DspTapsS8(Windowed):
+    """int8: four channels of a pixel at once, tap after tap; for what is not staged as planes."""
+
+    op = "depthwise_conv2d"
+    name = "dsp_taps_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 5
+    weighed = True
+    by_rows = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % CHANNELS:
+            return "is for a multiple of four channels, each with one result"
+        try:
+            _layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = _layer(node)
+        padded = attributes(node).padding.any
+        return KernelCall(
+            header="arm_dsp/depthwise_taps.h",
+            function="aboard_depthwise_conv2d_taps",
+            params_type="aboard_depthwise_conv2d_taps_t",
+            params={
+                "shape": params_of_shape(node, x, y),
+                "padded": int(padded),
+                "zero_point": node.input(INPUT).quant.zero_point,
+                **layer.params,
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(layer), form="int8")),
+                ScratchArg(Scratch(4 * layer.weights.shape[1]), "aboard_dsp_seen_t *"),
+                ScratchArg(Scratch(x.channels if padded else 0), "int8_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not layer.is_single_rounding,
+        )
+
+
+def pack(layer: RequantisedLayer) -> Array:
+    """Returns the words of `aboard_dsp_taps_any`: [blocks of four channels, words]."""
+    blocks = len(layer.bias) // CHANNELS
+    taps = layer.weights.astype(np.int8).reshape(blocks, CHANNELS, -1).swapaxes(1, 2)
+    weights = np.ascontiguousarray(taps).reshape(blocks, -1).view("<u4")
+    pairs = np.stack([layer.factor, layer.constant], 1).reshape(blocks, -1)
+    both = np.concatenate([layer.bias.reshape(blocks, CHANNELS), pairs], 1)
+    constants = wrap32(both).astype(np.int32).view(np.uint32)
+    shifts = np.ascontiguousarray(layer.shift.astype(np.uint8).reshape(blocks, CHANNELS)).view("<u4")
+    return np.ascontiguousarray(np.concatenate([weights, constants, shifts], 1))
+
+
+def _layer(node: Node) -> RequantisedLayer:
+    matrix = packing.matrix(node, op.AXIS)
+    activation = attributes(node).activation
+    return requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=False)

@@ -1,0 +1,109 @@
+"""conv2d of 1x1 over few channels for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp import dot
+from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.overlap import Reads
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.windowed import Convolution, groups
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+#: Instructions of a result by input channels, those that have a kernel; and of a pixel.
+_RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
+
+
+@implements
+class DspPointsS8(Convolution):
+    """int8: a pixel of 8 or 16 channels stays in registers; weights of 16 bits."""
+
+    name = "dsp_points_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 10
+    by_rows = True
+    weighed = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node)
+        if reason is not None:
+            return reason
+        try:
+            layer = _layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None if layer.is_single_rounding else "is for results by lines"
+
+    def instructions(self, node: Node) -> float:
+        """Returns the instructions: those of the inner loop, and about those of a pixel."""
+        batch, height, width, channels = node.output.shape
+        return batch * height * width * (_PIXEL + channels * _RESULT[node.input(INPUT).shape[3]])
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time: a pixel stays in registers."""
+        del node
+        return Reads.FIRST
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = _layer(node)
+        bounds = {name: layer.params[name] for name in ("clamped", "low", "high")}
+        return KernelCall(
+            header="arm_dsp/pointwise.h",
+            function="aboard_pointwise_dsp",
+            params_type="aboard_pointwise_dsp_t",
+            params={"in": x.literal(), "out": y.literal(), **bounds},
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", pack(layer), form=dot.WIDENED)),
+            ),
+            rows=y.rows,
+        )
+
+
+def _geometry(node: Node) -> str | None:
+    attrs = op.attributes(node)
+    if op.window(node) != (1, 1) or attrs.strides != (1, 1) or attrs.padding.any or groups(node) != 1:
+        return "is for windows of 1x1 with a stride of 1, without padding and groups"
+    if node.input(INPUT).shape[3] not in _RESULT:
+        return f"is for {' or '.join(map(str, _RESULT))} input channels"
+    return "is for a multiple of four output channels" if node.output.shape[3] % dot.TAP_GROUP else None
+
+
+def pack(layer: RequantisedLayer) -> Array:
+    """Returns the words of `aboard_dsp_points_t`: [channels, ABOARD_DSP_POINT_WORDS]."""
+    channels = len(layer.bias)
+    # Taps of a quad as SXTB16 gives those of the input: 0 and 2, then 1 and 3.
+    taps = layer.weights.reshape(channels, -1, dot.TAP_GROUP)[:, :, dot.TAP_ORDER]
+    words = np.ascontiguousarray(taps.astype(np.int16)).reshape(channels, -1).view("<u4")
+    around = wrap32(np.stack([layer.bias, layer.factor, layer.constant], 1)).astype(np.int32).view(np.uint32)
+    return np.ascontiguousarray(np.concatenate([around[:, :1], words, around[:, 1:]], 1))
+
+
+def _layer(node: Node) -> RequantisedLayer:
+    matrix = packing.matrix(node, op.AXIS)
+    activation = op.attributes(node).activation
+    return requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=False)

@@ -1,0 +1,74 @@
+"""average_pool2d and max_pool2d for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import Argument, KernelCall, RowWise, Scratch, ScratchArg, View
+from aboard.kernels.portable.elementwise import present
+from aboard.kernels.portable.pool2d import Pool, is_global
+from aboard.kernels.registry import implements
+from aboard.ops.pool2d import attributes
+from aboard.target import Target
+
+#: ABOARD_DSP_QUAD of `arm_dsp/dot.h`.
+_CHANNELS = 4
+
+#: Most pixels whose sum is kept in 16 bits.
+_MOST_PIXELS = 255
+
+
+class PoolDsp(Pool):
+    """A window at a time, four channels at a time."""
+
+    name = "dsp_s8"
+    keys = frozenset({"arm_dsp"})
+    priority = 10
+    dtype: ClassVar[DType] = DType.INT8
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types, and pixels that are no whole words."""
+        words = node.output.shape[-1] % _CHANNELS == 0
+        return super().refuses(node, target) or (None if words else f"is for a multiple of {_CHANNELS} channels")
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        return replace(super().lower(node, inputs, outputs, target), header="arm_dsp/pool2d.h")
+
+
+@implements
+class AveragePool2dDsp(PoolDsp):
+    """average_pool2d; in a cascade, one over whole images takes in row after row."""
+
+    op, function = "average_pool2d", "aboard_average_pool2d_dsp"
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses what any pool does, and windows whose sums could leave 16 bits."""
+        size = math.prod(attributes(node).window)
+        too_large = f"is for windows of at most {_MOST_PIXELS} pixels, got {size}" if size > _MOST_PIXELS else None
+        return super().refuses(node, target) or too_large
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes a row: of the operand, where there is one window."""
+        return RowWise(accumulates=is_global(node))
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        call = super().lower(node, inputs, outputs, target)
+        if not outputs[0].step or not is_global(node):
+            return call
+        (source,) = present(inputs)
+        sums = ScratchArg(Scratch(2 * source.channels, persistent=True), "aboard_dsp_sums_t *")
+        arguments: tuple[Argument, ...] = (*call.arguments, sums)
+        return replace(call, function="aboard_average_pool2d_rows_dsp", arguments=arguments, rows=source.rows)
+
+
+@implements
+class MaxPool2dDsp(PoolDsp):
+    """max_pool2d."""
+
+    op, function = "max_pool2d", "aboard_max_pool2d_dsp"

@@ -1,0 +1,217 @@
+"""conv2d of int8 with Helium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_mve import conv2d_tap_groups as quads
+from aboard.kernels.arm_mve.epilogue import LANES, FinishMve, finish
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.registry import implements
+from aboard.kernels.weights import padded
+from aboard.kernels.windowed import groups, sliding_window
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+HEADER = "arm_mve/conv2d.h"
+
+#: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows it can step.
+CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
+
+#: Longest row of a window, in chunks, of which the loop over rows repeats the instructions.
+_MAX_ROW = 128
+
+#: Bytes that a load or store of bytes can add to its address.
+MAX_STEP = 127
+
+
+def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_reach_t`; long runs are cut into equal ones, which a loop goes through."""
+    if rows == 1 and chunks > UNROLLED:
+        rows = next((n for n in range(2, chunks) if chunks % n == 0 and chunks // n <= UNROLLED), chunks)
+        chunks //= rows
+    return {"rows": rows, "chunks": chunks, "advance": advance}
+
+
+def band_cols(node: Node, x: View) -> int:
+    """Returns pixels of a row of the band; 0 where windows can be read from the input as it lies."""
+    attrs = op.attributes(node)
+    if not attrs.padding.any and x.depth >= x.rows and x.pixel_stride == x.channels:
+        return 0
+    return (node.output.shape[2] - 1) * attrs.strides[1] + op.window(node)[1]
+
+
+def band(node: Node, x: View, cols: int) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_band_t` of a conv2d or depthwise_conv2d."""
+    attrs = op.attributes(node)
+    height, width = op.window(node)
+    return {
+        "in": x.literal(),
+        "in_height": node.input(INPUT).shape[1],
+        "out_height": node.output.shape[1],
+        "window_height": height,
+        "window_width": width,
+        "stride_h": attrs.strides[0],
+        "stride_w": attrs.strides[1],
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+        "cols": cols,
+        "zero_point": node.input(INPUT).quant.zero_point,
+    }
+
+
+def scratch_bytes(band_rows: int, row_bytes: int, patch: int) -> int:
+    """Returns bytes of the band, of two patches, and of what vectors reach beyond each."""
+    kept = (band_rows * row_bytes + 2 * CHUNK - 1) // CHUNK * CHUNK if row_bytes else 0
+    return kept + (2 * patch + CHUNK if patch else 0)
+
+
+def _runs_on(node: Node, x: View, y: View) -> bool:
+    """True when windows of 1x1 go on from the last pixel of a row to the first of the next as within a row."""
+    attrs = op.attributes(node)
+    whole = [v.depth >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in (x, y)]
+    return op.window(node) == (1, 1) and attrs.strides == (1, 1) and all(whole)
+
+
+def _alone(node: Node, x: View, y: View) -> bool:
+    """True when each window is one run of at most sixteen bytes of the input, and instructions can step over pixels."""
+    height, width = op.window(node)
+    step = op.attributes(node).strides[1] * x.pixel_stride
+    fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
+    return fits and band_cols(node, x) == 0 and max(step, y.pixel_stride) <= MAX_STEP
+
+
+def pack(matrix: Array) -> Array:
+    """Returns weights [channels, taps] as [blocks of four channels, chunks, 4, 16], filled up with zeros."""
+    full = padded(padded(matrix, LANES).T, CHUNK).T
+    return np.ascontiguousarray(full.reshape(-1, LANES, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
+
+
+@implements
+class MveS8(Implementation):
+    """int8: two pixels and four channels at once, sixteen taps per instruction."""
+
+    op = "conv2d"
+    name = "arm_mve_s8"
+    keys = frozenset({"arm_mve"})
+    priority = 100
+    strided = True
+    by_rows = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        if op.attributes(node).dilations != (1, 1):
+            return "is for windows without dilation"
+        return packing.refusal(node, Form.INT8, op.AXIS) or (None if groups(node) == 1 else "is for a single group")
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory."""
+        x, y = packing.view(inputs), outputs[0]
+        result = _finish(node)
+        if _alone(node, x, y):
+            # The first four channels of all pixels are written before the others are computed.
+            return None
+        found = quads.chosen(node, x, y, result)
+        if found is not None:
+            return distance(sliding_window(node), x, y, found.reads)
+        return distance(sliding_window(node), x, y, Reads.STAGED if band_cols(node, x) else Reads.PAIR)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        matrix, result = packing.matrix(node, op.AXIS), _finish(node)
+        alone = _alone(node, x, y) and result.is_plain_line
+        found = None if alone else quads.chosen(node, x, y, result)
+        if found is None:
+            return _pairs(node, x, y, matrix, result)
+        return _quads(node, x, y, found, matrix, result)
+
+
+def _finish(node: Node) -> FinishMve:
+    matrix = packing.matrix(node, op.AXIS)
+    return finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+
+
+def _quads(node: Node, x: View, y: View, found: quads.Quads, matrix: Array, result: FinishMve) -> KernelCall:
+    """Returns the call that computes four pixels and two channels at once."""
+    params: dict[str, Literal] = {
+        "band": band(node, x, found.cols),
+        "out": y.literal(),
+        **found.params(),
+        "finish": result.params,
+    }
+    height = op.window(node)[0]
+    return KernelCall(
+        header=quads.HEADER,
+        function="aboard_conv2d_quads_mve",
+        params_type="aboard_conv2d_quads_mve_t",
+        params=params,
+        arguments=(
+            InputArg(INPUT, "const int8_t *"),
+            OutputArg(0, "int8_t *"),
+            ConstantArg(quads.pack(found, matrix, result)),
+            ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
+        ),
+        rows=y.rows,
+        slow_epilogue=not result.is_line,
+        # Instructions hold the parameters: there is no code for several layers.
+        code_key=repr(params),
+    )
+
+
+def _pairs(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:
+    """Returns the call that computes two pixels and four channels at once."""
+    height, width = op.window(node)
+    cols = band_cols(node, x)
+    run, stride = width * x.channels, cols * x.channels or x.row_stride
+    reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
+    direct = run % CHUNK == 0 and reached
+    patch = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
+    gap = stride - run if height > 1 else 0
+    params: dict[str, Literal] = {
+        "band": band(node, x, cols),
+        "out": y.literal(),
+        "joined": int(cols == 0 and _runs_on(node, x, y)),
+        "patch": patch,
+        "reach": reach(height, run // CHUNK, gap) if direct else reach(1, patch // CHUNK, 0),
+        "alone": int(_alone(node, x, y) and result.is_plain_line),
+        "finish": result.params,
+    }
+    scratch = Scratch(scratch_bytes(height, cols * x.channels, patch), align=CHUNK, persistent=cols > 0)
+    return KernelCall(
+        header=HEADER,
+        function="aboard_conv2d_mve",
+        params_type="aboard_conv2d_mve_t",
+        params=params,
+        arguments=(
+            InputArg(INPUT, "const int8_t *"),
+            OutputArg(0, "int8_t *"),
+            ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
+            ConstantArg(Constant("constants", result.blocks(), align=CHUNK)),
+            ScratchArg(scratch, "int8_t *"),
+        ),
+        rows=y.rows,
+        slow_epilogue=not result.is_line,
+        # Instructions hold the parameters: there is no code for several layers.
+        code_key=repr(params),
+    )

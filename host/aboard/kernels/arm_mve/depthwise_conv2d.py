@@ -1,0 +1,213 @@
+"""depthwise_conv2d of int8 with Helium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_mve import depthwise_packed as in_words
+from aboard.kernels.arm_mve.epilogue import LANES, FinishMve, finish
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.registry import implements
+from aboard.kernels.weights import padded
+from aboard.kernels.windowed import sliding_window
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+HEADER = "arm_mve/depthwise_conv2d.h"
+
+#: ABOARD_DEPTHWISE_MVE_BLOCK and ABOARD_DEPTHWISE_MVE_ROWS of the kernel.
+BLOCK, ROWS = 16, 16
+
+#: Widest window, so that loads reach its last pixel; most taps, because all are unrolled.
+COLS, TAPS = 8, 32
+
+#: Channels of a block in the order in which widening leaves them: every fourth from 0, from 2, from 1 and from 3.
+ORDER = np.array([start + step for start in (0, 2, 1, 3) for step in range(0, BLOCK, LANES)])
+
+#: Largest sum of absolute weights whose products with any int8 add up in 16 bits.
+_MAX_WEIGHTS = 255
+
+
+def group(matrix: Array) -> int:
+    """Returns how many neighbouring taps of weights [channels, taps] may be added up in 16 bits: 1, 2, 3 and so on."""
+    sizes = np.abs(matrix.astype(np.int64))
+    taps = sizes.shape[1]
+    for count in range(taps, 1, -1):
+        starts = np.arange(0, taps, count)
+        if np.add.reduceat(sizes, starts, axis=1).max() <= _MAX_WEIGHTS:
+            return int(count)
+    return 1
+
+
+def pixel_bytes(node: Node, y: View) -> int:
+    """Returns bytes of a pixel in the ring: 16, or fewer where a vector holds several pixels."""
+    several = y.channels in (1, 2, 4, 8) and attributes(node).strides[1] == 1 and y.pixel_stride == y.channels
+    return y.channels if several else BLOCK
+
+
+def _tiled(values: Array, pixel: int) -> Array:
+    """Returns per-channel values [channels, ...] as often as a vector holds pixels, up to a multiple of a block."""
+    return padded(np.concatenate([values] * (BLOCK // pixel)), BLOCK)
+
+
+@implements
+class MveS8(Implementation):
+    """int8: sixteen channels at once, sums of neighbouring taps in 16 bits."""
+
+    op = "depthwise_conv2d"
+    name = "arm_mve_s8"
+    keys = frozenset({"arm_mve"})
+    priority = 100
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        if attributes(node).dilations != (1, 1):
+            return "is for windows without dilation"
+        if op.depth_multiplier(node) != 1:
+            return "is for one output channel per input channel"
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None or _chosen(node) is not None:
+            return reason
+        if not _few_taps(node):
+            return f"is for windows of at most {ROWS} rows, {COLS} columns and {TAPS} taps"
+        return None
+
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Allows it where an image is staged as a whole: all of a block of channels before any of it is written."""
+        found = _chosen(node)
+        same = node.input(INPUT).shape == node.output.shape
+        return ((0, 0),) if found is not None and found.whole and same else ()
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: blocks of rows are read and written in turns."""
+        x, y = packing.view(inputs), outputs[0]
+        found = _chosen(node)
+        rows = 1
+        if found is not None:
+            if found.whole:
+                return None
+            rows = found.lines
+        below = distance(sliding_window(node), x, y, Reads.ROW)
+        return None if below is None else below + (rows - 1) * y.row_stride
+
+    def row_wise(self, node: Node) -> RowWise | None:
+        """Takes a row and keeps what it has staged, where it computes sixteen channels at once."""
+        return RowWise(keeps=True) if _chosen(node) is None else None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        matrix, result = packing.matrix(node, op.AXIS), _finish(node)
+        found = _chosen(node)
+        if found is None:
+            return _channels_at_once(node, x, y, matrix, result)
+        fitting = in_words.viewed(node, found, y)
+        if fitting is None:
+            raise ValueError(f"{node.name}: results lie too far apart, {y}")
+        params = in_words.params(node, fitting, found.whole, x, y, result)
+        return KernelCall(
+            header=in_words.HEADER,
+            function="aboard_depthwise_words_mve",
+            params_type="aboard_depthwise_words_mve_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(in_words.pack(fitting, matrix, result)),
+                ScratchArg(Scratch(in_words.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not result.is_line,
+            step_rows=y.rows,
+            # Instructions hold the parameters: there is no code for several layers.
+            code_key=repr(params),
+        )
+
+
+def _finish(node: Node) -> FinishMve:
+    matrix = packing.matrix(node, op.AXIS)
+    return finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+
+
+def _few_taps(node: Node) -> bool:
+    """True when sixteen channels can be computed at once."""
+    height, width = window(node)
+    return height <= ROWS and width <= COLS and height * width <= TAPS
+
+
+def _chosen(node: Node) -> in_words.Geometry | None:
+    return in_words.chosen(node, _finish(node), alone=not _few_taps(node))
+
+
+def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:
+    """Returns the call that computes sixteen channels of a pixel at once."""
+    pixel = pixel_bytes(node, y)
+    params = _params(node, x, y, pixel, group(matrix), result)
+    weights = _tiled(matrix, pixel).reshape(-1, BLOCK, matrix.shape[1]).swapaxes(1, 2)
+    tiled = FinishMve(result.form, _tiled(result.rows.T, pixel).T, result.params)
+    ring = len(weights) * window(node)[0] * (_ring_cols(node) * pixel + BLOCK - pixel)
+    return KernelCall(
+        header=HEADER,
+        function="aboard_depthwise_conv2d_mve",
+        params_type="aboard_depthwise_conv2d_mve_t",
+        params=params,
+        arguments=(
+            InputArg(INPUT, "const int8_t *"),
+            OutputArg(0, "int8_t *"),
+            ConstantArg(Constant("weights", np.ascontiguousarray(weights), align=BLOCK)),
+            ConstantArg(Constant("constants", tiled.blocks(BLOCK, ORDER), align=BLOCK)),
+            ScratchArg(Scratch(ring, align=BLOCK, persistent=True), "int8_t *"),
+        ),
+        rows=y.rows,
+        slow_epilogue=not result.is_line,
+        # Instructions hold the parameters: there is no code for several layers.
+        code_key=repr(params),
+    )
+
+
+def _ring_cols(node: Node) -> int:
+    return (node.output.shape[2] - 1) * attributes(node).strides[1] + window(node)[1]
+
+
+def _params(node: Node, x: View, y: View, pixel: int, taps: int, result: FinishMve) -> dict[str, Literal]:
+    attrs = attributes(node)
+    height, width = window(node)
+    return {
+        "in": x.literal(),
+        "out": y.literal(),
+        "in_height": node.input(INPUT).shape[1],
+        "out_height": node.output.shape[1],
+        "window_height": height,
+        "window_width": width,
+        "stride_h": attrs.strides[0],
+        "stride_w": attrs.strides[1],
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+        "cols": _ring_cols(node),
+        "pixel": pixel,
+        "group": taps,
+        "zero_point": node.input(INPUT).quant.zero_point,
+        "finish": result.params,
+    }

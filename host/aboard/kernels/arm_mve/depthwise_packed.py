@@ -1,0 +1,278 @@
+"""depthwise_conv2d of int8 with Helium, a channel at a time: which axis is packed into words, and in which form.
+
+`arm_mve/depthwise_words.h` computes eight results of a channel in about 26 instructions. It needs pixels packed in
+words; what that costs, and how many of the eight results are wasted at the ends, depends on the shape. The cheapest
+geometry is taken, if it beats sixteen channels at once (`arm_mve/depthwise_conv2d.h`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels.arm_mve.epilogue import FinishForm, FinishMve
+from aboard.kernels.contract import Constant, Literal, View
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT
+
+HEADER = "arm_mve/depthwise_packed.h"
+
+#: Channels packed at once, and bytes of a vector of weights.
+BLOCK = 16
+
+#: ABOARD_DEPTHWISE_WORDS_RECORD, and where in a record the constants of the line are.
+RECORD, CONSTANTS = 32, 20
+
+#: Bytes of strips that all lines of an image may take, which then are staged together.
+_WHOLE_BYTES = 6144
+
+#: Largest offset of eight scattered results, largest step between loads, largest distance of two strips.
+_MAX_SCATTER, _MAX_STEP, _MAX_STRIP = 0xFFFF, 508, 0xFFFF
+
+#: Longest line of taps that leaves room for four windows in a vector.
+_MAX_LINE = 13
+
+#: Instructions beside groups of eight results, for each channel and line.
+_CALL = 20
+
+#: Instructions of the other kernel for sixteen channels: of a tap, a pixel and a row.
+_OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
+
+
+class Form(IntEnum):
+    """ABOARD_DEPTHWISE_WORDS_FOUR, _ONE and _LINE."""
+
+    FOUR = 0
+    ONE = 1
+    LINE = 2
+
+
+#: Instructions of a group of eight results.
+_GROUP = {Form.FOUR: 27, Form.ONE: 33, Form.LINE: 27}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One of the two axes of an image: `aboard_depthwise_words_axis_t` without its bytes.
+
+    Attributes:
+        number: 0 for rows, 1 for columns.
+        inputs: Pixels.
+        outputs: Results.
+        taps: Of a window.
+        stride: Pixels from a window to the next.
+        pad: Pixels of padding before the first.
+        padded: True when there is padding before or behind.
+    """
+
+    number: int
+    inputs: int
+    outputs: int
+    taps: int
+    stride: int
+    pad: int
+    padded: bool
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How a layer is computed.
+
+    Attributes:
+        form: What a vector of four words holds.
+        across: Axis of which four neighbours share a word.
+        along: Axis in which words follow each other.
+        lines: Results across computed together.
+    """
+
+    form: Form
+    across: Axis
+    along: Axis
+    lines: int
+
+    def groups(self, lines: int) -> int:
+        """Groups of eight results of `lines` lines."""
+        return -(-self.along.outputs // (8 // lines))
+
+    def reached(self, lines: int) -> int:
+        """Words of a channel in a strip that the loads of all groups reach."""
+        results = self.groups(lines) * 8 // lines
+        if self.form is Form.LINE:
+            return results // 4 + 3
+        if self.form is Form.FOUR:
+            return results + 2
+        return (results - 1) * self.along.stride + 4
+
+    @property
+    def places(self) -> int:
+        """Words of a channel in a strip."""
+        if self.form is Form.LINE:
+            return max(self.reached(self.lines), -(-self.along.inputs // 4))
+        return self.reached(self.lines)
+
+    @property
+    def beyond(self) -> int:
+        """Words of a channel that the loads of a single last line reach beyond its strip."""
+        return max(0, self.reached(1) - self.places) if self.across.outputs % self.lines else 0
+
+    @property
+    def turns(self) -> int:
+        """How often `lines` lines of an image are computed."""
+        return -(-self.across.outputs // self.lines)
+
+    @property
+    def strips(self) -> int:
+        """Strips of a turn."""
+        return self.lines if self.form is Form.ONE else 1
+
+    @property
+    def whole(self) -> bool:
+        """True when all lines of an image are staged together, whatever the view."""
+        return self.turns * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
+
+    @property
+    def cost(self) -> float:
+        """Instructions for a channel of an image, staging left out."""
+        pairs, single = divmod(self.across.outputs, self.lines)
+        groups = pairs * self.groups(self.lines) + single * self.groups(1)
+        return groups * _GROUP[self.form] + self.turns * _CALL
+
+    def fits(self, y: View) -> bool:
+        """True when one instruction can scatter the results of a group into a view."""
+        strides = (y.row_stride, y.pixel_stride)
+        along, across = strides[self.along.number], strides[self.across.number]
+        single = self.lines == 1 or self.across.outputs % 2
+        furthest = max(7 * along if single else 0, 3 * along + across if self.lines == 2 else 0)
+        return min(strides) >= 0 and furthest <= _MAX_SCATTER
+
+
+def _axes(node: Node) -> tuple[Axis, Axis]:
+    attrs, shape = attributes(node), node.input(INPUT).shape
+    before, after = (attrs.padding.top, attrs.padding.left), (attrs.padding.bottom, attrs.padding.right)
+    rows, cols = (
+        Axis(
+            number=i,
+            inputs=shape[1 + i],
+            outputs=node.output.shape[1 + i],
+            taps=window(node)[i],
+            stride=attrs.strides[i],
+            pad=before[i],
+            padded=before[i] > 0 or after[i] > 0,
+        )
+        for i in range(2)
+    )
+    return rows, cols
+
+
+def _geometries(node: Node, y: View) -> list[Geometry]:
+    """Returns what is possible, the cheapest first."""
+    rows, cols = _axes(node)
+    found = [*_of(rows, cols), *_of(cols, rows)]
+    return sorted((g for g in found if g.fits(y)), key=lambda g: g.cost)
+
+
+def _of(across: Axis, along: Axis) -> Iterator[Geometry]:
+    pitch = 4 * BLOCK
+    if across.taps == 1 and not across.padded and not along.padded and along.stride == 1 and along.taps <= _MAX_LINE:
+        yield Geometry(Form.LINE, across, along, 1)
+    if max(across.taps, along.taps) <= 3 and (across.stride, along.stride) == (1, 1):
+        yield Geometry(Form.FOUR, across, along, 2)
+        yield Geometry(Form.FOUR, across, along, 1)
+    elif max(across.taps, along.taps) <= 4 and along.stride * pitch <= _MAX_STEP:
+        pair = Geometry(Form.ONE, across, along, 2)
+        if pair.places * pitch <= _MAX_STRIP:
+            yield pair
+        yield Geometry(Form.ONE, across, along, 1)
+
+
+def chosen(node: Node, result: FinishMve, alone: bool = False) -> Geometry | None:
+    """Returns the cheapest way to compute a node, or None where there is none or the other kernel is cheaper.
+
+    It holds for tensors stored whole; `viewed` adapts it to other views.
+
+    Args:
+        node: A depthwise convolution without dilation and multiplier.
+        result: How its sums become results.
+        alone: True when the other kernel cannot compute the node.
+    """
+    if result.form is FinishForm.ANY or (result.params["low"], result.params["high"]) != (-128, 127):
+        return None
+    rows, cols = _axes(node)
+    possible = _geometries(node, View.whole(node.output.shape, 1))
+    # Where an image is staged in parts, these are rows, so that the result can grow over the operand.
+    found = next((g for g in possible if g.whole or g.across.number == 0), None)
+    pixel = rows.taps * cols.taps * _OTHER_TAP + _OTHER_PIXEL
+    other = rows.outputs * (cols.outputs * pixel + _OTHER_ROW) / BLOCK
+    return found if found is not None and (alone or found.cost <= other) else None
+
+
+def viewed(node: Node, found: Geometry, y: View) -> Geometry | None:
+    """Returns `found`, or where it does not fit the view of the result, the cheapest way that stages as much."""
+    if found.fits(y):
+        return found
+    return next((g for g in _geometries(node, y) if found.whole or g.across.number == 0), None)
+
+
+def pack(found: Geometry, matrix: Array, result: FinishMve) -> Constant:
+    """Returns the records of all channels: weights [channels, taps] packed as the form needs them, and constants."""
+    across, along = found.across, found.along
+    records = np.zeros((len(matrix), RECORD), np.int8)
+    if found.form is Form.LINE:
+        records[:, 3 : 3 + along.taps] = matrix
+    else:
+        by_rows = across.number == 0
+        windows = matrix.reshape(len(matrix), *((across.taps, along.taps) if by_rows else (along.taps, across.taps)))
+        skipped = 1 if found.form is Form.FOUR else 0
+        words = records.reshape(len(records), RECORD // 4, 4)
+        words[:, skipped : skipped + along.taps, : across.taps] = windows.swapaxes(1, 2) if by_rows else windows
+    constants = np.ascontiguousarray(result.rows.T.astype("<i4"))
+    records[:, CONSTANTS:] = constants.view(np.int8)
+    return Constant("records", records, align=BLOCK, form="int8")
+
+
+def _words(found: Geometry, x: View) -> int:
+    """Returns the words of a place of a strip: 16, or the channels where a vector holds several pixels."""
+    several = x.channels in (1, 2, 4, 8) and x.pixel_stride == x.channels
+    return x.channels if several and found.along.number == 1 and found.form is not Form.LINE else BLOCK
+
+
+def params(node: Node, found: Geometry, whole: bool, x: View, y: View, result: FinishMve) -> dict[str, Literal]:
+    """Returns the fields of `aboard_depthwise_words_mve_t`; `whole` stages all lines of an image together."""
+    shape = node.input(INPUT).shape
+    return {
+        "across": _axis(found.across, x, y),
+        "along": _axis(found.along, x, y),
+        "form": int(found.form),
+        "lines": found.lines,
+        "slab": found.turns if whole else 1,
+        "images": shape[0],
+        "image_in": shape[1] * x.row_stride,
+        "image_out": node.output.shape[1] * y.row_stride,
+        "channels": x.channels,
+        "words": _words(found, x),
+        "places": found.places,
+        "zero_point": node.input(INPUT).quant.zero_point,
+        "finish": result.params,
+    }
+
+
+def scratch_bytes(found: Geometry, whole: bool, x: View) -> int:
+    """Returns the bytes of the strips of a slab, and of what loads reach beyond."""
+    place = 4 * _words(found, x)
+    strip = found.places * place + 4 * BLOCK - place
+    return (found.turns if whole else 1) * found.strips * strip + found.beyond * place
+
+
+def _axis(axis: Axis, x: View, y: View) -> dict[str, Literal]:
+    return {
+        "inputs": axis.inputs,
+        "outputs": axis.outputs,
+        "stride": axis.stride,
+        "pad": axis.pad,
+        "in_stride": (x.row_stride, x.pixel_stride)[axis.number],
+        "out_stride": (y.row_stride, y.pixel_stride)[axis.number],
+    }

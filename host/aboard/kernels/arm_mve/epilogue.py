@@ -1,0 +1,126 @@
+"""Constants with which int8 kernels for Helium turn accumulators into results; `arm_mve/finish.h` reads them.
+
+The zero point of the input is folded into the bias, as in `aboard.kernels.portable.epilogue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
+from aboard.kernels.contract import Literal
+from aboard.kernels.requantisation import sum_range
+from aboard.kernels.single_rounding import DoubleRounding, find
+from aboard.kernels.weights import padded
+from aboard.ops import weighted
+from aboard.ops.activation import Activation
+
+#: Lanes of a vector of accumulators.
+LANES = 4
+
+#: Largest right shift of the instruction that narrows 32 to 16 bits.
+_MAX_NARROWING = 16
+
+
+class FinishForm(IntEnum):
+    """ABOARD_MVE_LINE, ABOARD_MVE_RIGHT and ABOARD_MVE_ANY of `arm_mve/finish.h`."""
+
+    LINE = 0
+    RIGHT = 1
+    ANY = 2
+
+
+@dataclass(frozen=True)
+class FinishMve:
+    """How the accumulators of a layer become results.
+
+    Attributes:
+        form: Form of the requantisation.
+        rows: Constants [kinds, output channels] in the order in which the form reads them.
+        params: Fields of the C struct `aboard_mve_finish_t`.
+    """
+
+    form: FinishForm
+    rows: Int64
+    params: Mapping[str, Literal]
+
+    @property
+    def is_line(self) -> bool:
+        """True when one rounding gives the results."""
+        return self.form is FinishForm.LINE
+
+    @property
+    def is_plain_line(self) -> bool:
+        """True when the line alone gives the results: the limits are those of int8."""
+        return self.is_line and (self.params["low"], self.params["high"]) == (-128, 127)
+
+    def blocks(self, channels: int = LANES, order: Int64 | None = None) -> Array:
+        """Returns the constants as [blocks, kinds, channels of a block], filled up with zeros.
+
+        Args:
+            channels: Channels of a block; a multiple of `LANES`.
+            order: Where in a block each channel's constants are taken from; as they come when None.
+        """
+        full = padded(self.rows.T, channels).reshape(-1, channels, len(self.rows))
+        if order is not None:
+            full = full[:, order]
+        lanes = full.reshape(len(full), channels // LANES, LANES, len(self.rows))
+        return np.ascontiguousarray(lanes.swapaxes(2, 3)).astype(np.int32)
+
+
+def finish(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> FinishMve:
+    """Returns the constants of an INT8 node.
+
+    Args:
+        node: A node with weights.
+        weights: Its weights as [output channels, taps].
+        bias: Its bias, or None.
+        activation: Its activation.
+        axis: Axis of the node's weights that counts output channels.
+    """
+    quant = node.output.quant
+    low, high = activation.range(quant)
+    wide = weights.astype(np.int64)
+    given = np.zeros(len(wide), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
+    folded = given - node.input(weighted.INPUT).quant.zero_point * wide.sum(1)
+    multiplier, shift = weighted.multipliers(node, axis)
+    params: dict[str, Literal] = {"zero_point": quant.zero_point, "low": low, "high": high}
+    ends = folded + sum_range(wide)
+    line = _line(ends, folded, multiplier, shift, (quant.zero_point, low, high))
+    if line is not None:
+        narrowing, rows = line
+        return FinishMve(FinishForm.LINE, rows, {"form": int(FinishForm.LINE), "shift": narrowing, **params})
+    right = np.minimum(shift, 0)
+    if np.all(shift <= 0):
+        form, rows = FinishForm.RIGHT, np.stack([wrap32(folded), multiplier, right])
+    else:
+        form, rows = FinishForm.ANY, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
+    return FinishMve(form, rows, {"form": int(form), "shift": 0, **params})
+
+
+def _line(
+    ends: Int64, folded: Int64, multiplier: Int64, shift: Int64, result: tuple[int, int, int]
+) -> tuple[int, Int64] | None:
+    """Returns shift and constants of one line for each channel, or None where a channel has none."""
+    if ends.min() < INT32_MIN or ends.max() > INT32_MAX or shift.max() > 0:
+        return None
+    channels = [
+        DoubleRounding(int(m), int(s), *result, int(first), int(last))
+        for m, s, first, last in zip(multiplier, shift, *ends, strict=True)
+    ]
+    moving = [-c.shift for c in channels if c.multiplier and c.value(c.smallest) != c.value(c.largest)]
+    narrowing = min([_MAX_NARROWING, *moving])
+    if narrowing < 1:
+        return None
+    rows = []
+    for steps, start in zip(channels, folded, strict=True):
+        found = find(steps, narrowing)
+        if found is None:
+            return None
+        rows.append((int(wrap32(start + found.offset)), found.factor, found.constant))
+    return narrowing, np.array(rows, np.int64).T

@@ -1,0 +1,122 @@
+"""fully_connected of int8 with Helium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_mve.conv2d import CHUNK, reach
+from aboard.kernels.arm_mve.epilogue import LANES, FinishForm, FinishMve, finish
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.portable.fully_connected import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.weights import padded
+from aboard.ops import fully_connected as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+HEADER = "arm_mve/fully_connected.h"
+
+#: Channels computed at once.
+BLOCK = 8
+
+#: Channels of a block in the order in which their sums lie in two vectors.
+_EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
+
+#: Most bytes by which an instruction goes back.
+_MAX_BACK = 4095
+
+
+def pack(matrix: Array) -> Array:
+    """Returns weights [channels, inputs] flat: [blocks of eight channels, chunks, 8, 16], filled up with zeros.
+
+    A last block of at most four channels is [chunks, 4, 16].
+    """
+    whole = len(matrix) // BLOCK * BLOCK
+    if len(matrix) - whole > LANES:
+        whole = len(matrix)
+    parts = [_blocks(part, size) for part, size in ((matrix[:whole], BLOCK), (matrix[whole:], LANES))]
+    return np.concatenate([part.reshape(-1) for part in parts])
+
+
+def pack_eights(matrix: Array, result: FinishMve) -> Array:
+    """Returns weights [channels, inputs] and constants as a stream: of each eight channels, the even ones first."""
+    blocks = len(matrix) // BLOCK
+    order = (np.arange(len(matrix)).reshape(blocks, BLOCK)[:, _EVEN_FIRST]).reshape(-1)
+    weights = _blocks(matrix[order], BLOCK).reshape(blocks, -1).view(np.int8)
+    constants = result.rows[:, order].reshape(len(result.rows), blocks, BLOCK).swapaxes(0, 1).astype("<i4")
+    return np.concatenate([weights, np.ascontiguousarray(constants).reshape(blocks, -1).view(np.int8)], 1)
+
+
+def _in_eights(matrix: Array, result: FinishMve) -> bool:
+    """True when all channels are computed in blocks of eight by one loop: no limits, no left shift."""
+    limited = (result.params["low"], result.params["high"]) != (-128, 127)
+    steps = math.ceil(matrix.shape[1] / CHUNK) * CHUNK <= _MAX_BACK
+    return steps and not limited and result.form is not FinishForm.ANY and len(matrix) % BLOCK == 0
+
+
+def _blocks(matrix: Array, channels: int) -> Array:
+    full = padded(padded(matrix, channels).T, CHUNK).T
+    return np.ascontiguousarray(full.reshape(-1, channels, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
+
+
+@implements
+class MveS8(Implementation):
+    """int8: eight output channels at once, sixteen inputs per instruction."""
+
+    op = "fully_connected"
+    name = "arm_mve_s8"
+    keys = frozenset({"arm_mve"})
+    priority = 100
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, Form.INT8, op.AXIS)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del inputs, target
+        matrix = packing.matrix(node, op.AXIS)
+        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        chunks, eights = -(-matrix.shape[1] // CHUNK), _in_eights(matrix, result)
+        weights = pack_eights(matrix, result) if eights else pack(matrix)
+        constants = [] if eights else [Constant("constants", padded(result.blocks(), 2), align=CHUNK)]
+        params: dict[str, Literal] = {
+            **shape_params(node, outputs[0]),
+            "reach": reach(1, chunks, 0),
+            "finish": result.params,
+        }
+        scratch = Scratch(chunks * CHUNK if matrix.shape[1] % CHUNK else 0, align=CHUNK)
+        return KernelCall(
+            header=HEADER,
+            function="aboard_fully_connected_mve_blocks" if eights else "aboard_fully_connected_mve",
+            params_type="aboard_fully_connected_mve_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", weights, align=CHUNK)),
+                *(ConstantArg(constant) for constant in constants),
+                ScratchArg(scratch, "int8_t *"),
+            ),
+            rows=outputs[0].rows,
+            slow_epilogue=not result.is_line,
+            # Instructions hold the parameters: there is no code for several layers.
+            code_key=repr(params),
+        )

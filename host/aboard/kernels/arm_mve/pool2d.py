@@ -1,0 +1,50 @@
+"""average_pool2d and max_pool2d of int8 with Helium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.portable.pool2d import Pool
+from aboard.kernels.registry import implements
+from aboard.ops.pool2d import attributes
+from aboard.target import Target
+
+#: Most pixels whose sum is kept in 16 bits.
+_MAX_WINDOW = 255
+
+
+class PoolMve(Pool):
+    """A window at a time, a vector of channels at a time."""
+
+    name = "arm_mve_s8"
+    keys = frozenset({"arm_mve"})
+    priority = 100
+    dtype = DType.INT8
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        return replace(super().lower(node, inputs, outputs, target), header="arm_mve/pool2d.h")
+
+
+@implements
+class AveragePool2dMve(PoolMve):
+    """average_pool2d."""
+
+    op, function = "average_pool2d", "aboard_average_pool2d_mve"
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types, and windows whose sums could leave 16 bits."""
+        size = math.prod(attributes(node).window)
+        too_large = f"is for windows of at most {_MAX_WINDOW} pixels, got {size}" if size > _MAX_WINDOW else None
+        return super().refuses(node, target) or too_large
+
+
+@implements
+class MaxPool2dMve(PoolMve):
+    """max_pool2d."""
+
+    op, function = "max_pool2d", "aboard_max_pool2d_mve"

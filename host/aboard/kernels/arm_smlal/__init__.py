@@ -1,0 +1,1 @@
+"""Kernels for cores whose widest product is SMLAL: Cortex-M3."""

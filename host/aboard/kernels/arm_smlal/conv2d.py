@@ -1,0 +1,78 @@
+"""conv2d for Arm cores with SMLAL but without the DSP extension (Cortex-M3): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_smlal import dot
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.conv2d import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.windowed import PixelPairs, groups
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.target import Target
+
+
+@implements
+class SmlalS8(PixelPairs):
+    """int8: two pixels and four channels at once, two products an instruction."""
+
+    name = "smlal_s8"
+    keys = frozenset({"arm_smlal"})
+    priority = 10
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        reason = packing.refusal(node, Form.INT8, op.AXIS) or dot.refusal(target)
+        if reason is not None:
+            return reason
+        try:
+            dot.layer(node, op.attributes(node).activation, op.AXIS)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        layer = dot.layer(node, op.attributes(node).activation, op.AXIS)
+        count = groups(node)
+        weights = np.concatenate([dot.blocks(part) for part in layer.split(count)])
+        taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
+        return KernelCall(
+            header="arm_smlal/conv2d.h",
+            function="aboard_conv2d_smlal",
+            params_type="aboard_conv2d_smlal_t",
+            params={
+                "shape": {**shape_params(node, x, y), "groups": count},
+                "line": layer.params["line"],
+                "clamped": layer.params["clamped"],
+                "zero_point": node.input(INPUT).quant.zero_point,
+                "low": layer.params["low"],
+                "high": layer.params["high"],
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", weights, form="int8")),
+                ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not layer.is_single_rounding,
+        )

@@ -1,0 +1,95 @@
+"""Weights for cores whose best product is SMLAL (Cortex-M3); the kernels in `firmware/kernels/arm_smlal` read them.
+
+Two sums share 64 bits, because two pixels share a word of the input, or two channels a word of the weights: the first
+must be less than 2**22 or 2**23. They start at bias and offset of the line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import Int64, wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.weights import filled
+from aboard.ops.activation import Activation
+from aboard.target import Target
+
+#: ABOARD_SMLAL_BITS, ABOARD_SMLAL_BLOCK and ABOARD_SMLAL_LINE_SHIFT of `arm_smlal/dot.h`.
+BITS, BLOCK, LINE_SHIFT = 23, 4, 4
+
+#: Likewise of `arm_smlal/fully_connected.h`.
+MATRIX_BITS, MATRIX_LINE_SHIFT = 24, 2
+
+
+def refusal(target: Target) -> str | None:
+    """Returns why a target should do without SMLAL, or None; whether it saves cycles is for the strategy to say."""
+    return "takes more memory (-opt=size)" if target.opt == "size" else None
+
+
+def layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
+    """Returns an INT8 layer with sums of two pixels in 64 bits.
+
+    Raises:
+        UnsupportedNodeError: It cannot have them.
+    """
+    matrix, bias = packing.matrix(node, axis), packing.bias(node)
+    return requantised(node, matrix, bias, activation, axis, LINE_SHIFT, swar=False, limit=1 << (BITS - 1), half=0)
+
+
+def matrix_layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
+    """Returns a fully connected INT8 layer with sums of two channels in 64 bits.
+
+    Raises:
+        UnsupportedNodeError: It cannot have them.
+    """
+    return requantised(
+        node,
+        packing.matrix(node, axis),
+        packing.bias(node),
+        activation,
+        axis,
+        MATRIX_LINE_SHIFT,
+        per_channel=packing.differ(node),
+        swar=False,
+        limit=1 << (MATRIX_BITS - 1),
+        half=0,
+    )
+
+
+def blocks(part: RequantisedLayer) -> Array:
+    """Returns the words of `aboard_smlal_pair_t`: [blocks of four channels, words]."""
+    taps = filled(filled(part.weights, BLOCK).T, 2).T.astype(np.int8)
+    count = len(taps) // BLOCK
+    streams = np.ascontiguousarray(taps.reshape(count, BLOCK, -1).transpose(0, 2, 1)).reshape(count, -1).view("<i4")
+    bias = filled(part.bias, BLOCK)
+    starts = (bias + (bias << BITS)).reshape(count, BLOCK).view("<i4")
+    return np.ascontiguousarray(np.concatenate([starts, streams, _finish(part, count)], 1))
+
+
+def matrix(layer: RequantisedLayer, *, each: bool) -> Array:
+    """Returns the words of `aboard_smlal_matrix_t`: [blocks of four channels, words].
+
+    Args:
+        layer: The layer.
+        each: Whether the constants of each channel follow its block's weights.
+    """
+    bias = filled(layer.bias, BLOCK).reshape(-1, BLOCK).T
+    starts = np.stack([bias[0] + (bias[3] << MATRIX_BITS), bias[2] + (bias[1] << MATRIX_BITS)], 1).view("<u4")
+    taps = filled(layer.weights, BLOCK).reshape(len(starts), BLOCK, -1).transpose(0, 2, 1)
+    # The bytes that are the lower of two fields are taken without sign.
+    stored = (taps + np.array([128, 0, 128, 0])).astype(np.uint8)
+    words = np.ascontiguousarray(stored).reshape(len(starts), -1).view("<u4")
+    constants = [_finish(layer, len(starts)).view("<u4")] if each else []
+    return np.ascontiguousarray(np.concatenate([starts, words, *constants], 1))
+
+
+def _finish(part: RequantisedLayer, count: int) -> Array:
+    """Returns factor, constant and, where results are rounded twice, shift of each channel: [blocks, words]."""
+    columns = [part.factor, part.constant] + ([] if part.is_single_rounding else [part.shift])
+    return np.ascontiguousarray(np.stack([_words(filled(column, BLOCK)) for column in columns], 1).reshape(count, -1))
+
+
+def _words(values: Int64) -> Array:
+    return wrap32(values).astype(np.int32)

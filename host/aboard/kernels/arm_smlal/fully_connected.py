@@ -1,0 +1,75 @@
+"""fully_connected for Arm cores with SMLAL but without the DSP extension (Cortex-M3): int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_smlal import dot
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.fully_connected import shape_params
+from aboard.kernels.registry import implements
+from aboard.ops import fully_connected as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.target import Target
+
+
+@implements
+class SmlalS8(Implementation):
+    """int8: four channels at once, two products an instruction."""
+
+    op = "fully_connected"
+    name = "smlal_s8"
+    keys = frozenset({"arm_smlal"})
+    priority = 10
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if node.input(WEIGHTS).shape[1] < 2:
+            return "is for two inputs or more"
+        try:
+            dot.matrix_layer(node, op.attributes(node).activation, op.AXIS)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del inputs, target
+        layer = dot.matrix_layer(node, op.attributes(node).activation, op.AXIS)
+        each = packing.differ(node)
+        shared = (layer.factor, layer.constant, layer.shift)
+        bounds = {name: layer.params[name] for name in ("low", "high")}
+        return KernelCall(
+            header="arm_smlal/fully_connected.h",
+            function="aboard_fully_connected_smlal_each" if each else "aboard_fully_connected_smlal",
+            params_type="aboard_fully_connected_smlal_t",
+            params={
+                **shape_params(node, outputs[0]),
+                "line": layer.params["line"],
+                "clamped": layer.params["clamped"],
+                "constants": [0 if each else int(v[0]) for v in shared],
+                **bounds,
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", dot.matrix(layer, each=each), form="int8")),
+            ),
+            rows=outputs[0].rows,
+            slow_epilogue=not layer.is_single_rounding,
+        )

@@ -1,0 +1,285 @@
+"""add, sub and mul on any core, with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from aboard.ir import DType, Node, Quantization, Tensor, TensorType
+from aboard.ir.numerics import Int64
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.portable import short_form
+from aboard.kernels.portable.elementwise import is_run, join, present
+from aboard.kernels.portable.gather import Step, axis_steps
+from aboard.kernels.portable.short_form import ShortForm
+from aboard.kernels.registry import implements
+from aboard.ops import get
+from aboard.ops.activation import FLOAT32_MAX
+from aboard.ops.arithmetic import Add, ArithmeticAttributes, Mul, Sub, attributes
+from aboard.target import Target
+
+#: ABOARD_BROADCAST_LEAD of arithmetic.h.
+MAX_LEAD = 4
+
+
+def over(node: Node, inputs: Sequence[View | None], result: View) -> dict[str, Literal]:
+    """Returns the fields of `aboard_broadcast_t`: how a row of the result is found in both operands."""
+    views = present(inputs)
+    shape = node.output.shape
+    steps = [_steps(node.input(index), view, shape) for index, view in enumerate(views)]
+    within = 2 if len(shape) >= 3 else min(len(shape), 1)
+    lead = len(shape) - within
+    axes = _merged([(shape[axis], steps[0][axis].rows, steps[1][axis].rows) for axis in range(lead)])
+    inner = [_inner(step[lead:], view, result.channels) for step, view in zip(steps, views, strict=True)]
+    if is_run(result) and all(_runs_on(*inner[i], result, view) for i, view in enumerate(views)):
+        result = join(result)
+    return {
+        "a": _operand(views[0], [axis[1] for axis in axes], *inner[0]),
+        "b": _operand(views[1], [axis[2] for axis in axes], *inner[1]),
+        "out": result.literal(),
+        "extent": [axis[0] for axis in axes],
+    }
+
+
+def _steps(operand: Tensor, view: View, shape: Sequence[int]) -> list[Step]:
+    """Returns what a step along each axis of the result means in an operand; nothing where it is broadcast."""
+    missing = len(shape) - len(operand.shape)
+    own = axis_steps(operand.shape, view)
+    return [
+        Step() if axis < missing or operand.shape[axis - missing] == 1 else own[axis - missing]
+        for axis in range(len(shape))
+    ]
+
+
+def _inner(steps: Sequence[Step], view: View, channels: int) -> tuple[int, int]:
+    """Returns bytes per pixel and elements per channel of an operand.
+
+    A matrix that is broadcast over images has its rows where they have pixels.
+    """
+    if not steps:
+        return 0, 0
+    channel = steps[-1].bytes // view.element_bytes
+    pixel = steps[0] if len(steps) == 2 else Step()
+    if pixel.rows and view.depth < view.rows:
+        raise ValueError("an operand that is broadcast over images lies in a ring")
+    pixel_bytes = pixel.rows * view.row_stride + pixel.bytes
+    if channels == 1:
+        # Pixels of one channel are gone through as if they were channels.
+        return pixel_bytes, pixel_bytes // view.element_bytes
+    return pixel_bytes, channel
+
+
+def _runs_on(pixel: int, channel: int, result: View, view: View) -> bool:
+    """True when an operand goes on from the last channel of a pixel to the first of the next as within a pixel."""
+    return result.cols == 1 or pixel == channel * result.channels * view.element_bytes
+
+
+def _merged(axes: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Returns leading axes with neighbours joined where both operands allow, filled up at the inner end."""
+    merged: list[tuple[int, int, int]] = []
+    for extent, a, b in axes:
+        if extent == 1:
+            continue
+        if merged and merged[-1][1] == a * extent and merged[-1][2] == b * extent:
+            merged[-1] = (merged[-1][0] * extent, a, b)
+        else:
+            merged.append((extent, a, b))
+    return [*merged, *[(1, 0, 0)] * (MAX_LEAD - len(merged))]
+
+
+def _operand(view: View, rows: Sequence[int], pixel: int, channel: int) -> Mapping[str, Literal]:
+    return {"view": view.literal(), "rows": rows, "pixel": pixel, "channel": channel}
+
+
+class Arithmetic(Implementation):
+    """What implementations for one element type share."""
+
+    in_place = ((0, 0), (0, 1))
+    strided = True
+    by_rows = True
+    dtype: DType
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types and more axes than the kernel has counters for."""
+        del target
+        if node.output.dtype is not self.dtype:
+            return f"is for {self.dtype.value}"
+        rank = len(node.output.shape)
+        return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
+
+
+class ArithmeticS8(Arithmetic):
+    """Int8: one line where that is proven equal, else the reference's roundings."""
+
+    name = "portable_s8"
+    dtype = DType.INT8
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call of the short or the long form."""
+        del target
+        line = _short_product(signature(node)) if self.op == "mul" else short_sum(signature(node))
+        kind = "product" if self.op == "mul" else "sum"
+        low, high = attributes(node).activation.range(node.output.quant)
+        short = line or ShortForm(0, 0, 0, 0)
+        return KernelCall(
+            header="portable/arithmetic.h",
+            function=f"aboard_{kind}_s8" if line is None else f"aboard_{kind}_short_s8",
+            params_type="aboard_arithmetic_s8_t",
+            params={
+                "over": over(node, inputs, outputs[0]),
+                **scalings(node),
+                "a_factor": short.a,
+                "b_factor": short.b,
+                "constant": short.constant,
+                "shift": short.shift,
+                "low": low,
+                "high": high,
+            },
+            arguments=(InputArg(0, "const int8_t *"), InputArg(1, "const int8_t *"), OutputArg(0, "int8_t *")),
+            rows=outputs[0].rows,
+            slow_epilogue=line is None,
+        )
+
+
+Signature = tuple[str, ArithmeticAttributes, Quantization, Quantization, Quantization]
+
+
+def signature(node: Node) -> Signature:
+    """Returns all that the results of an int8 node depend on, beside its operands."""
+    return node.op, attributes(node), node.input(0).quant, node.input(1).quant, node.output.quant
+
+
+def scalings(node: Node) -> dict[str, Literal]:
+    """Returns the fields of the long form."""
+    op = get(node.op)
+    a, b, result = node.input(0).quant, node.input(1).quant, node.output.quant
+    if isinstance(op, Mul):
+        return {
+            "a": _scaling(a.zero_point, 0, 0),
+            "b": _scaling(b.zero_point, 0, 0),
+            "out": _scaling(result.zero_point, *op.scaling(node)),
+        }
+    assert isinstance(op, Add | Sub)  # noqa: S101  an internal invariant that also narrows the type
+    scaling = op.scaling(node)
+    multiplier, shift = scaling.second
+    return {
+        "a": _scaling(a.zero_point, *scaling.first),
+        "b": _scaling(b.zero_point, -multiplier if isinstance(op, Sub) else multiplier, shift),
+        "out": _scaling(result.zero_point, *scaling.out),
+    }
+
+
+def _scaling(zero_point: int, multiplier: int, shift: int) -> Mapping[str, Literal]:
+    return {"zero_point": zero_point, "multiplier": multiplier, "shift": shift}
+
+
+@lru_cache(maxsize=256)
+def short_sum(node_signature: Signature) -> ShortForm | None:
+    """Returns the line that equals the add or sub of a `signature` for all pairs of operands, or None."""
+    op, attrs, a, b, result = node_signature
+    low, high = attrs.activation.range(result)
+    sign = -1.0 if op == "sub" else 1.0
+    ratios = a.scale / result.scale, sign * b.scale / result.scale
+    return short_form.of_sum(ratios, _results(*node_signature), low, high)
+
+
+@lru_cache(maxsize=256)
+def _short_product(node_signature: Signature) -> ShortForm | None:
+    """Returns the line that equals a mul for all pairs of operands, or None."""
+    _, attrs, a, b, result = node_signature
+    low, high = attrs.activation.range(result)
+    x = np.arange(-128, 128, dtype=np.int64)
+    products = (x[:, None] - a.zero_point) * (x[None, :] - b.zero_point)
+    return short_form.of_product(a.scale * b.scale / result.scale, products, _results(*node_signature), low, high)
+
+
+def _results(op: str, attrs: ArithmeticAttributes, a: Quantization, b: Quantization, result: Quantization) -> Int64:
+    """Returns the results of all pairs of operands, [256, 256], -128 first."""
+    probe = Node(
+        op,
+        "probe",
+        [
+            Tensor("a", TensorType((256, 1), DType.INT8, a)),
+            Tensor("b", TensorType((1, 256), DType.INT8, b)),
+        ],
+        [Tensor("result", TensorType((256, 256), DType.INT8, result))],
+        attrs,
+    )
+    x = np.arange(-128, 128, dtype=np.int8)
+    expected: Int64 = get(op).evaluate(probe, [x[:, None], x[None, :]])[0].astype(np.int64)
+    return expected
+
+
+class ArithmeticF32(Arithmetic):
+    """Float32.
+
+    Attributes:
+        function: C function.
+    """
+
+    name = "portable_f32"
+    dtype = DType.FLOAT32
+    function: ClassVar[str]
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        low, high = attributes(node).activation.limits
+        return KernelCall(
+            header="portable/arithmetic.h",
+            function=self.function,
+            params_type="aboard_arithmetic_f32_t",
+            params={
+                "over": over(node, inputs, outputs[0]),
+                "clamped": int(low is not None or high is not None),
+                "low": -FLOAT32_MAX if low is None else low,
+                "high": FLOAT32_MAX if high is None else high,
+            },
+            arguments=(InputArg(0, "const float *"), InputArg(1, "const float *"), OutputArg(0, "float *")),
+            rows=outputs[0].rows,
+        )
+
+
+@implements
+class AddS8(ArithmeticS8):
+    """add of int8."""
+
+    op = "add"
+
+
+@implements
+class SubS8(ArithmeticS8):
+    """sub of int8."""
+
+    op = "sub"
+
+
+@implements
+class MulS8(ArithmeticS8):
+    """mul of int8."""
+
+    op = "mul"
+
+
+@implements
+class AddF32(ArithmeticF32):
+    """add of float32."""
+
+    op, function = "add", "aboard_add_f32"
+
+
+@implements
+class SubF32(ArithmeticF32):
+    """sub of float32."""
+
+    op, function = "sub", "aboard_sub_f32"
+
+
+@implements
+class MulF32(ArithmeticF32):
+    """mul of float32."""
+
+    op, function = "mul", "aboard_mul_f32"

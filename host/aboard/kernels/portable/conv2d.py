@@ -1,0 +1,164 @@
+"""conv2d in portable C: int8, float32, float32 with int8 weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.portable.epilogue import BLOCK, finish
+from aboard.kernels.registry import implements
+from aboard.kernels.weights import padded
+from aboard.kernels.windowed import Convolution, PixelPairs, groups
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, Form
+from aboard.target import Target
+
+#: What of the int8 kernel a layer has of its own: everything, what finds the pixels, nothing.
+FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8", "size": "aboard_conv2d_s8_shared"}
+
+#: Taps that the int8 kernel computes in one turn of its inner loop.
+TAPS = 8
+
+
+def shape_params(node: Node, x: View, y: View) -> Mapping[str, Literal]:
+    """Returns the fields of the C struct `aboard_conv2d_shape_t` (and, but for `groups`, of the depthwise one)."""
+    attrs = op.attributes(node)
+    height, width = op.window(node)
+    return {
+        "in": x.literal(),
+        "out": y.literal(),
+        "in_height": node.input(INPUT).shape[1],
+        "out_height": node.output.shape[1],
+        "window_height": height,
+        "window_width": width,
+        "stride_h": attrs.strides[0],
+        "stride_w": attrs.strides[1],
+        "dilation_h": attrs.dilations[0],
+        "dilation_w": attrs.dilations[1],
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+    }
+
+
+def pack(node: Node, multiple: int = 1) -> Array:
+    """Returns the weights as [groups, blocks of four channels, taps, four channels], filled up with zeros.
+
+    Args:
+        node: A conv2d.
+        multiple: What the number of taps is filled up to a multiple of.
+    """
+    matrix = packing.matrix(node, op.AXIS)
+    wide = np.ascontiguousarray(padded(matrix.T, multiple).T)
+    return np.stack([packing.blocks(group, BLOCK) for group in np.split(wide, groups(node))])
+
+
+@implements
+class PortableS8(PixelPairs):
+    """int8: patches of two pixels, blocks of two pixels and four channels."""
+
+    name = "portable_s8"
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, Form.INT8, op.AXIS)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        x, y = packing.view(inputs), outputs[0]
+        matrix = packing.matrix(node, op.AXIS)
+        weights = pack(node, TAPS)
+        direct = op.window(node) == (1, 1) and not op.attributes(node).padding.any
+        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        constants = np.concatenate([group.blocks() for group in result.split(groups(node))])
+        params: dict[str, Literal] = {
+            "shape": {**shape_params(node, x, y), "groups": groups(node)},
+            "direct": int(direct),
+            "zero_point": node.input(INPUT).quant.zero_point,
+            "finish": result.params,
+        }
+        scratch = 2 * weights.shape[2] + (0 if direct else matrix.shape[1])
+        return KernelCall(
+            header="portable/conv2d.h",
+            function=FUNCTIONS_S8[target.opt],
+            params_type="aboard_conv2d_s8_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", weights)),
+                ConstantArg(Constant("constants", constants)),
+                ScratchArg(Scratch(scratch), "int8_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not result.fast,
+        )
+
+
+class _PortableFloat(Convolution):
+    """Both float forms: blocks of four channels, no scratch."""
+
+    by_rows = True
+    form: Form
+    function: str
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, self.form, op.AXIS)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        params: dict[str, Literal] = {
+            "shape": {**shape_params(node, x, y), "groups": groups(node)},
+            **packing.float_clamp(op.attributes(node).activation),
+        }
+        per_group = np.split(packing.float_constants(node, op.AXIS), groups(node), axis=1)
+        constants = np.concatenate([packing.interleaved(part, BLOCK) for part in per_group])
+        return KernelCall(
+            header="portable/conv2d_f32.h",
+            function=self.function,
+            params_type="aboard_conv2d_f32_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const float *"),
+                OutputArg(0, "float *"),
+                ConstantArg(Constant("weights", pack(node))),
+                ConstantArg(Constant("constants", constants)),
+            ),
+            rows=y.rows,
+        )
+
+
+@implements
+class PortableF32(_PortableFloat):
+    """float32 throughout."""
+
+    name = "portable_f32"
+    form = Form.FLOAT
+    function = "aboard_conv2d_f32"
+
+
+@implements
+class PortableF32W8(_PortableFloat):
+    """float32 with int8 weights, which stay int8 in flash."""
+
+    name = "portable_f32_w8"
+    form = Form.HYBRID
+    function = "aboard_conv2d_f32_w8"

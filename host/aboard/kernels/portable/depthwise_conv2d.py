@@ -1,0 +1,199 @@
+"""depthwise_conv2d in portable C: int8, float32, float32 with int8 weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    Constant,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.overlap import Reads
+from aboard.kernels.portable.conv2d import shape_params
+from aboard.kernels.portable.epilogue import SINGLE_ROUNDING_SHIFT, finish
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import with_single_roundings
+from aboard.kernels.windowed import Windowed
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT, Form
+from aboard.ops.window import reach
+from aboard.target import Target
+
+HEADER = "portable/depthwise_conv2d.h"
+
+#: Most pixels of a row that the int8 kernel computes at once: of a row of one block, and of a longer one, where further
+#: registers are needed to go from block to block.
+BLOCK, BLOCK_OF_MORE = 6, 4
+
+#: Instructions of a block beside those of its taps, and of a pixel's finish (Cortex-M3, counted in the listing).
+_BLOCK_COST, _FINISH_COST = 12, 9
+
+#: Bytes of code for each pixel of a block, and the instructions that a byte has to save.
+_PIXEL_BYTES, _WORTH = 38, 80
+
+
+#: `fast` of `finish.h` where one rounding gives the results.
+LINE = 3
+
+
+def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
+    """Returns the fields of the C struct `aboard_depthwise_conv2d_shape_t`."""
+    return {**shape_params(node, x, y), "multiplier": op.depth_multiplier(node)}
+
+
+def block(node: Node) -> int:
+    """Returns how many pixels of a row to compute at once: few instructions, but code only where it pays."""
+    height, width = window(node)
+    stride = attributes(node).strides[1]
+    cols = node.output.shape[2]
+
+    def cost(pixels: int) -> int:
+        loads = min((pixels - 1) * stride + width, pixels * width) + width
+        row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _FINISH_COST + _BLOCK_COST)
+        return row * math.prod(node.output.shape) // cols + pixels * _PIXEL_BYTES * _WORTH
+
+    return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
+
+
+class _Portable(Windowed):
+    op = "depthwise_conv2d"
+    by_rows = True
+    form: Form
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        return packing.refusal(node, self.form, op.AXIS)
+
+
+@implements
+class PortableS8(_Portable):
+    """int8: several pixels of a row at once; padded rows in a ring in scratch."""
+
+    name = "portable_s8"
+    form = Form.INT8
+
+    def reads(self, node: Node) -> Reads:
+        """Returns when the kernel has read a window for the last time: rows are staged where there is padding."""
+        return Reads.STAGED if _staged(node)[1] else Reads.ROW
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes as many rows as a convolution before it gives at once; keeps what it has staged."""
+        return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_staged(node)[0] > 0)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        stream, constants, params_of_finish = _finished(node)
+        staged_rows, staged_cols = _staged(node)
+        params: dict[str, Literal] = {
+            "shape": params_of_shape(node, x, y),
+            "block": block(node),
+            "staged_cols": staged_cols,
+            "zero_point": node.input(INPUT).quant.zero_point,
+            "finish": params_of_finish,
+        }
+        scratch = Scratch(staged_rows * staged_cols * x.channels, persistent=True)
+        return KernelCall(
+            header=HEADER,
+            function="aboard_depthwise_conv2d_s8",
+            params_type="aboard_depthwise_conv2d_s8_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("weights", stream)),
+                ConstantArg(Constant("constants", constants)),
+                ScratchArg(scratch, "int8_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=params_of_finish["fast"] != LINE,
+            # Code for every geometry at once would be larger than one copy for each of a few.
+            code_key=repr(params),
+        )
+
+
+def _finished(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
+    """Returns the weights as the kernel reads them, the constants of each channel, and what all channels share."""
+    matrix, bias, activation = packing.matrix(node, op.AXIS), packing.bias(node), attributes(node).activation
+    line = with_single_roundings(node, matrix, bias, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
+    if line is not None:
+        constants = np.stack([line.bias, line.factor, line.constant], 1)
+        low, high = activation.range(node.output.quant)
+        shared = {"fast": LINE, "zero_point": node.output.quant.zero_point, "low": low, "high": high}
+        return line.weights.astype(np.int8), wrap32(constants).astype(np.int32), shared
+    result = finish(node, matrix, bias, activation, op.AXIS)
+    stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)
+    return stream, np.stack([result.bias, result.multiplier], 1).astype(np.int32), result.params
+
+
+def _staged(node: Node) -> tuple[int, int]:
+    """Returns rows and columns of the ring of padded rows; 0 and 0 where there is no padding."""
+    attrs = attributes(node)
+    if not attrs.padding.any:
+        return 0, 0
+    height, width = window(node)
+    cols = (node.output.shape[2] - 1) * attrs.strides[1] + reach(width, attrs.dilations[1])
+    return reach(height, attrs.dilations[0]), cols
+
+
+class _PortableFloat(_Portable):
+    """Both float forms: channel by channel, no scratch."""
+
+    function: str
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        constants = np.ascontiguousarray(packing.float_constants(node, op.AXIS).T)
+        return KernelCall(
+            header=HEADER,
+            function=self.function,
+            params_type="aboard_depthwise_conv2d_f32_t",
+            params={
+                "shape": params_of_shape(node, x, y),
+                **packing.float_clamp(attributes(node).activation),
+            },
+            arguments=(
+                InputArg(INPUT, "const float *"),
+                OutputArg(0, "float *"),
+                ConstantArg(Constant("weights", np.ascontiguousarray(packing.matrix(node, op.AXIS)))),
+                ConstantArg(Constant("constants", constants)),
+            ),
+            rows=y.rows,
+        )
+
+
+@implements
+class PortableF32(_PortableFloat):
+    """float32 throughout."""
+
+    name = "portable_f32"
+    form = Form.FLOAT
+    function = "aboard_depthwise_conv2d_f32"
+
+
+@implements
+class PortableF32W8(_PortableFloat):
+    """float32 with int8 weights, which stay int8 in flash."""
+
+    name = "portable_f32_w8"
+    form = Form.HYBRID
+    function = "aboard_depthwise_conv2d_f32_w8"

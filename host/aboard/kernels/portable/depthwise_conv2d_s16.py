@@ -1,0 +1,61 @@
+"""depthwise_conv2d of int16 with int8 weights in portable C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.portable import epilogue_s16
+from aboard.kernels.portable.depthwise_conv2d import params_of_shape
+from aboard.kernels.registry import implements
+from aboard.kernels.windowed import Windowed
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT
+from aboard.target import Target
+
+
+class DepthwiseS16(Windowed):
+    """What implementations of int16 share: a pixel after the other, read where it lies."""
+
+    op = "depthwise_conv2d"
+    by_rows = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Returns why the node cannot be computed, or None."""
+        del target
+        if window(node)[1] > epilogue_s16.CHUNK:
+            return f"has windows of {window(node)[1]} columns, at most {epilogue_s16.CHUNK} fit a sum of 32 bits"
+        return epilogue_s16.refusal(node, op.AXIS)
+
+
+@implements
+class PortableS16(DepthwiseS16):
+    """int16: all channels of a pixel after the other."""
+
+    name = "portable_s16"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        x, y = packing.view(inputs), outputs[0]
+        matrix = packing.matrix(node, op.AXIS)
+        result = epilogue_s16.finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+        return KernelCall(
+            header="portable/depthwise_conv2d_s16.h",
+            function="aboard_depthwise_conv2d_s16",
+            params_type="aboard_depthwise_conv2d_s16_t",
+            params={"shape": params_of_shape(node, x, y), "finish": result.params},
+            arguments=(
+                InputArg(INPUT, "const int16_t *"),
+                OutputArg(0, "int16_t *"),
+                ConstantArg(Constant("weights", np.ascontiguousarray(matrix))),
+                ConstantArg(Constant("constants", result.constants)),
+            ),
+            rows=y.rows,
+            slow_epilogue=not result.short,
+        )

@@ -1,0 +1,120 @@
+"""Constants with which kernels turn sums of int16 with int8 into results; `firmware/kernels/finish_s16.h` reads them.
+
+There are no zero points: the bias is added as it is, and padding is an input of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.ir import Array, DType, Node
+from aboard.ir.numerics import (
+    INT32_MAX,
+    Int64,
+    multiply_by_quantized_multiplier,
+    multiply_wide_by_quantized_multiplier,
+    reduced_multiplier,
+    wrap32,
+)
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import Literal
+from aboard.kernels.weights import padded
+from aboard.ops import weighted
+from aboard.ops.activation import Activation
+from aboard.ops.weighted import Form
+
+#: Magnitude of an int16.
+_LARGEST = 1 << 15
+
+#: Products whose sum 32 bits hold, whatever they are: 504 * 2**22 < 2**31; a multiple of every turn's taps.
+CHUNK = 504
+
+#: Right shifts of a single rounding that a multiplier of 31 bits can take in: (sum * multiplier) >> 32.
+_SHORT_SHIFTS = (16, 32)
+
+
+@dataclass(frozen=True)
+class FinishWide:
+    """How the sums of an INT16 layer become results, per output channel.
+
+    Attributes:
+        short: True when the short form of `aboard_finish_s16` is proven right, with sums of 32 bits.
+        constants: [channels, words]: bias and multiplier; in the other forms the high half of the bias and the shift.
+        chunk: Taps whose products a sum of 32 bits holds.
+        params: Fields of the C struct `aboard_finish_s16_t`.
+    """
+
+    short: bool
+    constants: Array
+    chunk: int
+    params: Mapping[str, Literal]
+
+    def blocks(self, groups: int, block: int) -> Array:
+        """Returns the constants of groups of channels, each filled up to whole blocks."""
+        return np.concatenate([padded(part, block) for part in np.split(self.constants, groups)])
+
+
+def refusal(node: Node, axis: int) -> str | None:
+    """Returns why kernels for int16 do not take a node, or None when they do.
+
+    Args:
+        node: A node with weights.
+        axis: Axis of the weights that counts output channels.
+    """
+    return packing.refusal(node, Form.INT16, axis)
+
+
+def finish(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> FinishWide:
+    """Returns the constants of an INT16 node.
+
+    Args:
+        node: A node with weights.
+        weights: Its weights as [output channels, taps].
+        bias: Its bias, or None.
+        activation: Its activation.
+        axis: Axis of the node's weights that counts output channels.
+    """
+    given = np.zeros(len(weights), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
+    reach = np.abs(given) + _LARGEST * np.abs(weights.astype(np.int64)).sum(1)
+    low, high = activation.range(node.output.quant, DType.INT16)
+    fits = int(reach.max()) <= INT32_MAX
+    chunk = weights.shape[1] if fits else CHUNK
+    short = _short(node, weights, given, axis) if fits else None
+    form = "SHORT" if short is not None else "WIDE" if weighted.has_wide_sums(node) else "DOUBLE"
+    constants = _long(node, given, axis) if short is None else short
+    params: dict[str, Literal] = {"form": f"ABOARD_S16_{form}", "low": low, "high": high}
+    return FinishWide(short is not None, constants, chunk, params)
+
+
+def _short(node: Node, weights: Array, bias: Int64, axis: int) -> Array | None:
+    """Returns bias and multiplier of each channel with (sum * multiplier + 2**31) >> 32, or None where that differs."""
+    if not weighted.has_wide_sums(node):
+        return None
+    multiplier, shift = weighted.multipliers(node, axis)
+    constant = ~weights.any(1)
+    right = 15 - shift
+    least, most = _SHORT_SHIFTS
+    if not np.all(constant | (multiplier == 0) | ((least <= right) & (right <= most))):
+        return None
+    factor = reduced_multiplier(multiplier) << np.clip(32 - right, 0, 16)
+    # A channel without weights has one result, whatever its bias: a quarter of four times as much.
+    value = np.clip(_scaled(node, bias, axis), -_LARGEST, _LARGEST - 1)
+    pairs = np.stack([np.where(constant, 4 * value, bias), np.where(constant, 1 << 30, factor)], 1)
+    return pairs.astype(np.int32)
+
+
+def _scaled(node: Node, sums: Int64, axis: int) -> Int64:
+    multiplier, shift = weighted.multipliers(node, axis)
+    if weighted.has_wide_sums(node):
+        return multiply_wide_by_quantized_multiplier(sums, multiplier, shift)
+    return multiply_by_quantized_multiplier(wrap32(sums), multiplier, shift)
+
+
+def _long(node: Node, bias: Int64, axis: int) -> Array:
+    multiplier, shift = weighted.multipliers(node, axis)
+    if weighted.has_wide_sums(node):
+        multiplier, shift = reduced_multiplier(multiplier), 15 - shift
+    return np.stack([wrap32(bias), multiplier, bias >> 32, shift], 1).astype(np.int32)

@@ -1,0 +1,180 @@
+"""Functions of one byte as tables: exact by construction, since the op's own `evaluate` fills the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Array, DType, Node, Tensor, TensorType
+from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.portable.elementwise import joined, present
+from aboard.kernels.registry import implements
+from aboard.ops import get
+from aboard.target import Target
+
+_BYTES = (DType.INT8, DType.UINT8)
+
+
+def table(node: Node, index: int = 0) -> Array:
+    """Returns the result for each byte of one operand, both as unsigned bytes.
+
+    Args:
+        node: An element-wise node whose other operands are constants of one element.
+        index: Which operand varies.
+    """
+    values = np.arange(256, dtype=np.uint8).view(node.input(index).dtype.numpy)
+    probe = _probe(node, index)
+    operands = [values if i == index else probe.input(i).data for i in range(len(node.inputs))]
+    (result,) = get(node.op).evaluate(probe, operands)
+    return result.view(np.uint8)
+
+
+def _probe(node: Node, index: int) -> Node:
+    """Returns the node with 256 elements in place of the operand's shape."""
+    inputs: list[Tensor | None] = []
+    for i, tensor in enumerate(node.operands):
+        data = None if i == index else np.asarray(tensor.data).reshape(())
+        shape = (256,) if i == index else ()
+        inputs.append(Tensor(tensor.name, TensorType(shape, tensor.dtype, tensor.type.quant), data))
+    output = Tensor("result", TensorType((256,), node.output.dtype, node.output.type.quant))
+    return Node(node.op, node.name, inputs, [output], node.attrs)
+
+
+def call(node: Node, index: int, source: View, result: View) -> KernelCall:
+    """Returns the call of the table of one operand."""
+    source, result = joined(source, result)
+    arguments = (
+        InputArg(index, "const void *"),
+        OutputArg(0, "void *"),
+        ConstantArg(Constant("table", table(node, index))),
+    )
+    params = {"in": source.literal(), "out": result.literal()}
+    return KernelCall("portable/lookup.h", "aboard_lookup", "aboard_lookup_t", params, arguments, result.rows)
+
+
+class Lookup(Implementation):
+    """An op of one 8-bit operand and an 8-bit result."""
+
+    name = "lookup"
+    in_place = ((0, 0),)
+    strided = True
+    by_rows = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types."""
+        del target
+        types = (node.input(0).dtype, node.output.dtype)
+        return None if all(dtype in _BYTES for dtype in types) else "is for 8-bit operand and result"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,) = present(inputs)
+        return call(node, 0, source, outputs[0])
+
+
+@implements
+class ReluLookup(Lookup):
+    """relu with a change of quantisation."""
+
+    op = "relu"
+
+
+@implements
+class ReluN1To1Lookup(Lookup):
+    """relu_n1_to_1 with a change of quantisation."""
+
+    op = "relu_n1_to_1"
+
+
+@implements
+class LeakyReluLookup(Lookup):
+    """leaky_relu."""
+
+    op = "leaky_relu"
+
+
+@implements
+class HardSwishLookup(Lookup):
+    """hard_swish."""
+
+    op = "hard_swish"
+
+
+@implements
+class LogisticLookup(Lookup):
+    """logistic."""
+
+    op = "logistic"
+
+
+@implements
+class TanhLookup(Lookup):
+    """tanh."""
+
+    op = "tanh"
+
+
+@implements
+class QuantizeLookup(Lookup):
+    """quantize from one 8-bit quantisation to another."""
+
+    op = "quantize"
+
+
+class ScalarLookup(Implementation):
+    """An op of two int8 operands, one of them a constant of one element."""
+
+    name = "lookup"
+    priority = 10
+    in_place = ((0, 0), (0, 1))
+    strided = True
+    by_rows = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other operands, and a table where the one-line form is smaller."""
+        if node.output.dtype is not DType.INT8:
+            return "is for int8"
+        if _varying(node) is None:
+            return "is for a constant operand of one element and a result of the other's shape"
+        return "its table is larger than the code it saves (-opt=size)" if target.opt == "size" else None
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        index = _varying(node)
+        if index is None:
+            raise ValueError(f"{node.op} {node.name} has no constant operand of one element")
+        return call(node, index, present(inputs)[index], outputs[0])
+
+
+def _varying(node: Node) -> int | None:
+    """Returns which operand varies where the other is a constant of one element, or None."""
+    for index in (0, 1):
+        other = node.input(1 - index)
+        varying = node.input(index)
+        if other.is_constant and other.type.elements == 1 and varying.shape == node.output.shape:
+            return None if varying.is_constant else index
+    return None
+
+
+@implements
+class AddLookup(ScalarLookup):
+    """add of a constant."""
+
+    op = "add"
+
+
+@implements
+class SubLookup(ScalarLookup):
+    """sub of, or from, a constant."""
+
+    op = "sub"
+
+
+@implements
+class MulLookup(ScalarLookup):
+    """mul by a constant."""
+
+    op = "mul"

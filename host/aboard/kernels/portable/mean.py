@@ -1,0 +1,135 @@
+"""mean on any core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.portable.elementwise import present
+from aboard.kernels.portable.gather import axis_steps
+from aboard.kernels.registry import implements
+from aboard.ops.mean import attributes, count, scaling
+from aboard.target import Target
+
+#: ABOARD_MEAN_AXES of mean.h.
+MAX_AXES = 4
+
+#: Extent, and bytes from an index to the next.
+_Axis = tuple[int, int]
+
+
+def axes_of(node: Node, source: View, result: View) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mean_t`."""
+    attrs, shape = attributes(node), node.input(0).shape
+    if source.depth < source.rows:
+        raise ValueError(f"mean {node.name}: the operand lies in a ring")
+    steps = [step.rows * source.row_stride + step.bytes for step in axis_steps(shape, source)]
+    axes = list(zip(shape, steps, strict=True))
+    reduced = _merged([axes[axis] for axis in attrs.axes])
+    if attrs.keep_dims:
+        left = [(1, 0) if axis in attrs.axes else axes[axis] for axis in range(len(shape))]
+    else:
+        left = [axes[axis] for axis in range(len(shape)) if axis not in attrs.axes]
+    channel = left.pop() if left else (1, 0)
+    col = left.pop() if len(left) >= 2 else (1, 0)
+    lead = _merged(left)
+    return {
+        "out": result.literal(),
+        "lead": [_axis(axis) for axis in [*lead, *[(1, 0)] * (MAX_AXES - len(lead))]],
+        "col": _axis(col),
+        "channel": _axis(channel),
+        "over": [_axis(axis) for axis in [*[(1, 0)] * (MAX_AXES - len(reduced)), *reduced]],
+        "count": count(node),
+    }
+
+
+def _axis(axis: _Axis) -> Mapping[str, Literal]:
+    return {"extent": axis[0], "bytes": axis[1]}
+
+
+def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
+    """Returns the axes without those of one index, and with neighbours that form one regular axis made one."""
+    merged: list[_Axis] = []
+    for extent, step in axes:
+        if extent == 1:
+            continue
+        if merged and merged[-1][1] == step * extent:
+            merged[-1] = (merged[-1][0] * extent, step)
+        else:
+            merged.append((extent, step))
+    return merged
+
+
+def _too_many_axes(node: Node) -> str | None:
+    rank = len(node.input(0).shape)
+    return None if rank <= MAX_AXES + 2 else f"{rank} axes, at most {MAX_AXES + 2} are supported"
+
+
+class _Mean(Implementation):
+    op = "mean"
+    strided = True
+    dtype: DType
+    header = "portable/mean.h"
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types and more axes than the kernel has counters for."""
+        del target
+        return _too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+
+    def scaling(self, node: Node) -> Mapping[str, Literal]:
+        """Returns the fields beside the axes: how a sum becomes a result."""
+        multiplier, shift = scaling(node)
+        return {"multiplier": multiplier, "shift": shift}
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,) = present(inputs)
+        function = f"aboard_mean_{self.name.rpartition('_')[2]}"
+        return KernelCall(
+            header=self.header,
+            function=function,
+            params_type=f"{function}_t",
+            params={"axes": axes_of(node, source, outputs[0]), **self.scaling(node)},
+            arguments=(InputArg(0, f"const {self.dtype.c} *"), OutputArg(0, f"{self.dtype.c} *")),
+            rows=outputs[0].rows,
+        )
+
+
+@implements
+class MeanS8(_Mean):
+    """mean of int8."""
+
+    name = "portable_s8"
+    dtype = DType.INT8
+
+    def scaling(self, node: Node) -> Mapping[str, Literal]:
+        """Returns the fields beside the axes: how a sum becomes a result."""
+        zero_points = {
+            "correction": node.input(0).quant.zero_point * count(node),
+            "zero_point": node.output.quant.zero_point,
+        }
+        return {**super().scaling(node), **zero_points}
+
+
+@implements
+class MeanS16(_Mean):
+    """mean of int16, which has no zero points."""
+
+    name = "portable_s16"
+    dtype = DType.INT16
+    header = "portable/mean_s16.h"
+
+
+@implements
+class MeanF32(_Mean):
+    """mean of float32."""
+
+    name = "portable_f32"
+    dtype = DType.FLOAT32
+
+    def scaling(self, node: Node) -> Mapping[str, Literal]:
+        """Returns no fields."""
+        del node
+        return {}

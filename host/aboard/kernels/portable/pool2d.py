@@ -1,0 +1,162 @@
+"""average_pool2d and max_pool2d on any core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import (
+    Argument,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.overlap import Reads, Window, distance
+from aboard.kernels.portable.elementwise import present
+from aboard.kernels.registry import implements
+from aboard.ops.pool2d import attributes, spans
+from aboard.target import Target
+
+_SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
+
+
+class Pool(Implementation):
+    """A window at a time, a channel at a time.
+
+    Attributes:
+        dtype: Element type.
+        function: C function; the parameter struct is named after the type.
+    """
+
+    strided = True
+    by_rows = True
+    dtype: ClassVar[DType]
+    function: ClassVar[str]
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types."""
+        del target
+        return None if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Returns how operand and result may share memory: a channel is written while others are still to be read."""
+        attrs = attributes(node)
+        window = Window(attrs.window, attrs.strides, attrs.padding, node.output.shape[0])
+        (source,) = present(inputs)
+        return distance(window, source, outputs[0], Reads.PIXEL)
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,), result, activation = present(inputs), outputs[0], attributes(node).activation
+        is_float, ctype = self.dtype.is_float, self.dtype.c
+        low, high = activation.float_range() if is_float else activation.range(node.output.quant, self.dtype)
+        return KernelCall(
+            header="portable/pool2d_s16.h" if self.dtype is DType.INT16 else "portable/pool2d.h",
+            function=self.function,
+            params_type=f"aboard_pool2d_{_SUFFIXES[self.dtype]}_t",
+            params={"pool": _pool(node, source, result), "low": low, "high": high},
+            arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
+            rows=result.rows,
+        )
+
+
+def is_global(node: Node) -> bool:
+    """True where one window covers an image, and no more than it."""
+    return node.output.shape[1:3] == (1, 1) and node.input(0).shape[1:3] == attributes(node).window
+
+
+def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
+    attrs = attributes(node)
+    (height, width), (down, right) = attrs.window, attrs.strides
+    cut = any(end - start < attrs.window[axis] for axis in (0, 1) for start, end in spans(node, axis))
+    return {
+        "in": source.literal(),
+        "out": result.literal(),
+        "in_height": node.input(0).shape[1],
+        "out_height": node.output.shape[1],
+        "window_height": height,
+        "window_width": width,
+        "stride_height": down,
+        "stride_width": right,
+        "pad_top": attrs.padding.top,
+        "pad_left": attrs.padding.left,
+        "padded": int(cut),
+    }
+
+
+class _AveragePool2d(Pool):
+    """average_pool2d of integers; in a cascade, one over whole images takes in row after row."""
+
+    op = "average_pool2d"
+
+    def row_wise(self, node: Node) -> RowWise:
+        """Takes a row: of the operand, where there is one window."""
+        return RowWise(accumulates=is_global(node))
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        call = super().lower(node, inputs, outputs, target)
+        if not outputs[0].step or not is_global(node):
+            return call
+        (source,) = present(inputs)
+        sums = ScratchArg(Scratch(4 * source.channels, persistent=True), "int32_t *")
+        arguments: tuple[Argument, ...] = (*call.arguments, sums)
+        function = f"aboard_average_pool2d_rows_{_SUFFIXES[self.dtype]}"
+        return replace(call, function=function, arguments=arguments, rows=source.rows)
+
+
+@implements
+class AveragePool2dS8(_AveragePool2d):
+    """average_pool2d of int8."""
+
+    name = "portable_s8"
+    dtype, function = DType.INT8, "aboard_average_pool2d_s8"
+
+
+@implements
+class AveragePool2dS16(_AveragePool2d):
+    """average_pool2d of int16."""
+
+    name = "portable_s16"
+    dtype, function = DType.INT16, "aboard_average_pool2d_s16"
+
+
+@implements
+class AveragePool2dF32(Pool):
+    """average_pool2d of float32."""
+
+    op, name = "average_pool2d", "portable_f32"
+    dtype, function = DType.FLOAT32, "aboard_average_pool2d_f32"
+
+
+@implements
+class MaxPool2dS8(Pool):
+    """max_pool2d of int8."""
+
+    op, name = "max_pool2d", "portable_s8"
+    dtype, function = DType.INT8, "aboard_max_pool2d_s8"
+
+
+@implements
+class MaxPool2dS16(Pool):
+    """max_pool2d of int16."""
+
+    op, name = "max_pool2d", "portable_s16"
+    dtype, function = DType.INT16, "aboard_max_pool2d_s16"
+
+
+@implements
+class MaxPool2dF32(Pool):
+    """max_pool2d of float32."""
+
+    op, name = "max_pool2d", "portable_f32"
+    dtype, function = DType.FLOAT32, "aboard_max_pool2d_f32"

@@ -1,0 +1,29 @@
+"""Reshape on any core: a copy of the whole tensor, for where operand and result cannot be the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aboard.ir import Node
+from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.portable import gather
+from aboard.kernels.registry import implements
+from aboard.target import Target
+
+
+@implements
+class ReshapePortable(Implementation):
+    """One memcpy; operand and result are stored whole, so strides play no part."""
+
+    op = "reshape"
+    name = "portable"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the copy."""
+        del target
+        operand, result = gather.operand(inputs), outputs[0]
+        steps = [
+            gather.Step(bytes=step.rows * result.row_stride + step.bytes)
+            for step in gather.axis_steps(node.output.shape, result)
+        ]
+        return gather.call(gather.gather(node.output.shape, steps, gather.Step(), operand, result), result.rows)

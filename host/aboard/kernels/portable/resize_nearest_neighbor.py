@@ -1,0 +1,58 @@
+"""Resize by nearest neighbour on any core: pixels copied by two tables of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import Node
+from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.portable import gather
+from aboard.kernels.registry import implements
+from aboard.ops.resize_nearest_neighbor import indices
+from aboard.target import Target
+
+_LARGEST_INDEX = np.iinfo(np.uint16).max
+
+
+@implements
+class ResizeNearestNeighborPortable(Implementation):
+    """One table of rows, one of pixels; both worked out on the host, so no arithmetic is left that could round."""
+
+    op = "resize_nearest_neighbor"
+    name = "portable"
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses images whose indices do not fit the tables."""
+        del target
+        largest = max(*node.input(0).shape[1:3], *node.output.shape[1:3])
+        return (
+            None if largest <= _LARGEST_INDEX else f"{largest} rows or pixels, at most {_LARGEST_INDEX} are supported"
+        )
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call with its tables."""
+        del target
+        rows, cols = indices(node)
+        result = outputs[0]
+        return KernelCall(
+            header="portable/resize_nearest_neighbor.h",
+            function="aboard_resize_nearest_neighbor",
+            params_type="aboard_resize_nearest_neighbor_t",
+            params={
+                "in": gather.operand(inputs).literal(),
+                "out": result.literal(),
+                "element_bytes": result.element_bytes,
+                "in_height": node.input(0).shape[1],
+                "out_height": node.output.shape[1],
+            },
+            arguments=(
+                InputArg(0, "const void *"),
+                ConstantArg(Constant("rows", rows.astype(np.uint16))),
+                ConstantArg(Constant("cols", cols.astype(np.uint16))),
+                OutputArg(0, "void *"),
+            ),
+            rows=result.rows,
+        )

@@ -1,0 +1,73 @@
+"""softmax on any core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.portable.elementwise import present
+from aboard.kernels.registry import implements
+from aboard.ops.softmax import attributes, exponentials
+from aboard.target import Target
+
+
+@implements
+class SoftmaxS8(Implementation):
+    """softmax of int8: the exponentials, which depend on the distance to the maximum alone, come from a table."""
+
+    op, name = "softmax", "portable_s8"
+    in_place = ((0, 0),)
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types."""
+        del target
+        return None if node.output.dtype is DType.INT8 else "is for int8"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,), result = present(inputs), outputs[0]
+        table = exponentials(node).astype(np.int32)
+        return KernelCall(
+            header="portable/softmax.h",
+            function="aboard_softmax_s8",
+            params_type="aboard_softmax_s8_t",
+            params={"in": source.literal(), "out": result.literal(), "steps": len(table)},
+            arguments=(
+                InputArg(0, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(Constant("exponentials", table)),
+            ),
+            rows=result.rows,
+        )
+
+
+@implements
+class SoftmaxF32(Implementation):
+    """softmax of float32."""
+
+    op, name = "softmax", "portable_f32"
+    in_place = ((0, 0),)
+    strided = True
+
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses other element types."""
+        del target
+        return None if node.output.dtype is DType.FLOAT32 else "is for float32"
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the call."""
+        del target
+        (source,), result = present(inputs), outputs[0]
+        return KernelCall(
+            header="portable/softmax.h",
+            function="aboard_softmax_f32",
+            params_type="aboard_softmax_f32_t",
+            params={"in": source.literal(), "out": result.literal(), "beta": attributes(node).beta},
+            arguments=(InputArg(0, "const float *"), OutputArg(0, "float *")),
+            rows=result.rows,
+        )

@@ -1,0 +1,40 @@
+"""Strided slice on any core: a gather that starts and steps as the slices say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aboard.ir import Node
+from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.portable import gather
+from aboard.kernels.registry import implements
+from aboard.ops.strided_slice import StridedSliceAttributes, attributes
+from aboard.target import Target
+
+
+@implements
+class StridedSlicePortable(Implementation):
+    """Rows of the result in order; whole runs where only rows or pixels are left out."""
+
+    op = "strided_slice"
+    name = "portable"
+    strided = True
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the gather."""
+        del target
+        attrs, operand, result = attributes(node), gather.operand(inputs), outputs[0]
+        steps = gather.axis_steps(node.input(0).shape, operand)
+        start = gather.Step()
+        for part, step in zip(attrs.slices, steps, strict=True):
+            start += step * part.start
+        result_steps = _result_steps(
+            attrs, [step * part.stride for part, step in zip(attrs.slices, steps, strict=True)]
+        )
+        return gather.call(gather.gather(attrs.shape, result_steps, start, operand, result), result.rows)
+
+
+def _result_steps(attrs: StridedSliceAttributes, steps: Sequence[gather.Step]) -> list[gather.Step]:
+    """Returns the steps of the result's axes: axes of one index may have been dropped or added in between."""
+    moving = [step for part, step in zip(attrs.slices, steps, strict=True) if part.count != 1]
+    return [gather.Step() if extent == 1 else moving.pop(0) for extent in attrs.shape]

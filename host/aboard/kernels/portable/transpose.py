@@ -1,0 +1,29 @@
+"""Transpose on any core: a gather with the operand's axes in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aboard.ir import Node
+from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.portable import gather
+from aboard.kernels.registry import implements
+from aboard.ops.transpose import attributes
+from aboard.target import Target
+
+
+@implements
+class TransposePortable(Implementation):
+    """Rows of the result in order, each gathered from wherever its elements lie."""
+
+    op = "transpose"
+    name = "portable"
+    strided = True
+
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        """Returns the gather."""
+        del target
+        operand, result = gather.operand(inputs), outputs[0]
+        steps = gather.axis_steps(node.input(0).shape, operand)
+        ordered = [steps[axis] for axis in attributes(node).order]
+        return gather.call(gather.gather(node.output.shape, ordered, gather.Step(), operand, result), result.rows)

@@ -1,0 +1,226 @@
+"""Requantisation epilogues of layers: a single rounding where that is exact, TFLite's double rounding otherwise.
+
+A layer takes single roundings where every channel has one (`aboard.kernels.single_rounding`), and double roundings
+otherwise. All layers of a core share the right shift of single roundings, since it is part of the instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, multiply_by_quantized_multiplier, wrap32
+from aboard.kernels.contract import Literal, UnsupportedNodeError
+from aboard.kernels.single_rounding import DoubleRounding, SingleRounding, find
+from aboard.ops import weighted
+from aboard.ops.activation import Activation
+
+#: Sums below this, in absolute value, can be taken out of a pair of SWAR-packed sums (`arm_dsp.dot`).
+SWAR_LIMIT = 1 << 23
+
+#: Other sums: a double rounding adds a constant to a number that is not larger.
+_WIDE_LIMIT = 1 << 30
+
+#: Largest right shift of a double rounding.
+_MAX_SHIFT = 22
+
+
+@dataclass(frozen=True)
+class RequantisedLayer:
+    """Weights and epilogue constants of an INT8 layer, per output channel.
+
+    Attributes:
+        weights: [channels, taps]; 0 in a channel whose result is the same for all inputs.
+        bias: Start of the sum, with the zero point of the input and the offset of the single rounding folded in.
+        factor: Factor of the sum; twice the multiplier modulo 2**32.
+        constant: Addend of the high half of the product.
+        shift: Right shift after that.
+        is_single_rounding: Whether every channel takes a single rounding.
+        params: Fields `line`, `clamped`, `low` and `high` of a kernel's parameters.
+    """
+
+    weights: Int64
+    bias: Int64
+    factor: Int64
+    constant: Int64
+    shift: Int64
+    is_single_rounding: bool
+    params: Mapping[str, Literal]
+
+    def centered(self, zero_point: int) -> RequantisedLayer:
+        """Returns the layer for inputs from which the zero point has been subtracted."""
+        return replace(self, bias=self.bias + zero_point * self.weights.sum(1))
+
+    def split(self, groups: int) -> list[RequantisedLayer]:
+        """Returns the parts of equal groups of channels."""
+        names = ("weights", "bias", "factor", "constant", "shift")
+        parts = zip(*(np.split(getattr(self, name), groups) for name in names), strict=True)
+        return [replace(self, **dict(zip(names, part, strict=True))) for part in parts]
+
+
+def requantised(
+    node: Node,
+    weights: Array,
+    bias: Array | None,
+    activation: Activation,
+    axis: int,
+    shift: int,
+    *,
+    per_channel: bool = True,
+    swar: bool = True,
+    limit: int | None = None,
+    half: int = 1 << 30,
+) -> RequantisedLayer:
+    """Returns an INT8 layer for kernels whose epilogue is a long product: SMMLA, SMMUL or SMLAL.
+
+    Args:
+        node: A node with weights.
+        weights: Its weights as [output channels, taps].
+        bias: Its bias, or None.
+        activation: Its activation.
+        axis: Axis of the node's weights that counts output channels.
+        shift: Right shift of single roundings.
+        per_channel: False: all channels have the same factor, constant and shift; so must their scales.
+        swar: Whether the kernel sums SWAR-packed weights: each odd channel is then 256 times its sum.
+        limit: Sums must be smaller, in absolute value; None for the limit of SWAR or of a double rounding.
+        half: Addend of the product before its high half is taken (`SingleRounding.half`).
+
+    Raises:
+        UnsupportedNodeError: The layer has no such form.
+    """
+    low, high = activation.range(node.output.quant)
+    wide = weights.astype(np.int64)
+    given = np.zeros(len(wide), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
+    folded = given - node.input(weighted.INPUT).quant.zero_point * wide.sum(1)
+    multiplier, scale = weighted.multipliers(node, axis)
+    smallest, largest = folded + sum_range(wide)
+    if smallest.min() < INT32_MIN or largest.max() > INT32_MAX:
+        raise UnsupportedNodeError("sums may wrap")
+    zero_point = node.output.quant.zero_point
+    ends = np.stack([smallest, largest])
+    values = np.clip(multiply_by_quantized_multiplier(ends, multiplier, scale) + zero_point, low, high)
+    varies = values[0] != values[1] if per_channel else np.ones(len(wide), np.bool_)
+    if np.any(scale[varies] >= 0):
+        raise UnsupportedNodeError("results are not smaller than sums")
+    if not per_channel:
+        ends = np.stack([np.full(len(wide), smallest.min()), np.full(len(wide), largest.max())])
+    wide, folded = np.where(varies[:, np.newaxis], wide, 0), np.where(varies, folded, 0)
+    sums = _LayerSums(
+        wide,
+        folded,
+        multiplier,
+        scale,
+        np.where(varies, ends, 0),
+        varies,
+        values[0],
+        (zero_point, low, high),
+        swar,
+        limit or (SWAR_LIMIT if swar else _WIDE_LIMIT),
+        half,
+    )
+    return sums.single_rounding(shift) or sums.double_rounding()
+
+
+def with_single_roundings(
+    node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int, shift: int
+) -> RequantisedLayer | None:
+    """Returns an INT8 layer with a single rounding in every channel, or None where a channel has none.
+
+    The arguments are those of `requantised`; the kernel sums plain weights and does not round products.
+    """
+    try:
+        layer = requantised(node, weights, bias, activation, axis, shift, swar=False, half=0)
+    except UnsupportedNodeError:
+        return None
+    return layer if layer.is_single_rounding else None
+
+
+@dataclass(frozen=True)
+class _LayerSums:
+    """A layer before its epilogue is chosen.
+
+    Attributes:
+        weights: As in `RequantisedLayer`.
+        bias: Likewise, without the offset of a single rounding.
+        multiplier: TFLite's multiplier.
+        scale: TFLite's shift; negative to the right.
+        ends: Smallest and largest sum, [2, channels].
+        varies: Channels whose result depends on the input.
+        fixed: Result of the other channels.
+        result: Zero point, smallest and largest result.
+        swar: As in `requantised`.
+        limit: Likewise.
+        half: Likewise.
+    """
+
+    weights: Int64
+    bias: Int64
+    multiplier: Int64
+    scale: Int64
+    ends: Int64
+    varies: Array
+    fixed: Int64
+    result: tuple[int, int, int]
+    swar: bool
+    limit: int
+    half: int
+
+    def single_rounding(self, shift: int) -> RequantisedLayer | None:
+        """Returns the layer with a single rounding in each channel, or None where a channel has none."""
+        found = [self._found(channel, shift) for channel in range(len(self.bias))]
+        if not all(found):
+            return None
+        offset, factor, constant = np.array([(n.offset, 2 * n.factor, n.constant) for n in found if n], np.int64).T
+        constant = constant + (1 << shift >> 1)
+        bias = self.bias + offset
+        # With SWAR, odd channels are computed from 256 times their sum, with a constant that counts 1/256.
+        scale = 256 if self.swar else 1
+        largest = int((np.abs((self.ends + offset) * factor >> 32) + np.abs(constant)).max()) * scale + scale
+        if np.abs(self.ends + offset).max() >= self.limit or largest > INT32_MAX or factor.max() > INT32_MAX:
+            return None
+        shifts = np.full(len(bias), shift, np.int64)
+        return RequantisedLayer(self.weights, bias, factor, constant, shifts, True, self._params(1))
+
+    def _found(self, channel: int, shift: int) -> SingleRounding | None:
+        if not self.varies[channel]:
+            return SingleRounding(0, 0, int(self.fixed[channel]) << shift, self.half)
+        rounding = DoubleRounding(
+            int(self.multiplier[channel]),
+            int(self.scale[channel]),
+            *self.result,
+            int(self.ends[0, channel]),
+            int(self.ends[1, channel]),
+        )
+        # The factor is doubled: 30 bits at most.
+        return find(rounding, shift, self.half) if -rounding.shift > shift else None
+
+    def double_rounding(self) -> RequantisedLayer:
+        """Returns the layer with a double rounding in each channel.
+
+        Raises:
+            UnsupportedNodeError: A sum or a shift is too large.
+        """
+        if np.abs(self.ends).max() >= self.limit:
+            raise UnsupportedNodeError(f"sums may exceed {self.limit}")
+        shift = np.where(self.varies, -self.scale, 1)
+        if shift.max() > _MAX_SHIFT:
+            raise UnsupportedNodeError(f"results are shifted by more than {_MAX_SHIFT}")
+        value = np.where(self.varies, self.result[0], self.fixed)
+        constant = (1 << shift >> 1) + value * (1 << shift)
+        return RequantisedLayer(
+            self.weights, self.bias, wrap32(2 * self.multiplier), constant, shift, False, self._params(0)
+        )
+
+    def _params(self, single: int) -> Mapping[str, Literal]:
+        low, high = self.result[1:]
+        return {"line": single, "clamped": int((low, high) != (-128, 127)), "low": low, "high": high}
+
+
+def sum_range(weights: Int64) -> Int64:
+    """Returns the smallest and largest sum of products with raw int8 inputs, [2, channels]."""
+    positive, negative = np.maximum(weights, 0).sum(1), np.minimum(weights, 0).sum(1)
+    ends: Int64 = np.stack([127 * negative - 128 * positive, 127 * positive - 128 * negative])
+    return ends

@@ -1,0 +1,153 @@
+"""Requantisation in one line, searched for and proven on the host, channel by channel.
+
+TFLite rounds twice: x = round(a * m / 2**31), then x / 2**e, ties away from zero. Yet a result is one of at most 256
+values, so it is a step function of the accumulator `a`, and often a single line has the very same steps::
+
+    clamp((high_product(a + offset, factor) + constant + 2**(shift-1)) >> shift)
+
+where high_product(a, b) = (a * b + 2**30) >> 31 is one instruction of Helium, and so are the sum and the rounding
+shift. Cores without such an instruction leave out the 2**30. With O = offset * factor + 2**30 +
+(constant + 2**(shift-1)) * 2**31 the line reaches k where a * factor + O >= k * 2**(31+shift). Each threshold T of the
+step function thus bounds O from both sides. Only thresholds that the accumulator can reach count. Where all bounds
+agree, the smallest `offset` that puts O between them is taken; there is none for most functions that step on both
+sides of zero, because ties go away from zero there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, multiply_by_quantized_multiplier
+
+#: DoubleRounding of the factor around its rounded value, offsets tried, and how many at a time.
+_NEIGHBOURS, _MOST_OFFSETS, _BATCHES = (0, 1, -1, 2, -2, 3, -3), 1 << 22, (1 << 10, 1 << 14, 1 << 18)
+
+
+@dataclass(frozen=True)
+class DoubleRounding:
+    """A channel's requantisation as TFLite defines it.
+
+    Attributes:
+        multiplier: 0, or in [2**30, 2**31).
+        shift: At most 0; a right shift is negative.
+        zero_point: Of the result.
+        low: Smallest result.
+        high: Largest result.
+        smallest: The smallest accumulator there can be, bias included.
+        largest: The largest.
+    """
+
+    multiplier: int
+    shift: int
+    zero_point: int
+    low: int
+    high: int
+    smallest: int
+    largest: int
+
+    def value(self, accumulator: int) -> int:
+        """Returns the result of an accumulator."""
+        scaled = int(multiply_by_quantized_multiplier(accumulator, self.multiplier, self.shift))
+        return min(max(scaled + self.zero_point, self.low), self.high)
+
+    def thresholds(self) -> tuple[Int64, Int64]:
+        """Returns results k that the accumulator can step up to, and for each the first accumulator that gives it."""
+        first, last = self.value(self.smallest), self.value(self.largest)
+        steps = range(first + 1, last + 1)
+        return np.array(steps, np.int64), np.array([self._first(k - self.zero_point) for k in steps], np.int64)
+
+    def _first(self, scaled: int) -> int:
+        """Returns the first accumulator whose rounded quotient is at least `scaled`."""
+        exponent = -self.shift
+        half = (1 << exponent) >> 1
+        product = (scaled << exponent) - half + (1 if scaled <= 0 and exponent else 0)
+        return -(-((product << 31) - (1 << 30)) // self.multiplier)
+
+
+@dataclass(frozen=True)
+class SingleRounding:
+    """The constants of a line; `shift` is that of the layer.
+
+    `half` is what is added to the product before its high part is taken: 2**30, or 0 on cores that do not round there.
+    """
+
+    offset: int
+    factor: int
+    constant: int
+    half: int = 1 << 30
+
+    def value(self, accumulator: int, shift: int) -> int:
+        """Returns what the line gives for an accumulator, in exact integers."""
+        product = ((accumulator + self.offset) * self.factor + self.half) >> 31
+        return (product + self.constant + (1 << (shift - 1))) >> shift
+
+
+@lru_cache(maxsize=1 << 14)
+def find(steps: DoubleRounding, shift: int, half: int = 1 << 30) -> SingleRounding | None:
+    """Returns a line that equals a channel's requantisation for every accumulator it can have, or None.
+
+    Args:
+        steps: The requantisation; its range of accumulators lies within int32.
+        shift: Right shift of the line, 1 to 16.
+        half: As in `SingleRounding`.
+    """
+    if steps.multiplier == 0 or steps.value(steps.smallest) == steps.value(steps.largest):
+        return SingleRounding(0, 0, steps.value(steps.smallest) << shift, half)
+    if -steps.shift < shift:
+        return None
+    results, firsts = steps.thresholds()
+    unit = shift + 31
+    for delta in _NEIGHBOURS:
+        factor = round(steps.multiplier / 2.0 ** (-steps.shift - shift)) + delta
+        if not 0 < factor <= INT32_MAX:
+            continue
+        bounds = _bounds(steps, results, firsts, factor, unit)
+        line = _placed(factor, *bounds, shift, half)
+        if line is not None and _fits(steps, line, shift):
+            return line
+    return None
+
+
+def _bounds(steps: DoubleRounding, results: Int64, firsts: Int64, factor: int, unit: int) -> tuple[int, int]:
+    """Returns the bounds of O: at least the first, below the second."""
+    lowest = int(((results << unit) - firsts * factor).max())
+    highest = int(((results << unit) - (firsts - 1) * factor).min())
+    # At the ends of the range the line must not have gone a step further, unless results are cut off there anyway.
+    at_least, at_most = int(results[0]) - 1, int(results[-1])
+    if at_least > steps.low:
+        lowest = max(lowest, (at_least << unit) - steps.smallest * factor)
+    if at_most < steps.high:
+        highest = min(highest, ((at_most + 1) << unit) - steps.largest * factor)
+    return lowest, highest
+
+
+def _placed(factor: int, lowest: int, highest: int, shift: int, half: int) -> SingleRounding | None:
+    """Returns the line of the smallest offset whose O lies in [lowest, highest), or None."""
+    width, tried = highest - lowest, 0
+    if width <= 0:
+        return None
+    for batch in _BATCHES:
+        while tried < min(batch * 16, _MOST_OFFSETS):
+            offsets = np.arange(tried, tried + batch, dtype=np.int64)
+            above = (offsets * factor + (half - lowest) % (1 << 31)) % (1 << 31)
+            found = np.flatnonzero(above < width)
+            if len(found):
+                offset = int(offsets[found[0]])
+                whole = lowest + int(above[found[0]]) - offset * factor - half
+                return SingleRounding(offset, factor, (whole >> 31) - (1 << (shift - 1)), half)
+            tried += batch
+    return None
+
+
+def _fits(steps: DoubleRounding, line: SingleRounding, shift: int) -> bool:
+    """True when no intermediate value of the line leaves int32."""
+    for accumulator in (steps.smallest, steps.largest):
+        moved = accumulator + line.offset
+        product = (moved * line.factor + line.half) >> 31
+        values = (moved, product, product + line.constant, product + line.constant + (1 << (shift - 1)))
+        if min(values) < INT32_MIN or max(values) > INT32_MAX:
+            return False
+    return INT32_MIN <= line.constant <= INT32_MAX
