@@ -7,19 +7,17 @@ The models are built, not run. What a function of the generated code takes is th
 call that layers share is taken once for each model, and the call graph of the image tells which of it an instance
 needs. What is left (run function, tables, descriptor) is fitted to the number of steps and of those in cascades.
 
-The table is host/aboard/kernels/select/code_bytes.json.
+The figures are written to host/aboard/kernels/select/data, one file per core.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -32,13 +30,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.errors import AboardError  # noqa: E402  likewise
+from aboard.kernels.contract import KernelCall  # noqa: E402  likewise
 from aboard.kernels.select import code_size  # noqa: E402  likewise
-from bench import measure  # noqa: E402  likewise
+from bench import core_data, measure  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
-from bench.run import compact  # noqa: E402  likewise
 from support import models, zoo  # noqa: E402  likewise
 
-TABLE = ROOT / "host" / "aboard" / "kernels" / "select" / "code_bytes.json"
 OPTS = ("size", "balanced")
 MODELS = (*models.INT8, models.SHIPPED)
 
@@ -66,26 +63,21 @@ class Rest:
     bytes: int
 
 
-@contextmanager
-def sharing(always: bool) -> Iterator[None]:
-    """Makes functions of several parameters one instance, always or never, whatever was measured before."""
-    measured_before = code_size.shares
-    code_size.shares = lambda calls, target: always and target.opt == "size" and len(calls) > 1
-    try:
-        yield
-    finally:
-        code_size.shares = measured_before
-
-
 def base(symbol: str) -> str:
     """Returns the name of a function without what the compiler adds for its copies."""
     return re.sub(r"\.(constprop|isra|part|cold)\.\d+", "", symbol)
 
 
-def kernel(name: str, body: str) -> tuple[str, str]:
-    """Returns the kernel's function that an instance calls, and the variant of it, from the instance's source."""
+def kernel(body: str, parameters: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """Returns the kernel's function that an instance calls, and the variant of it.
+
+    Args:
+        body: Source of the instance.
+        parameters: By function, the parameters that its kernel declares to select variants of its code.
+    """
     function = re.findall(r"^    (aboard_\w+)\(", body, re.MULTILINE)[-1]
-    found = {key: re.search(rf"^        \.{key} = (-?\d+)", body, re.MULTILINE) for key in code_size.DISCRIMINATING}
+    names = parameters.get(function, ())
+    found = {key: re.search(rf"^        \.{key} = (-?\d+)", body, re.MULTILINE) for key in names}
     if "static const" not in body:
         return function, code_size.SHARED
     return function, " ".join(f"{key}={match[1]}" for key, match in found.items() if match)
@@ -139,10 +131,12 @@ def look(model: Path, core: str, opt: str, seen: dict[tuple[str, str], Seen]) ->
         sizes, calls = graph(objdump, elf, ".model.m")
     arrays = set(_ARRAY.findall(module.files["src/m_weights.h"]))
     code = {name: size for name, size in sizes.items() if name not in arrays}
+    calls_of_kernels = [step.call for step in module.schedule().program.steps if isinstance(step.call, KernelCall)]
+    parameters = {call.function: call.code_parameters for call in calls_of_kernels}
     for name, body in _INSTANCE.findall(module.files["src/m.c"]):
         if name not in code:
             continue  # only the function for single nodes calls it
-        entry = seen.setdefault(kernel(name, body), Seen())
+        entry = seen.setdefault(kernel(body, parameters), Seen())
         entry.instances.append(code.pop(name))
         entry.needs.append({other: sizes[other] for other in reached(name, calls) if other.startswith("aboard_")})
     shared = {name for entry in seen.values() for needs in entry.needs for name in needs}
@@ -184,11 +178,11 @@ def measured(cores: Iterable[str]) -> list[Row]:
         for core in cores:
             for opt in OPTS:
                 seen: dict[tuple[str, str], Seen] = {}
-                with sharing(False):
+                with code_size.forced_sharing(False):
                     rests = [rest for path in files if (rest := look(path, core, opt, seen)) is not None]
                 if opt == "size":
                     shared: dict[tuple[str, str], Seen] = {}
-                    with sharing(True):
+                    with code_size.forced_sharing(True):
                         for path in files:
                             look(path, core, opt, shared)
                     seen |= {key: entry for key, entry in shared.items() if key[1] == code_size.SHARED}
@@ -202,11 +196,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cores", nargs="+", choices=list(CORES), default=list(CORES))
     options = parser.parse_args(arguments)
-    kept = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else []
-    kept = [row for row in kept if row["core"] not in {CORES[core] for core in options.cores}]
-    made = [*kept, *measured(options.cores)]
-    made.sort(key=lambda row: (row["core"], row["opt"], row["function"], row["variant"]))
-    TABLE.write_text(compact(made) + "\n", encoding="utf-8")
+    made = sorted(measured(options.cores), key=lambda row: (row["opt"], row["function"], row["variant"]))
+    for core in options.cores:
+        core_data.write(CORES[core], code=[row for row in made if row["core"] == CORES[core]])
     return 0
 
 

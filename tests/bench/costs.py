@@ -1,4 +1,4 @@
-"""Measures what kernels cost, layer by layer, and writes the table that estimates are made from.
+"""Measures what kernels cost, layer by layer, and writes the figures that the cost model predicts from.
 
 python tests/bench/costs.py                     all models on all cores
 python tests/bench/costs.py --cores m4 m55      these only; the samples of the others stay
@@ -7,14 +7,14 @@ python tests/bench/costs.py --fit               measures nothing, fits again to 
 
 The library cmsis-nn gets a table of its own, from the layers that the record of the benchmarks has of another system.
 
-The samples are written to tests/bench/layers.json, the table to host/aboard/kernels/select/instructions.json:
-instructions, counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same models;
-here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
-operator, with those also that are not its first choice. Small models of many operators and of many shapes are
-added, for kernels that no such model uses, and drawn layers, for fits that hold beyond the benchmarks.
+The samples are written to tests/bench/layers.json, the figures to host/aboard/kernels/select/data, one file per core:
+instructions, counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same
+models; here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
+operator, with those also that are not its first choice. Small models of many operators and of many shapes are added,
+for kernels that no such model uses, and drawn layers, for fits that hold beyond the benchmarks.
 
 Errors are those of models that were left out: each model's layers are predicted from the samples of all others. The
-errors of whole models, left out one by one, go to host/aboard/kernels/select/prediction_errors.json.
+errors of whole models, left out one by one, are written beside the figures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -41,18 +40,20 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.kernels.select import estimate, strategy  # noqa: E402  likewise
+from aboard.kernels.contract import Implementation  # noqa: E402  likewise
+from aboard.kernels.select import measured as figures  # noqa: E402  likewise
+from aboard.kernels.select import strategy  # noqa: E402  likewise
+from aboard.kernels.select.cost_model import FURTHER_CALL  # noqa: E402  likewise
+from aboard.kernels.select.work import TERMS, Work  # noqa: E402  likewise
 from aboard.schedule import cost  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
-from bench import cycles, histogram, measure  # noqa: E402  likewise
+from bench import core_data, cycles, histogram, measure  # noqa: E402  likewise
 from bench.run import AT_ONCE, compact  # noqa: E402  likewise
 from support import models, zoo  # noqa: E402  likewise
 
 SAMPLES = ROOT / "tests" / "bench" / "layers.json"
 RECORD = ROOT / "docs" / "benchmarks.json"
 LIBRARY = ROOT / "host" / "aboard" / "backends" / "cmsis_nn" / "instructions.json"
-TABLE = ROOT / "host" / "aboard" / "kernels" / "select" / "instructions.json"
-ERRORS = ROOT / "host" / "aboard" / "kernels" / "select" / "prediction_errors.json"
 
 #: One core of each kind: those whose kernels and instruction sets are those of another core are estimated by its row.
 CORES = {
@@ -86,11 +87,16 @@ GROUP = ("core", "op", "implementation", "function")
 #: What is fitted, and what the fields of a row of the table begin with.
 MEASURES = {"instructions": "", "cycles": "cycles_"}
 
+#: Kernels whose instructions are fitted as the savings against another kernel, over the layers measured of both: they
+#: share most of their code, and separate fits would be off by more than the kernels differ.
+RELATIVE = {("conv2d", "dsp_wide_s8"): "dsp_s8"}
+
 Sample = dict[str, Any]
+Groups = Mapping[tuple[str, ...], Sequence[Sample]]
 
 
-def facts(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
-    """Returns what a layer's cost is reckoned by, from a node of a manifest, as `aboard.kernels.select.estimate` does.
+def counts_of(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
+    """Returns the work of a layer, from a node of a manifest, as the cost model does.
 
     Args:
         node: The node.
@@ -98,19 +104,18 @@ def facts(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
     """
     shapes = [tuple(operand["shape"]) for operand in node["inputs"]]
     results = [tuple(result["shape"]) for result in node["outputs"]]
-    return estimate.Work.of(node["macs"], shapes, results, slow_epilogue=slow_epilogue).terms
+    return Work.of(node["macs"], shapes, results, slow_epilogue=slow_epilogue).terms
 
 
 @contextmanager
 def ranked(rank: int) -> Iterator[None]:
     """Lets every node be computed by the kernel of a rank among those that can, or by the last of them."""
 
-    def choice(explained: strategy.Explanation, target: Target) -> strategy.Choice:
+    def rule(explained: strategy.Explanation) -> Implementation | None:
         able = [candidate for candidate in explained.candidates if not candidate.refused]
-        return strategy.Choice(able[min(rank, len(able) - 1)].implementation, ()) if able else first(explained, target)
+        return able[min(rank, len(able) - 1)].implementation if able else None
 
-    first = strategy._choice
-    with mock.patch.object(strategy, "_choice", choice):
+    with strategy.forced(rule):
         yield
 
 
@@ -141,9 +146,9 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "op": manifest["nodes"][number]["op"],
             "implementation": manifest["nodes"][number]["implementation"],
             "function": steps[number].call.function,
-            **facts(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
+            **counts_of(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
             **({} if (growth := cost.growth(steps[number], storage)) == 1 else {"growth": round(growth, 4)}),
-            **({} if (turns := storage.turns_of(steps[number].node)) == 1 else {"turns": turns}),
+            **({} if (calls := storage.turns_of(steps[number].node)) == 1 else {"calls": calls}),
             "instructions": histogram.total(counts),
             "cycles": times.cycles(counts, executed.listing),
         }
@@ -177,9 +182,9 @@ def fit(layers: Sequence[Sample], measure: str = "instructions") -> dict[str, fl
         layers: Of an implementation on a core.
         measure: Key of `MEASURES`.
     """
-    names = estimate.TERMS
+    names = TERMS
     done = np.array([_work(layer) for layer in layers])
-    took = np.array([max(layer[measure] - _of_turns(layer), 1.0) for layer in layers])
+    took = np.array([max(layer[measure] - _of_further_calls(layer), 1.0) for layer in layers])
     scaled = done / took[:, None]
     different = len({tuple(row) for row in done.tolist()})
     useful = [term for term in range(len(names)) if done[:, term].any()]
@@ -218,21 +223,58 @@ def _solved(
 
 
 def _work(layer: Sample) -> list[float]:
-    """Returns how often each term of `estimate.TERMS` counts in a layer."""
-    return [1.0 if term == "setup" else layer.get("growth", 1.0) * layer.get(term, 0) for term in estimate.TERMS]
+    """Returns how often each term of `TERMS` counts in a layer."""
+    return [1.0 if term == "setup" else layer.get("growth", 1.0) * layer.get(term, 0) for term in TERMS]
 
 
-def _of_turns(layer: Sample) -> float:
-    return float((layer.get("turns", 1) - 1) * estimate.TURN)
+def _of_further_calls(layer: Sample) -> float:
+    return float((layer.get("calls", 1) - 1) * FURTHER_CALL)
 
 
 def predicted(terms: Mapping[str, float], layer: Sample) -> float:
     """Returns what terms give for a layer."""
-    found = sum(terms.get(term, 0.0) * n for term, n in zip(estimate.TERMS, _work(layer), strict=True))
-    return float(found + _of_turns(layer))
+    found = sum(terms.get(term, 0.0) * n for term, n in zip(TERMS, _work(layer), strict=True))
+    return float(found + _of_further_calls(layer))
 
 
-def left_out_error(layers: Sequence[Sample], measure: str) -> float | None:
+def fit_row(layers: Sequence[Sample], base: Sequence[Sample], measure: str) -> dict[str, float]:
+    """Returns the terms of an implementation on a core, relative to another one where there is one.
+
+    Args:
+        layers: Of the implementation.
+        base: Of the implementation that it is compared with; empty where there is none (`RELATIVE`).
+        measure: Key of `MEASURES`.
+    """
+    if measure != "instructions" or not (saved := savings(layers, base)):
+        return fit(layers, measure)
+    terms, less = fit(base, measure), fit(saved, measure)
+    found = {term: terms.get(term, 0.0) - less.get(term, 0.0) for term in TERMS}
+    return {term: float(f"{value:.4g}") for term, value in found.items() if value}
+
+
+def savings(layers: Sequence[Sample], base: Sequence[Sample]) -> list[Sample]:
+    """Returns, of the layers that were measured of two implementations, by how many instructions the first is less."""
+
+    def key(layer: Sample) -> tuple[Any, ...]:
+        return tuple(layer.get(name) for name in ("model", "opt", *TERMS[1:-1], "calls", "growth"))
+
+    others = {key(layer): layer for layer in base}
+    pairs = [(layer, others[key(layer)]) for layer in layers if key(layer) in others]
+    return [
+        {**layer, "calls": 1, "instructions": other["instructions"] - layer["instructions"]}
+        for layer, other in pairs
+        if other["instructions"] > layer["instructions"]
+    ]
+
+
+def _base(key: tuple[str, ...], groups: Groups) -> Sequence[Sample]:
+    """Returns the layers that a group is compared with; none where it is fitted by itself."""
+    core, op, implementation, function = key
+    other = RELATIVE.get((op, implementation))
+    return [] if other is None else groups.get((core, op, other, function), [])
+
+
+def left_out_error(layers: Sequence[Sample], measure: str, base: Sequence[Sample] = ()) -> float | None:
     """Returns the median relative error of layers that are predicted from those of other models.
 
     None where all layers are of one model.
@@ -240,13 +282,18 @@ def left_out_error(layers: Sequence[Sample], measure: str) -> float | None:
     Args:
         layers: Of an implementation on a core.
         measure: Key of `MEASURES`.
+        base: As in `fit_row`.
     """
     names = dict.fromkeys(layer["model"] for layer in layers)
     if len(names) < 2:
         return None
     errors = []
     for name in names:
-        terms = fit([layer for layer in layers if layer["model"] != name], measure)
+        terms = fit_row(
+            [layer for layer in layers if layer["model"] != name],
+            [layer for layer in base if layer["model"] != name],
+            measure,
+        )
         mine = [layer for layer in layers if layer["model"] == name]
         errors += [abs(predicted(terms, layer) / max(layer[measure], 1) - 1) for layer in mine]
     return round(float(np.median(errors)), 3)
@@ -263,7 +310,9 @@ def _group(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(row[key] for key in GROUP)
 
 
-def table(layers: Iterable[Sample], *, errors: bool = True) -> list[dict[str, Any]]:
+def table(
+    layers: Iterable[Sample], *, errors: bool = True, only: Collection[tuple[str, ...]] | None = None
+) -> list[dict[str, Any]]:
     """Returns a row for each core, op, implementation and function, sorted.
 
     Terms that are 0, and unknown errors, are left out.
@@ -271,20 +320,22 @@ def table(layers: Iterable[Sample], *, errors: bool = True) -> list[dict[str, An
     Args:
         layers: All samples.
         errors: Whether errors are computed too, which takes seconds.
+        only: Groups whose rows are wanted; None for all.
     """
     groups: dict[tuple[str, ...], list[Sample]] = {}
     for layer in layers:
         groups.setdefault(_group(layer), []).append(layer)
     rows = []
-    for key in sorted(groups):
+    for key in sorted(groups.keys() if only is None else groups.keys() & set(only)):
         group = groups[key]
         row: dict[str, Any] = {**dict(zip(GROUP, key, strict=True)), "layers": len(group)}
         for name, prefix in MEASURES.items():
             if all(name in layer for layer in group):
-                terms = fit(group, name)
+                base = _base(key, groups)
+                terms = fit_row(group, base, name)
                 row |= {f"{prefix}{term}": value for term, value in terms.items()}
                 row |= {f"{prefix}fit": _fit_error(terms, group, name)} if errors else {}
-                error = left_out_error(group, name) if errors else None
+                error = left_out_error(group, name, base) if errors else None
                 row |= {} if error is None else {f"{prefix}error": error}
         rows.append(row)
     return rows
@@ -307,7 +358,7 @@ def model_errors(layers: Sequence[Sample], names: Collection[str]) -> dict[str, 
             mine = [layer for layer in layers if (layer["core"], layer["model"]) == (core, name)]
             if not mine:
                 continue
-            rows = [estimate.Row.read(row) for row in _without(name, mine, layers, whole)]
+            rows = [figures.KernelMeasurement.read(row) for row in _without(name, mine, layers, whole)]
             ratios = {
                 key: _ratio(rows, [layer for layer in mine if layer["opt"] == "balanced"], key) for key in MEASURES
             }
@@ -327,16 +378,16 @@ def _without(
 ) -> list[dict[str, Any]]:
     """Returns the rows of the table as they would be without a model's layers of one core."""
     touched = {_group(layer) for layer in mine}
-    left = [layer for layer in layers if layer["model"] != name and _group(layer) in touched]
-    return [row for row in whole if _group(row) not in touched] + table(left, errors=False)
+    left = [layer for layer in layers if layer["model"] != name and layer["core"] == mine[0]["core"]]
+    return [row for row in whole if _group(row) not in touched] + table(left, errors=False, only=touched)
 
 
-def _ratio(rows: Sequence[estimate.Row], layers: Sequence[Sample], measure: str) -> float:
+def _ratio(rows: Sequence[figures.KernelMeasurement], layers: Sequence[Sample], measure: str) -> float:
     """Returns what rows predict for layers, as a share of what was measured."""
     total = 0.0
     for layer in layers:
-        cores = estimate.nearest(Target(f"c -mcpu={layer['core']}"), is_float=layer["implementation"].endswith("f32"))
-        near = estimate.measured(rows, cores, layer["op"], layer["implementation"], layer["function"])
+        cores = figures.nearest(Target(f"c -mcpu={layer['core']}"), is_float=layer["implementation"].endswith("f32"))
+        near = figures.by_likeness(rows, cores, layer["op"], layer["implementation"], layer["function"])
         total += predicted(getattr(near[0], measure), layer) if near else layer[measure]
     return total / sum(layer[measure] for layer in layers)
 
@@ -364,7 +415,7 @@ def library() -> list[dict[str, Any]]:
 
 
 def elements(op: str, shape: str) -> int:
-    """Returns the elements of a layer as `facts` counts them, from the words that the record describes it with.
+    """Returns the elements of a layer as `counts_of` counts them, from the words that the record describes it with.
 
     Args:
         op: TFLite's name of the operator.
@@ -409,8 +460,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             layers += [layer for core in options.cores for layer in measured(core, files)]
         layers.sort(key=lambda layer: list(CORES.values()).index(layer["core"]))
         SAMPLES.write_text(compact(layers) + "\n", encoding="utf-8")
-    TABLE.write_text(compact(table(layers)) + "\n", encoding="utf-8")
-    ERRORS.write_text(json.dumps(model_errors(layers, LEFT_OUT), indent=1) + "\n", encoding="utf-8")
+    rows, errors = table(layers), model_errors(layers, LEFT_OUT)
+    for core in CORES.values():
+        core_data.write(core, kernels=[row for row in rows if row["core"] == core], errors=errors[core])
     LIBRARY.write_text(compact(library()) + "\n", encoding="utf-8")
     return 0
 

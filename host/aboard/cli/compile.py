@@ -39,7 +39,7 @@ from aboard.cli.schema import (
     PredictionInfo,
     TensorInfo,
 )
-from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, FormInfo, LayerInfo, ScheduleInfo
+from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, LayerInfo, ScheduleInfo, VariantInfo
 from aboard.reports import compiled
 from aboard.reports.table import facts
 
@@ -128,7 +128,7 @@ def _explanation(module: Module, trade: Trade) -> str:
 
 
 def _explained(module: Module, trade: Trade) -> ExplainInfo:
-    from aboard.reports import forms, layers
+    from aboard.reports import layers, variants
 
     known = layers.of(module)
     return ExplainInfo(
@@ -145,9 +145,9 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
             )
             for each in trade.weighed
         ],
-        forms_rule=forms.rule(module.target),
-        forms=[
-            FormInfo(
+        variants_rule=variants.rule(module.target),
+        variants=[
+            VariantInfo(
                 layer=each.layer,
                 op=each.op,
                 taken=each.taken,
@@ -155,7 +155,7 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
                 more_instructions=each.instructions,
                 more_flash_bytes=each.flash_bytes,
             )
-            for each in forms.of(module)
+            for each in variants.of(module)
         ],
         peak_layers=[
             [layer.index for layer in layers.peaks(known, arena)]

@@ -47,7 +47,7 @@ class ScheduleInfo(Result):
     taken: bool
 
 
-class FormInfo(Result):
+class VariantInfo(Result):
     """A form that a layer could have: faster and larger, or slower and smaller."""
 
     layer: int = Field(description="Index of the layer.")
@@ -64,6 +64,8 @@ class ExplainInfo(Result):
     layers: list[LayerInfo]
     rule: str = Field(description="By which rule a schedule was taken.")
     schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
-    forms_rule: str = Field(description="By which rule forms of layers were chosen.")
-    forms: list[FormInfo] = Field(description="Those that layers could have; what only loses is left out.")
+    variants_rule: str = Field(description="By which rule kernel variants were chosen.")
+    variants: list[VariantInfo] = Field(
+        description="Other kernel variants that layers could have; those that only lose are left out."
+    )
     peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")

@@ -131,9 +131,8 @@ class ImplementationInfo(Result):
 
     name: str
     keys: list[str] = Field(description="Keys of which the target must have one.")
-    priority: int
-    cost: float | None = Field(description="Estimate that decides between equal priorities; null for none.")
-    instructions: int | None = Field(description="Estimate, where instructions and flash are weighed, or null.")
+    priority: int = Field(description="Of its instruction set; costs are compared within the highest.")
+    instructions: int | None = Field(description="Prediction, where instructions and flash are weighed, or null.")
     weights_bytes: int | None = Field(description="Packed constants, likewise, or null.")
     more_bytes: int | None = Field(description="Flash of the model beyond that with the chosen one, or null.")
     chosen: bool

@@ -27,7 +27,7 @@ from aboard.target import Attribute, Target, columns, kind, kinds, plugins
 from aboard.target.lookup import aliases
 
 if TYPE_CHECKING:
-    from aboard.kernels.select.strategy import Explanation
+    from aboard.kernels.select.strategy import Explanation, KernelCandidate
 
 
 @click.group(
@@ -157,20 +157,21 @@ def _choice(explanation: Explanation) -> NodeChoice:
         name=explanation.node.name,
         op=explanation.node.op,
         implementation=None if chosen is None else chosen.implementation.label(explanation.node),
-        candidates=[
-            ImplementationInfo(
-                name=candidate.implementation.name,
-                keys=sorted(candidate.implementation.keys),
-                priority=candidate.implementation.priority,
-                cost=candidate.cost,
-                instructions=None if candidate.weight is None else candidate.weight.instructions,
-                weights_bytes=None if candidate.weight is None else candidate.weight.weights_bytes,
-                more_bytes=None if candidate.weight is None else candidate.weight.more_bytes,
-                chosen=candidate is chosen,
-                reason=explanation.why(candidate),
-            )
-            for candidate in explanation.candidates
-        ],
+        candidates=[_candidate(explanation, candidate) for candidate in explanation.candidates],
+    )
+
+
+def _candidate(explanation: Explanation, candidate: KernelCandidate) -> ImplementationInfo:
+    compared = candidate.cost if candidate.more_bytes is not None else None
+    return ImplementationInfo(
+        name=candidate.implementation.name,
+        keys=sorted(candidate.implementation.keys),
+        priority=candidate.priority,
+        instructions=None if compared is None else round(compared.instructions),
+        weights_bytes=None if compared is None else compared.weights_bytes,
+        more_bytes=candidate.more_bytes,
+        chosen=candidate is explanation.chosen,
+        reason=explanation.why(candidate),
     )
 
 

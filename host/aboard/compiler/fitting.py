@@ -15,7 +15,7 @@ from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
 from aboard.kernels.select import strategy
-from aboard.kernels.select import variants as forms
+from aboard.kernels.select.flash import model_bytes
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.schedule import order, search, traffic
@@ -24,7 +24,7 @@ from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion
 
-#: How often forms are chosen for `-flash-max`: with what was predicted, with the code of cascades, and the narrowest.
+#: How often kernel variants are chosen for `-flash-max`: as predicted, with the code of cascades, and the smallest.
 _FLASH_ATTEMPTS = 3
 
 
@@ -152,7 +152,7 @@ def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
         if limit is None or size <= limit:
             return found
         # Cascades add code that the choice did not know of.
-        beside = size - forms.flash([(node, calls.whole(node)) for node in graph.nodes], 0, target)
+        beside = size - model_bytes([(node, calls.whole(node)) for node in graph.nodes], 0, target)
     smaller = "compile with -opt=size, " if target.opt != "size" else ""
     raise CapacityError(
         f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "

@@ -18,7 +18,8 @@ from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
-from aboard.kernels.select.estimate import Estimate, model_errors, nearest
+from aboard.kernels.select.cost_model import Prediction
+from aboard.kernels.select.measured import model_errors, nearest
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
@@ -135,7 +136,7 @@ def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeR
     return tuple(records)
 
 
-def _predicted(step: Step, target: Target, storage: Storage) -> Estimate | None:
+def _predicted(step: Step, target: Target, storage: Storage) -> Prediction | None:
     return None if isinstance(step.call, ExternalCall) else cost(step, storage, target)
 
 

@@ -169,6 +169,8 @@ class KernelCall:
         rows: Output rows in all.
         step_rows: Rows a call must compute at once: 1 where any range will do, `rows` where only all will do.
         code_key: Further text that instances must share to be the same code; normally empty.
+        code_parameters: Fields of `params` by which the function calls other shared code. Their values name the variant
+            whose code size was measured.
         slow_epilogue: True where the kernel needs the slower of its requantisation epilogues, because no single
             rounding is proven to equal the reference's two for this layer. Predictions have to know it.
     """
@@ -181,6 +183,7 @@ class KernelCall:
     rows: int
     step_rows: int = 1
     code_key: str = field(default="")
+    code_parameters: tuple[str, ...] = ()
     slow_epilogue: bool = False
 
     @property
@@ -265,24 +268,22 @@ class Implementation(ABC):
         op: Name of the op.
         name: Name of the implementation, unique among those of the op: `portable_s8`.
         keys: Keys of which the target must have at least one: `portable` (every CPU), `arm_dsp`, `arm_mve`, `riscv`.
-        priority: Of the implementations that accept a node, the one with the highest is taken.
+        specialised: True for a special case of what another implementation for the same cores computes as well: it is
+            preferred (`aboard.kernels.select.cost_model.priority`).
         in_place: Pairs (result, operand) that may be the same memory when both views are equal.
         strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
         align: Alignment in bytes that operands and results need beyond that of their elements.
         by_rows: True when it can compute one row after another, operands and results in rings (`View.depth`).
-        weighed: True when, of those that accept a node and are weighed, the one is taken whose instructions and bytes
-            suit the model (`aboard.kernels.select`), as long as none that is not weighed has a higher priority.
     """
 
     op: ClassVar[str]
     name: ClassVar[str]
     keys: ClassVar[frozenset[str]] = frozenset({"portable"})
-    priority: ClassVar[int] = 0
+    specialised: ClassVar[bool] = False
     in_place: ClassVar[tuple[tuple[int, int], ...]] = ()
     strided: ClassVar[bool] = False
     align: ClassVar[int] = 1
     by_rows: ClassVar[bool] = False
-    weighed: ClassVar[bool] = False
 
     def label(self, node: Node) -> str:
         """Returns what tables call this implementation of a node."""
@@ -330,14 +331,12 @@ class Implementation(ABC):
         del node, rows
         return 1.0
 
-    def instructions(self, node: Node) -> float | None:
-        """Returns the instructions of a node as counted in the code; None for an estimate by what was measured."""
-        del node
-        return None
+    def formula(self, node: Node) -> float | None:
+        """Returns the instructions of a node by a hand-written formula, for a kernel that was not measured yet.
 
-    def cost(self, node: Node, target: Target) -> float | None:
-        """Returns an estimate that decides between implementations of equal priority: less is better; None for none."""
-        del node, target
+        The cost model uses it until `make bench-costs` has measured the kernel on any core, and marks it as such.
+        """
+        del node
         return None
 
     @abstractmethod

@@ -31,5 +31,5 @@ def _all() -> dict[str, list[Implementation]]:
 
 
 def of(op: str) -> list[Implementation]:
-    """Returns the implementations of an op, highest priority first, then by name."""
-    return sorted(_all().get(op, []), key=lambda i: (-i.priority, i.name))
+    """Returns the implementations of an op, by name."""
+    return sorted(_all().get(op, []), key=lambda i: i.name)

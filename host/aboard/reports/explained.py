@@ -16,6 +16,7 @@ from aboard.reports import forms, layers, prediction
 from aboard.reports.forms import Other
 from aboard.reports.layers import Layer, ratio
 from aboard.reports.table import amount, cell, facts
+from aboard.reports.variants import Other
 from aboard.schedule.trade import Trade, Weighed
 
 #: Terminals with fewer columns get tables of fewer, taller columns.
@@ -34,7 +35,7 @@ def summary(module: Module, trade: Trade, width: int) -> str:
     parts = [
         *(f"Layers, instructions {prediction.caption(found)}", by_layer(known, width), notes(known, found)),
         *("The trade: RAM against instructions", schedules(trade, width), decision(module, known, trade)),
-        *("The trade: flash against instructions", other_forms(forms.of(module), width), _flash(module)),
+        *("The trade: flash against instructions", other_variants(variants.of(module), width), _flash(module)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -115,7 +116,7 @@ def remarks(known: Sequence[Layer], record: PredictionRecord | None) -> list[tup
         lines.append(
             ("each layer", f"from measurements of its kernel; median error of layers left out at most {worst}")
         )
-    borrowed = [layer for layer in known if layer.predicted and layer.predicted.is_borrowed]
+    borrowed = [layer for layer in known if layer.predicted and not layer.predicted.is_measured]
     for basis in dict.fromkeys(layer.predicted.basis for layer in borrowed if layer.predicted):
         mine = ", ".join(str(layer.index) for layer in borrowed if layer.predicted and layer.predicted.basis == basis)
         what = "layers" if "," in mine else "layer"
@@ -143,8 +144,8 @@ def _change(each: Weighed, taken: Weighed) -> str | None:
     return f"{100 * (each.instructions / taken.instructions - 1):+.1f} %" if taken.instructions else None
 
 
-def other_forms(others: Sequence[Other], width: int) -> str:
-    """Returns a table of the forms that layers could have; empty where there are none."""
+def other_variants(others: Sequence[Other], width: int) -> str:
+    """Returns a table of the other kernel variants that layers could have; empty where there are none."""
     if not others:
         return ""
     table = _table(("#", "op", "taken", "instead", "predicted", "flash", "for a byte"), left=(1, 2, 3))
@@ -157,7 +158,7 @@ def other_forms(others: Sequence[Other], width: int) -> str:
 def _flash(module: Module) -> str:
     predicted = module.manifest.flash_predicted_bytes
     about = None if predicted is None else f"about {amount(predicted)}: constants, and code as predicted"
-    return facts([("taken", forms.rule(module.target)), ("flash", about)])
+    return facts([("taken", variants.rule(module.target)), ("flash", about)])
 
 
 def decision(module: Module, known: Sequence[Layer], trade: Trade) -> str:

@@ -9,7 +9,7 @@ from aboard.base.manifest_records import NodeRecord
 from aboard.boards.cpu import MacInstruction
 from aboard.compiler.pipeline import Module
 from aboard.kernels.contract import Call, ConstantArg, ExternalCall
-from aboard.kernels.select.estimate import Estimate
+from aboard.kernels.select.cost_model import Prediction
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import Overlap, Request, load
 from aboard.schedule.cost import cost
@@ -36,7 +36,7 @@ class Layer:
     index: int
     record: NodeRecord
     weights_form: str
-    predicted: Estimate | None
+    predicted: Prediction | None
     mac_instruction: MacInstruction | None
     turns: int
     alive: tuple[int, ...]

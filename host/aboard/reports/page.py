@@ -15,7 +15,17 @@ from aboard.base.manifest_records import PredictionRecord
 from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
 from aboard.outputs import SEAL
-from aboard.reports import explained, flash_svg, forms, layers, memory_svg, pieces, prediction, profile_svg, turns_svg
+from aboard.reports import (
+    explained,
+    flash_svg,
+    layers,
+    memory_svg,
+    pieces,
+    prediction,
+    profile_svg,
+    turns_svg,
+    variants,
+)
 from aboard.reports.anchors import Comparison
 from aboard.reports.flash import Flash
 from aboard.reports.flash_svg import Part
@@ -107,8 +117,8 @@ def _context(report: Report) -> dict[str, Any]:
         "trade": report.trade,
         "layers": _layers(report, known),
         "notes": _notes(known, report.module.manifest.prediction),
-        "forms": forms.of(report.module),
-        "forms_rule": forms.rule(report.module.target),
+        "variants": variants.of(report.module),
+        "variants_rule": variants.rule(report.module.target),
         "bounded": any(layer.bound for layer in known),
         "unit": _unit(report),
         "profile": _drawn("profile", lambda width, key: profile_svg.picture(*_profile(report, known), width, key)),

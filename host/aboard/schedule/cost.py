@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from aboard.kernels.select.estimate import Estimate, estimate
+from aboard.kernels.select.cost_model import Prediction, predict
 from aboard.schedule.lowering import Step
 from aboard.schedule.storage import Storage
 from aboard.target import Target
 
 
-def cost(step: Step, storage: Storage, target: Target) -> Estimate:
+def cost(step: Step, storage: Storage, target: Target) -> Prediction:
     """Returns what a step that a kernel computes takes on the host, all its turns together."""
     turns = storage.turns_of(step.node)
-    return estimate(
+    return predict(
         step.node,
         step.implementation.name,
         target,
-        turns=turns,
+        calls=turns,
         growth=growth(step, storage),
         call=step.call,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import Call, ExternalCall, Implementation, View
-from aboard.kernels.select import variants as forms
+from aboard.kernels.select.flash import model_bytes
 from aboard.memory.problem import Overlap, Request
 from aboard.schedule.requests import collect, views
 from aboard.schedule.storage import Buffer, Storage
@@ -68,7 +68,7 @@ class Program:
         if any(isinstance(step.call, ExternalCall) for step in self.steps):
             return None
         cascaded = sum(len(cascade.nodes) for cascade in self.storage.cascades)
-        return forms.flash([(step.node, step.call) for step in self.steps], cascaded, target)
+        return model_bytes([(step.node, step.call) for step in self.steps], cascaded, target)
 
     def whole(self, step: Step) -> Step:
         """Returns a step as it is computed by itself."""

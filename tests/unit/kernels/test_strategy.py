@@ -1,4 +1,4 @@
-"""Which implementation computes a node: keys, predicate, priority, cost."""
+"""Which implementation computes a node: keys, predicate, priority, cost; and how the choice is forced."""
 
 from __future__ import annotations
 
@@ -8,27 +8,24 @@ from aboard.errors import ModelError
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import strategy
-from aboard.kernels.select.estimate import Estimate
+from aboard.kernels.select.cost_model import KernelCost, Prediction
 from aboard.target import Target
 
 TYPE = TensorType((1, 3), DType.INT8, Quantization((0.5,), (1,)))
 M4 = Target("c -mcpu=cortex-m4")
 
 
-def made(name: str, *, priority: int = 0, keys: tuple[str, ...] = ("portable",), no: str | None = None, cost=None):
+def made(name: str, *, keys: tuple[str, ...] = ("portable",), special: bool = False, no: str | None = None):
     class Made(Implementation):
         op = "relu"
 
         def refuses(self, node: Node, target: Target) -> str | None:
             return no
 
-        def cost(self, node: Node, target: Target) -> float | None:
-            return cost
-
         def lower(self, node, inputs, outputs, target) -> KernelCall:
             raise AssertionError("the strategy must not lower")
 
-    Made.name, Made.priority, Made.keys = name, priority, frozenset(keys)
+    Made.name, Made.specialised, Made.keys = name, special, frozenset(keys)
     return Made()
 
 
@@ -47,9 +44,9 @@ def test_every_candidate_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None
     explained = explain(
         monkeypatch,
         made("plain"),
-        made("vector", priority=100, keys=("arm_mve",)),
-        made("narrow", priority=50, no="channels, got 3, expected a multiple of 4"),
-        made("fast", priority=10, keys=("arm_dsp", "arm_mve")),
+        made("vector", keys=("arm_mve",)),
+        made("narrow", keys=("arm_mve", "arm_dsp"), no="channels, got 3, expected a multiple of 4"),
+        made("fast", keys=("arm_dsp",)),
     )
     assert explained.chosen is not None
     assert explained.chosen.implementation.name == "fast"
@@ -61,11 +58,36 @@ def test_every_candidate_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None
     }
 
 
-def test_cost_decides_between_equal_priorities_then_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    explained = explain(monkeypatch, made("a"), made("b", cost=20.0), made("c", cost=7.5), made("d", cost=7.5))
-    assert [candidate.implementation.name for candidate in explained.candidates] == ["c", "d", "b", "a"]
-    assert reasons(explained)["d"] == "of the same priority, another costs less or comes first by name"
+def test_cost_decides_within_the_highest_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    flash = {"a": 200, "b": 100, "c": 100, "plain": 0}
+    measured(monkeypatch, flash, a=(100, None), b=(2000, None), c=(2500, None), plain=(0, None))
+    dsp = ("arm_dsp",)
+    explained = explain(
+        monkeypatch, made("a", keys=dsp), made("b", keys=dsp), made("c", keys=dsp), made("plain"), target=M4
+    )
+    # A byte must save 30 instructions.
+    assert reasons(explained) == {
+        "a": "saves 1,900 instructions for 100 bytes of flash: 19.0 for each",
+        "b": "best of 3: 2,000 instructions, 0 bytes of constants",
+        "c": "takes 500 instructions and 0 bytes of flash more",
+        "plain": "priority, got 0, less than 10",
+    }
     assert reasons(explain(monkeypatch, made("alone")))["alone"] == "the only one that can"
+
+
+def test_a_special_case_is_preferred_within_its_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    explained = explain(monkeypatch, made("general"), made("table", special=True))
+    assert reasons(explained) == {"table": "the first that can", "general": "priority, got 0, less than 10"}
+
+
+def test_a_choice_can_be_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast, plain = made("fast", keys=("arm_dsp",)), made("plain")
+    node = explain(monkeypatch, fast, plain).node
+    with strategy.forced(lambda explained: explained.candidates[-1].implementation):
+        assert strategy.choose(node, M4) == strategy.KernelChoice(plain, ())
+        with strategy.forced(lambda explained: None):
+            assert strategy.choose(node, M4).implementation is fast
+    assert strategy.choose(node, M4).implementation is fast
 
 
 def test_a_node_that_nobody_computes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,13 +97,17 @@ def test_a_node_that_nobody_computes(monkeypatch: pytest.MonkeyPatch) -> None:
         strategy.choose(explained.node, M4)
 
 
-def measured(monkeypatch: pytest.MonkeyPatch, **cycles: tuple[int, float | None]) -> None:
-    """Lets estimates of implementations be these: cycles, and by how much they are wrong; None where not measured."""
+def measured(
+    monkeypatch: pytest.MonkeyPatch, flash: dict[str, int] | None = None, **cycles: tuple[int, float | None]
+) -> None:
+    """Lets costs of implementations be these: cycles, and by how much they are wrong; None where not measured."""
 
-    def found(node: Node, implementation: Implementation, target: Target) -> Estimate:
-        return Estimate(1, cycles[implementation.name][0], "a test", 0.0, cycles[implementation.name][1])
+    def cost(node: Node, implementation: Implementation, target: Target) -> KernelCost:
+        count, wrong = cycles[implementation.name]
+        pieces = {implementation.name: (flash or {}).get(implementation.name, 0)}
+        return KernelCost(count, count, pieces, 0, 0, Prediction(count, count, "a test", 0.0, wrong))
 
-    monkeypatch.setattr(strategy, "_estimated", found)
+    monkeypatch.setattr(strategy, "cost", cost)
 
 
 SPEED = Target("c -mcpu=cortex-m4 -opt=speed")
@@ -108,7 +134,7 @@ def test_cycles_decide_where_speed_is_asked_for(
     chosen: str,
 ) -> None:
     measured(monkeypatch, fast=fast, plain=plain)
-    both = (made("fast", priority=10), made("plain"))
+    both = (made("fast", keys=("arm_dsp",)), made("plain"))
     found = explain(monkeypatch, *both, target=SPEED).chosen
     assert found is not None
     assert found.implementation.name == chosen
@@ -119,7 +145,7 @@ def test_cycles_decide_where_speed_is_asked_for(
 
 def test_a_choice_by_cycles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     measured(monkeypatch, fast=(1000, 0.0), plain=(900, 0.0))
-    explained = explain(monkeypatch, made("fast", priority=10), made("plain"), target=SPEED)
+    explained = explain(monkeypatch, made("fast", keys=("arm_dsp",)), made("plain"), target=SPEED)
     assert reasons(explained) == {
         "fast": "takes more cycles, about 1,000 (-opt=speed)",
         "plain": "takes the fewest cycles, about 900 (-opt=speed)",

@@ -204,11 +204,11 @@ def test_the_trade() -> None:
     assert [row["taken"] for row in rows] == ["yes" if each.taken else "no" for each in told.trade.weighed]
 
 
-def test_other_forms() -> None:
+def test_other_variants() -> None:
     told = report("c -mcpu=cortex-m4")
-    text, others = page.html(told), forms.of(told.module)
+    text, others = page.html(told), variants.of(told.module)
     assert others
-    assert f"Taken: {forms.rule(told.module.target)}. These layers could be faster" in text
+    assert f"Taken: {variants.rule(told.module.target)}. These layers could be faster" in text
     rows = table(text, "layer")
     assert [(row["layer"], row["taken"], row["instead"]) for row in rows] == [
         (str(each.layer), each.taken, each.name) for each in others

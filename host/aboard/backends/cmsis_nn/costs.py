@@ -13,7 +13,8 @@ from aboard.backends.cmsis_nn.calls import call_of
 from aboard.backends.cmsis_nn.geometry import Unit
 from aboard.errors import TargetError
 from aboard.kernels.accelerator import Cost, Region
-from aboard.kernels.select.estimate import estimate, table
+from aboard.kernels.select.cost_model import predict
+from aboard.kernels.select.measured import kernels_of
 from aboard.target import Target
 
 _FILE = Path(__file__).with_name("instructions.json")
@@ -31,11 +32,11 @@ def cost(target: Target, region: Region) -> Cost:
     """
     if region.host is None:
         raise TargetError(f"kind {target.kind.name}: the host of {region.name} is missing, expected one. Report this")
-    rows = table(_FILE)
+    rows = kernels_of(_FILE)
     measured = {row.op for row in rows}
     cycles = 0
     for node in region.graph.nodes:
-        own = estimate(node, "cmsis-nn", region.host, rows) if node.op in measured else estimate(node, "", region.host)
+        own = predict(node, "cmsis-nn", region.host, rows) if node.op in measured else predict(node, "", region.host)
         cycles += own.instructions
     unit = Unit.of(region.host)
     scratch = sum(call_of(matched.named["layer"], unit).scratch for matched in region.patterns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aboard.backends.core.lowered import executor, memory, schedule
 from aboard.kernels.accelerator import Cost, Region
-from aboard.kernels.select.estimate import estimate
+from aboard.kernels.select.cost_model import predict
 from aboard.memory.problem import lower_bound
 from aboard.target import Target
 
@@ -18,6 +18,6 @@ def cost(target: Target, region: Region) -> Cost:
     program, homes = schedule(target, region)
     _, requests, overlaps = memory(program, homes)
     compute = sum(
-        estimate(step.node, step.implementation.name, core, call=step.call).instructions for step in program.steps
+        predict(step.node, step.implementation.name, core, call=step.call).instructions for step in program.steps
     )
     return Cost(_CALL + compute, ram_bytes=lower_bound(requests, overlaps))

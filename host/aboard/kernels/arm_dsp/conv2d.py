@@ -49,8 +49,6 @@ class DspS8(PixelPairs):
 
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 10
-    weighed = True
     swar: ClassVar[bool] = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -66,13 +64,6 @@ class DspS8(PixelPairs):
         except UnsupportedNodeError as error:
             return str(error)
         return None
-
-    def instructions(self, node: Node) -> float:
-        """Returns the instructions: those of the inner loops, and about those around them."""
-        pairs, blocks, quads = _work(node)
-        layer = self._layer(node)
-        epilogue = 25 if layer.is_single_rounding else 37
-        return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (11.5 * quads + epilogue))
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
@@ -104,6 +95,7 @@ class DspS8(PixelPairs):
                 ScratchArg(Scratch(depth if depth % dot.TAP_GROUP == 0 else 2 * padded), "int8_t *"),
             ),
             rows=y.rows,
+            code_parameters=("line", "wide"),
             slow_epilogue=not layer.is_single_rounding,
         )
 
@@ -134,11 +126,6 @@ class DspWideS8(DspS8):
         except UnsupportedNodeError as error:
             return str(error)
         return None if layer.is_single_rounding else "is for results by lines"
-
-    def instructions(self, node: Node) -> float:
-        """Returns the instructions: those of the inner loops, and about those around them."""
-        pairs, blocks, quads = _work(node)
-        return pairs * (_STAGE_QUAD * quads + _STAGE + blocks * (10 * quads + 21))
 
 
 def _work(node: Node) -> tuple[float, int, int]:

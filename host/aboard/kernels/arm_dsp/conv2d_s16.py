@@ -18,7 +18,7 @@ from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.conv2d_s16 import ConvolutionS16
 from aboard.kernels.registry import implements
-from aboard.kernels.select.variants import WORTH
+from aboard.kernels.select.price import flash_price
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS
@@ -37,7 +37,6 @@ class DspS16(ConvolutionS16):
 
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
-    priority = 10
 
     def reads(self, node: Node) -> Reads:
         """Returns when a window was read: both of a pair are copied before results are written."""
@@ -81,4 +80,4 @@ def _wide(node: Node, target: Target) -> bool:
     """True where weights of 16 bits save enough for their size: a byte for each, four instructions for 16 products."""
     pixels = math.prod(node.output.shape[:3])
     saved, extra = pixels * node.input(WEIGHTS).type.elements / 4, node.input(WEIGHTS).type.elements
-    return saved >= WORTH[target.opt] * extra
+    return saved >= flash_price(target) * extra

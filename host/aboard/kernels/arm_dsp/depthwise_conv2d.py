@@ -56,9 +56,7 @@ class DspS8(Implementation):
     op = "depthwise_conv2d"
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 10
     strided = True
-    weighed = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -116,6 +114,7 @@ class DspS8(Implementation):
                 ScratchArg(Scratch(PLANES * _span(strip, stride) * pitch), "uint32_t *"),
             ),
             rows=y.rows,
+            code_parameters=("line", "narrow", "stride", "count"),
             slow_epilogue=not layer.is_single_rounding,
             # One copy for every geometry would need the code for every size of block.
             code_key=repr(params),

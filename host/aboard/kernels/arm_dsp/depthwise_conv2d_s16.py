@@ -27,7 +27,6 @@ class DspS16(DepthwiseS16):
 
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
-    priority = 10
 
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: two channels of a row at once."""

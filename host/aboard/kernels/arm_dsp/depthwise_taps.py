@@ -40,8 +40,6 @@ class DspTapsS8(Windowed):
     op = "depthwise_conv2d"
     name = "dsp_taps_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 5
-    weighed = True
     by_rows = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -82,6 +80,7 @@ class DspTapsS8(Windowed):
                 ScratchArg(Scratch(x.channels if padded else 0), "int8_t *"),
             ),
             rows=y.rows,
+            code_parameters=("line",),
             slow_epilogue=not layer.is_single_rounding,
         )
 

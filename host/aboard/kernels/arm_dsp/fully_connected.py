@@ -43,8 +43,6 @@ class DspS8(Implementation):
     op = "fully_connected"
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 10
-    weighed = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -87,6 +85,7 @@ class DspS8(Implementation):
                 ScratchArg(Scratch(0 if direct else 8 * quads), "uint32_t *"),
             ),
             rows=outputs[0].rows,
+            code_parameters=("line",),
             slow_epilogue=not layer.is_single_rounding,
         )
 

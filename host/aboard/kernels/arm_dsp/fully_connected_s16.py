@@ -39,7 +39,6 @@ class DspS16(Implementation):
     op = "fully_connected"
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
-    priority = 10
     align = 4
 
     def refuses(self, node: Node, target: Target) -> str | None:

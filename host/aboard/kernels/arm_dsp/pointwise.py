@@ -38,9 +38,7 @@ class DspPointsS8(Convolution):
 
     name = "dsp_points_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 10
     by_rows = True
-    weighed = True
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -53,11 +51,6 @@ class DspPointsS8(Convolution):
         except UnsupportedNodeError as error:
             return str(error)
         return None if layer.is_single_rounding else "is for results by lines"
-
-    def instructions(self, node: Node) -> float:
-        """Returns the instructions: those of the inner loop, and about those of a pixel."""
-        batch, height, width, channels = node.output.shape
-        return batch * height * width * (_PIXEL + channels * _RESULT[node.input(INPUT).shape[3]])
 
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: a pixel stays in registers."""

@@ -27,7 +27,6 @@ class PoolDsp(Pool):
 
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
-    priority = 10
     dtype: ClassVar[DType] = DType.INT8
 
     def refuses(self, node: Node, target: Target) -> str | None:

@@ -18,7 +18,6 @@ class SumMve(Implementation):
 
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
-    priority = 100
     in_place = ((0, 0), (0, 1))
     strided = True
     by_rows = True

@@ -112,7 +112,6 @@ class MveS8(Implementation):
     op = "conv2d"
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
-    priority = 100
     strided = True
     by_rows = True
 

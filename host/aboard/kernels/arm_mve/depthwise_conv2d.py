@@ -76,7 +76,6 @@ class MveS8(Implementation):
     op = "depthwise_conv2d"
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
-    priority = 100
     strided = True
 
     def refuses(self, node: Node, target: Target) -> str | None:

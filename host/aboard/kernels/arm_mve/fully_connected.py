@@ -82,7 +82,6 @@ class MveS8(Implementation):
     op = "fully_connected"
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
-    priority = 100
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""

@@ -22,7 +22,6 @@ class PoolMve(Pool):
 
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
-    priority = 100
     dtype = DType.INT8
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -34,7 +34,6 @@ class SmlalS8(PixelPairs):
 
     name = "smlal_s8"
     keys = frozenset({"arm_smlal"})
-    priority = 10
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -74,5 +73,6 @@ class SmlalS8(PixelPairs):
                 ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
             ),
             rows=y.rows,
+            code_parameters=("line",),
             slow_epilogue=not layer.is_single_rounding,
         )

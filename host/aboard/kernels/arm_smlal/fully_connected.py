@@ -31,7 +31,6 @@ class SmlalS8(Implementation):
     op = "fully_connected"
     name = "smlal_s8"
     keys = frozenset({"arm_smlal"})
-    priority = 10
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -71,5 +70,6 @@ class SmlalS8(Implementation):
                 ConstantArg(Constant("weights", dot.matrix(layer, each=each), form="int8")),
             ),
             rows=outputs[0].rows,
+            code_parameters=("line",),
             slow_epilogue=not layer.is_single_rounding,
         )

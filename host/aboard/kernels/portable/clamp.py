@@ -18,7 +18,7 @@ class Clamp(Implementation):
     """Two comparisons in place of a table."""
 
     name = "clamp"
-    priority = 10
+    specialised = True
     in_place = ((0, 0),)
     strided = True
     by_rows = True

@@ -108,7 +108,7 @@ class Clamp(ElementsS16):
     """Two comparisons, where operand and result have one scale."""
 
     name = "clamp_s16"
-    priority = 10
+    specialised = True
     header = "portable/clamp_s16.h"
     activation: ClassVar[Activation]
 

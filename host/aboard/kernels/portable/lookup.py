@@ -127,7 +127,7 @@ class ScalarLookup(Implementation):
     """An op of two int8 operands, one of them a constant of one element."""
 
     name = "lookup"
-    priority = 10
+    specialised = True
     in_place = ((0, 0), (0, 1))
     strided = True
     by_rows = True

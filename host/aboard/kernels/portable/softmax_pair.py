@@ -23,7 +23,7 @@ class SoftmaxPairS8(Implementation):
     """softmax of int8 over two channels: a table by their difference takes less than exponentials and a division."""
 
     op, name = "softmax", "pair_s8"
-    priority = 10
+    specialised = True
     in_place = ((0, 0),)
     strided = True
 

@@ -1,37 +1,33 @@
-"""Predicts how much flash kernels take: constants exactly, code from what was measured of each kernel's function.
+"""Predicts how much flash the code of kernels takes, from what was measured of each kernel's C function (`measured`).
 
-`code_bytes.json` has, for each kind of core and `-opt`, the bytes of an instance of a function and of what all its
-instances share. It is made by `tests/bench/code_sizes.py`, which builds the benchmarks' models and looks at their
-images. What was not measured is taken from what is nearest: another variant of the function, the core most like the
-target's, else the median function.
+What was not measured is taken from what is nearest: another variant of the function, the core most like the target's,
+else the median function.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from statistics import median
-from typing import Any
 
 from aboard.kernels.contract import KernelCall, Literal
-from aboard.kernels.select.estimate import nearest
+from aboard.kernels.select.measured import CodeMeasurement, nearest
+from aboard.kernels.select.measured import code as table
 from aboard.target import Target
-
-#: Parameters by which a function calls other shared code.
-DISCRIMINATING = ("line", "wide", "narrow", "stride", "count")
 
 #: Variant of an instance that reads its parameters at run time.
 SHARED = "shared"
 
-_FILE = Path(__file__).with_name("code_bytes.json")
 _WORD = 4
+
+#: Value that `shares` returns wherever it may choose; None where measurements decide. Set by `forced_sharing`.
+_forced: bool | None = None
 
 
 @dataclass(frozen=True)
-class Code:
+class FunctionCode:
     """Code of a kernel's function.
 
     Attributes:
@@ -43,36 +39,20 @@ class Code:
     shared: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class _Row:
-    core: str
-    opt: str
-    function: str
-    variant: str
-    instance: int
-    shared: Mapping[str, float]
-
-
 @cache
-def _table() -> tuple[_Row, ...]:
-    rows: list[dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
-    return tuple(_Row(**row) for row in rows)
-
-
-@cache
-def _rows(target: Target, function: str) -> tuple[_Row, ...]:
+def _rows(target: Target, function: str) -> tuple[CodeMeasurement, ...]:
     """Returns the rows of a function, nearest first."""
     cores = nearest(target, is_float=False)
-    known = [row for row in _table() if row.function == function and row.core in cores]
+    known = [row for row in table() if row.function == function and row.core in cores]
     return tuple(sorted(known, key=lambda row: (cores.index(row.core), row.opt != target.opt, row.variant)))
 
 
 def variant(call: KernelCall) -> str:
-    """Returns which variant of its function a call instantiates."""
-    return " ".join(f"{name}={call.params[name]}" for name in DISCRIMINATING if name in call.params)
+    """Returns which variant of its function a call instantiates: the parameters that the kernel declares, by value."""
+    return " ".join(f"{name}={call.params[name]}" for name in call.code_parameters)
 
 
-def code(call: KernelCall, target: Target, *, shared: bool = False) -> Code:
+def code(call: KernelCall, target: Target, *, shared: bool = False) -> FunctionCode:
     """Returns the code of a call's function.
 
     Args:
@@ -83,18 +63,29 @@ def code(call: KernelCall, target: Target, *, shared: bool = False) -> Code:
     wanted = SHARED if shared else variant(call)
     rows = _rows(target.host, call.function)
     if not rows:
-        others = [row for row in _table() if row.function]
+        others = [row for row in table() if row.function]
         alike = [row for row in others if row.opt == target.opt] or others
-        return Code(round(median(row.instance for row in alike)), {})
+        return FunctionCode(round(median(row.instance for row in alike)), {})
     exact = [row for row in rows if row.core == rows[0].core and row.variant == wanted]
     row = (exact or [row for row in rows if row.variant == wanted] or rows)[0]
-    return Code(row.instance, {name: round(size) for name, size in row.shared.items()})
+    return FunctionCode(row.instance, {name: round(size) for name, size in row.shared.items()})
+
+
+@contextmanager
+def forced_sharing(always: bool) -> Iterator[None]:
+    """Makes functions of several parameters one instance, always or never, whatever was measured; for benchmarks."""
+    global _forced
+    before, _forced = _forced, always
+    try:
+        yield
+    finally:
+        _forced = before
 
 
 def shares(calls: Sequence[KernelCall], target: Target) -> bool:
-    """Returns whether calls of one function, of several parameters, take less flash when an instance serves them all.
+    """Returns whether calls of one function, of several parameters, take less flash when one instance serves them all.
 
-    So it is with `-opt=size` alone, where it was measured to be less (an instance with its parameters as literals is
+    That is so with `-opt=size` alone, where it was measured to be less (an instance with its parameters as literals is
     often smaller than these parameters) or nothing was measured.
 
     Args:
@@ -103,6 +94,8 @@ def shares(calls: Sequence[KernelCall], target: Target) -> bool:
     """
     if target.opt != "size" or len(calls) < 2:
         return False
+    if _forced is not None:
+        return _forced
     measured = any(row.variant == SHARED for row in _rows(target.host, calls[0].function))
     if not measured or target.host.cpu.is_host_class:
         return True
@@ -115,18 +108,18 @@ def shares(calls: Sequence[KernelCall], target: Target) -> bool:
 
 
 def frame(target: Target, steps: int, cascaded: int) -> int:
-    """Returns the bytes of the code of a model that is no kernel's: run function, tables, descriptor.
+    """Returns the bytes of the code of a model outside its kernels: run function, tables, descriptor.
 
     Args:
         target: Where it will run.
         steps: Steps of the model.
-        cascaded: Those that take turns with others.
+        cascaded: Steps that are part of cascades.
     """
     rows = [row.shared for row in _rows(target.host, "")]
     figures = rows[0]
     # 0 where no model that was measured has cascades: they were with another `-opt`, or on another core.
-    turns = next((row["cascaded"] for row in rows if row["cascaded"]), 0.0)
-    return round(figures["model"] + figures["step"] * steps + turns * cascaded)
+    of_cascades = next((row["cascaded"] for row in rows if row["cascaded"]), 0.0)
+    return round(figures["model"] + figures["step"] * steps + of_cascades * cascaded)
 
 
 def parameters_bytes(params: Literal) -> int:

@@ -1,60 +1,49 @@
-"""The strategy: which implementation computes a node on a target.
+"""The strategy: which kernel computes a node on a target.
 
-Of those that can, the one of highest priority, or the form of a layer that suits the model (`variants`).
-Both go by instructions and bytes. With `-opt=speed` cycles have the last word, where they are known
-(`estimate`): another one is taken that needs fewer by more than the estimates of both are wrong
-together.
+The kernels that accept the node and have the highest priority are compared by the cost model (`cost_model`): the one is
+taken whose instructions and flash suit the model (`variants`). With `-opt=speed` cycles have the last word, where they
+were measured on the target's core: a kernel of any priority is taken if it needs fewer cycles by more than the errors
+of both predictions together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from aboard.errors import ModelError
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
-from aboard.kernels.select import variants as forms
-from aboard.kernels.select.estimate import Estimate, estimate
+from aboard.kernels.select.cost_model import KernelCost, cost, priority
+from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
 
-#: By how much two estimates of cycles must differ, at least, to decide: as a share.
+#: By how much two predictions of cycles must differ, at least, to decide: as a share.
 _LEAST_ERROR = 0.01
 
 
 @dataclass(frozen=True)
-class Weight:
-    """What a candidate takes that was weighed against others.
-
-    Attributes:
-        instructions: Of an inference, estimated.
-        weights_bytes: Of its packed constants.
-        more_bytes: By how much the model would be larger with it than with the chosen one, shared code included.
-    """
-
-    instructions: int
-    weights_bytes: int
-    more_bytes: int
-
-
-@dataclass(frozen=True)
-class Candidate:
+class KernelCandidate:
     """An implementation of a node's op.
 
     Attributes:
         implementation: The implementation.
-        cost: Its own estimate, which decides between equal priorities; None for none.
+        priority: Its priority (`cost_model.priority`).
         refused: Why it cannot compute the node on the target; "" where it can.
-        weight: What it takes; None where priority decides.
-        cycles: What it is estimated to take; None where that does not matter, or where its own were not measured.
+        cost: Its cost; None where it was not compared with others.
+        more_bytes: By how much the model would be larger with it than with the chosen one, shared code included; None
+            where flash was not compared.
+        cycles: Its cycles, predicted; None where they do not matter, or were not measured of it on the target's core.
     """
 
     implementation: Implementation
-    cost: float | None
+    priority: int
     refused: str
-    weight: Weight | None = None
+    cost: KernelCost | None = None
+    more_bytes: int | None = None
     cycles: int | None = None
 
 
@@ -70,11 +59,11 @@ class Explanation:
     """
 
     node: Node
-    chosen: Candidate | None
-    candidates: tuple[Candidate, ...]
+    chosen: KernelCandidate | None
+    candidates: tuple[KernelCandidate, ...]
     by_cycles: bool = False
 
-    def why(self, candidate: Candidate) -> str:
+    def why(self, candidate: KernelCandidate) -> str:
         """Returns why a candidate was chosen, or why not."""
         if candidate.refused:
             return candidate.refused
@@ -82,22 +71,27 @@ class Explanation:
         if self.by_cycles and best is not None and candidate.cycles is not None:
             fewest = candidate is best
             return f"takes {'the fewest' if fewest else 'more'} cycles, about {candidate.cycles:,} (-opt=speed)"
-        if best is not None and best.weight is not None and candidate.weight is not None:
-            return _weighed(candidate.weight, best.weight) if candidate is not best else self._weighed_best(best.weight)
+        if best is not None and best.more_bytes is not None and candidate.more_bytes is not None:
+            return self._best_of(candidate) if candidate is best else _compared(candidate, best)
         others = [c for c in self.candidates if c is not self.chosen and not c.refused]
         if candidate is best:
             return "the first that can" if others else "the only one that can"
-        if best is None or best.implementation.priority == candidate.implementation.priority:
+        if best is None or best.priority == candidate.priority:
             return "of the same priority, another costs less or comes first by name"
-        return f"priority, got {candidate.implementation.priority}, less than {best.implementation.priority}"
+        return f"priority, got {candidate.priority}, less than {best.priority}"
 
-    def _weighed_best(self, weight: Weight) -> str:
-        count = sum(c.weight is not None for c in self.candidates)
-        return f"best of {count}: {weight.instructions:,} instructions, {weight.weights_bytes:,} bytes of constants"
+    def _best_of(self, best: KernelCandidate) -> str:
+        count = sum(c.more_bytes is not None for c in self.candidates)
+        instructions, size = _instructions(best), 0 if best.cost is None else best.cost.weights_bytes
+        return f"best of {count}: {instructions:,} instructions, {size:,} bytes of constants"
 
 
-def _weighed(other: Weight, best: Weight) -> str:
-    saved, more = best.instructions - other.instructions, other.more_bytes
+def _instructions(candidate: KernelCandidate) -> int:
+    return 0 if candidate.cost is None else round(candidate.cost.instructions)
+
+
+def _compared(other: KernelCandidate, best: KernelCandidate) -> str:
+    saved, more = _instructions(best) - _instructions(other), other.more_bytes or 0
     if saved > 0 and more > 0:
         return f"saves {saved:,} instructions for {more:,} bytes of flash: {saved / more:.1f} for each"
     if saved <= 0 and more >= 0:
@@ -108,43 +102,63 @@ def _weighed(other: Weight, best: Weight) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What was chosen for a node, and why the others were not.
+class KernelChoice:
+    """The kernel that was chosen for a node, and why others were not.
 
     Attributes:
         implementation: The one that computes the node.
-        refused: Name of each implementation of higher priority, with its reason.
+        refused: Name of each implementation of no lower priority that refuses the node, with its reason.
     """
 
     implementation: Implementation
     refused: tuple[tuple[str, str], ...]
 
 
+#: Replaces the strategy's choice of a node, which it is given; None lets the strategy choose. Set by `forced`.
+Rule = Callable[[Explanation], "Implementation | None"]
+_rule: Rule | None = None
+
+
+@contextmanager
+def forced(rule: Rule) -> Iterator[None]:
+    """Forces the choice of kernels, in all threads, as long as the context lasts.
+
+    Args:
+        rule: Returns the implementation that computes an explanation's node, or None for the strategy's choice.
+    """
+    global _rule
+    before, _rule = _rule, rule
+    try:
+        yield
+    finally:
+        _rule = before
+
+
 def explain(node: Node, target: Target) -> Explanation:
-    """Returns every implementation of a node's op with what speaks against it; as if the node were a model."""
+    """Returns every implementation of a node's op with the reason for or against it; as if the node were a model."""
     return explain_each([node], target, None)[0]
 
 
-def explain_all(graph: Graph, target: Target, room: int | None = None) -> list[Explanation]:
-    """Returns the same for every node of a model, whose layers share code.
+def explain_all(graph: Graph, target: Target, budget: int | None = None) -> list[Explanation]:
+    """Returns `explain` for every node of a model, whose layers share code.
 
     Args:
         graph: The model.
         target: Where it will run.
-        room: Bytes of flash that it may take; None for what `-opt` thinks them worth.
+        budget: Bytes of flash that it may take; None for the price of `-opt`.
     """
-    return explain_each(graph.nodes, target, room)
+    return explain_each(graph.nodes, target, budget)
 
 
-def explain_each(nodes: Sequence[Node], target: Target, room: int | None) -> list[Explanation]:
-    """Returns the same for nodes of a model."""
-    found = _weighed_out([_candidates(node, target) for node in nodes], target, room)
-    return [_timed(each, target) for each in found] if target.opt == "speed" and room is None else found
+def explain_each(nodes: Sequence[Node], target: Target, budget: int | None) -> list[Explanation]:
+    """Returns `explain_all` for nodes of a model."""
+    found = _by_flash([_candidates(node, target) for node in nodes], target, budget)
+    return [_by_cycles(each, target) for each in found] if target.opt == "speed" and budget is None else found
 
 
 def _candidates(node: Node, target: Target) -> Explanation:
-    found = [Candidate(i, i.cost(node, target), _refused(i, node, target)) for i in of(node.op)]
-    found.sort(key=_preference)
+    found = [KernelCandidate(i, priority(i), _refused(i, node, target)) for i in of(node.op)]
+    found.sort(key=lambda c: (-c.priority, c.implementation.name))
     return Explanation(node, next((c for c in found if not c.refused), None), tuple(found))
 
 
@@ -154,30 +168,25 @@ def _refused(implementation: Implementation, node: Node, target: Target) -> str:
     return implementation.refuses(node, target) or ""
 
 
-def _preference(candidate: Candidate) -> tuple[int, float, str]:
-    implementation = candidate.implementation
-    cost = math.inf if candidate.cost is None else candidate.cost
-    return -implementation.priority, cost, implementation.name
-
-
-def _options(explained: Explanation) -> list[Candidate]:
-    """Returns the candidates that are weighed against each other; the chosen one where priority decides."""
+def _comparable(explained: Explanation) -> list[KernelCandidate]:
+    """Returns the candidates of the highest priority that can compute the node."""
     best = explained.chosen
     if best is None:
         return []
-    if not best.implementation.weighed:
-        return [best]
-    return [c for c in explained.candidates if c.implementation.weighed and not c.refused]
+    return [c for c in explained.candidates if c.priority == best.priority and not c.refused]
 
 
-def _weighed_out(explained: Sequence[Explanation], target: Target, room: int | None) -> list[Explanation]:
-    """Returns the explanations with the best of several candidates that are weighed."""
-    options = [_options(each) for each in explained]
+def _by_flash(explained: Sequence[Explanation], target: Target, budget: int | None) -> list[Explanation]:
+    """Returns the explanations with the best of comparable candidates."""
+    options = [_comparable(each) for each in explained]
     if all(len(candidates) < 2 for candidates in options):
         return list(explained)
     computed = [index for index, candidates in enumerate(options) if candidates]
-    known = [[forms.form(explained[i].node, c.implementation, target) for c in options[i]] for i in computed]
-    choice = forms.Choice(known, target, room)
+    variants = [
+        [Variant(c.implementation, cost(explained[i].node, c.implementation, target)) for c in options[i]]
+        for i in computed
+    ]
+    choice = VariantChoice(variants, target, budget)
     found = list(explained)
     for number, index in enumerate(computed):
         if len(options[index]) > 1:
@@ -185,44 +194,49 @@ def _weighed_out(explained: Sequence[Explanation], target: Target, room: int | N
     return found
 
 
-def _chosen(explained: Explanation, options: Sequence[Candidate], choice: forms.Choice, number: int) -> Explanation:
-    weighed = {}
-    for index, (candidate, form) in enumerate(zip(options, choice.options[number], strict=True)):
-        weight = Weight(round(form.instructions), form.weights_bytes, choice.more(number, index))
-        weighed[candidate.implementation] = replace(candidate, weight=weight)
-    chosen = weighed[options[choice.chosen[number]].implementation]
-    candidates = [weighed.get(c.implementation, c) for c in explained.candidates]
+def _chosen(
+    explained: Explanation, options: Sequence[KernelCandidate], choice: VariantChoice, number: int
+) -> Explanation:
+    compared = {
+        candidate.implementation: replace(candidate, cost=variant.cost, more_bytes=choice.more(number, index))
+        for index, (candidate, variant) in enumerate(zip(options, choice.options[number], strict=True))
+    }
+    chosen = compared[options[choice.chosen[number]].implementation]
+    candidates = [compared.get(c.implementation, c) for c in explained.candidates]
     return Explanation(explained.node, chosen, tuple(candidates))
 
 
-def _timed(explained: Explanation, target: Target) -> Explanation:
+def _by_cycles(explained: Explanation, target: Target) -> Explanation:
     """Returns an explanation with cycles, and with another choice where these are clearly against it."""
     if sum(not candidate.refused for candidate in explained.candidates) < 2:
         return explained
-    timed, errors = [], {}
-    for candidate in explained.candidates:
-        found = None if candidate.refused else _estimated(explained.node, candidate.implementation, target)
-        if found is not None and found.cycles_fit is not None:
-            errors[candidate.implementation] = found.cycles_fit
-            timed.append(replace(candidate, cycles=found.cycles))
-        else:
-            timed.append(candidate)
+    timed = tuple(_timed(explained.node, candidate, target) for candidate in explained.candidates)
     before = next(t for t, c in zip(timed, explained.candidates, strict=True) if c is explained.chosen)
     best = min((c for c in timed if c.cycles is not None), key=lambda c: c.cycles or 0, default=before)
     if before.cycles is None or best.cycles is None:
-        return replace(explained, chosen=before, candidates=tuple(timed))
+        return replace(explained, chosen=before, candidates=timed)
     # The errors of two fits are independent.
-    wrong = max(_LEAST_ERROR, math.hypot(errors[before.implementation], errors[best.implementation]))
+    wrong = max(_LEAST_ERROR, math.hypot(_cycles_fit(before), _cycles_fit(best)))
     clearly = best.cycles < before.cycles * (1 - wrong)
-    return Explanation(explained.node, best if clearly else before, tuple(timed), by_cycles=clearly)
+    return Explanation(explained.node, best if clearly else before, timed, by_cycles=clearly)
 
 
-def _estimated(node: Node, implementation: Implementation, target: Target) -> Estimate:
-    return estimate(node, implementation.name, target, call=forms.alone(node, implementation, target))
+def _timed(node: Node, candidate: KernelCandidate, target: Target) -> KernelCandidate:
+    """Returns a candidate with its cycles, where they were measured on the target's core."""
+    if candidate.refused:
+        return candidate
+    found = candidate.cost or cost(node, candidate.implementation, target)
+    if found.prediction.cycles_fit is None:
+        return candidate
+    return replace(candidate, cost=found, cycles=found.prediction.cycles)
 
 
-def choose(node: Node, target: Target) -> Choice:
-    """Returns the implementation that computes a node, as if it were a model.
+def _cycles_fit(candidate: KernelCandidate) -> float:
+    return 0.0 if candidate.cost is None else candidate.cost.prediction.cycles_fit or 0.0
+
+
+def choose(node: Node, target: Target) -> KernelChoice:
+    """Returns the kernel that computes a node, as if it were a model.
 
     Raises:
         ModelError: None does; the message gives every reason.
@@ -230,12 +244,15 @@ def choose(node: Node, target: Target) -> Choice:
     return _choice(explain(node, target), target)
 
 
-def _choice(explained: Explanation, target: Target) -> Choice:
+def _choice(explained: Explanation, target: Target) -> KernelChoice:
     node, refused = explained.node, [(c.implementation.name, c.refused) for c in explained.candidates if c.refused]
+    wanted = None if _rule is None else _rule(explained)
+    if wanted is not None:
+        return KernelChoice(wanted, ())
     if explained.chosen is not None:
-        best = explained.chosen.implementation
-        higher = {c.implementation.name for c in explained.candidates if c.implementation.priority >= best.priority}
-        return Choice(best, tuple((name, reason) for name, reason in refused if name in higher))
+        best = explained.chosen
+        higher = {c.implementation.name for c in explained.candidates if c.priority >= best.priority}
+        return KernelChoice(best.implementation, tuple((name, reason) for name, reason in refused if name in higher))
     reasons = "; ".join(f"{name}: {reason}" for name, reason in refused) or "there is none"
     operands = ", ".join(str(tensor.type) for tensor in node.operands)
     raise ModelError(
@@ -245,15 +262,15 @@ def _choice(explained: Explanation, target: Target) -> Choice:
     )
 
 
-def choose_all(graph: Graph, target: Target, room: int | None = None) -> dict[Node, Choice]:
+def choose_all(graph: Graph, target: Target, budget: int | None = None) -> dict[Node, KernelChoice]:
     """Returns the choice for every node. Arguments as for `explain_all`.
 
     Raises:
         ModelError: Some nodes have no implementation; all of them are named.
     """
-    choices: dict[Node, Choice] = {}
+    choices: dict[Node, KernelChoice] = {}
     problems: list[str] = []
-    for explained in explain_all(graph, target, room):
+    for explained in explain_all(graph, target, budget):
         try:
             choices[explained.node] = _choice(explained, target)
         except ModelError as error:

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard import ops
 from aboard.importers import load
-from aboard.kernels.select import estimate
+from aboard.kernels import of
+from aboard.kernels.select import cost_model, measured
+from aboard.kernels.select.cost_model import predict
+from aboard.kernels.select.work import Work, work
 from aboard.passes import run_pipeline
 from aboard.target import Target
-from bench import costs, measure
+from bench import core_data, costs, measure
 from support import models, zoo
 
 SAMPLES: list[dict[str, Any]] = json.loads(costs.SAMPLES.read_text(encoding="utf-8"))
@@ -37,11 +41,12 @@ def test_whole_models_are_estimated_within_a_fifth(name: str, core: str) -> None
 
 
 def test_the_table_is_what_the_samples_say() -> None:
-    assert json.loads(costs.TABLE.read_text(encoding="utf-8")) == costs.table(SAMPLES)
-    common = [row for row in estimate.table() if row.layers >= 10 and row.error is not None]
+    cores = list(costs.CORES.values())
+    assert core_data.rows("kernels", sorted(cores)) == costs.table(SAMPLES)
+    common = [row for row in measured.kernels() if row.layers >= 10 and row.error is not None]
     assert len(common) > 20
     assert np.median([row.error for row in common]) < 0.12
-    assert json.loads(costs.ERRORS.read_text(encoding="utf-8")) == costs.model_errors(SAMPLES, costs.LEFT_OUT)
+    assert {core: core_data.read(core)["errors"] for core in cores} == costs.model_errors(SAMPLES, costs.LEFT_OUT)
 
 
 def layer(instructions: int, macs: int, elements: int, **others: int) -> dict[str, int]:
@@ -71,7 +76,7 @@ def test_a_fit_knows_windows_rows_growth_and_cycles() -> None:
 
 def test_further_calls_of_a_cascade_are_no_part_of_a_fit() -> None:
     calls = [
-        {**layer(2 * m + 120 * (turns - 1), m, 0), "turns": turns} for m, turns in ((1000, 9), (5000, 1), (700, 30))
+        {**layer(2 * m + 120 * (number - 1), m, 0), "calls": number} for m, number in ((1000, 9), (5000, 1), (700, 30))
     ]
     assert costs.fit(calls) == pytest.approx({"mac": 2.0}, rel=1e-3)
     assert costs.predicted({"mac": 2.0}, calls[0]) == 2000 + 8 * 120
@@ -96,9 +101,9 @@ def test_errors_are_those_of_models_that_were_left_out() -> None:
 
 
 def test_a_slow_epilogue_costs_its_elements() -> None:
-    done = estimate.Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 8)], slow_epilogue=True)
+    done = Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 8)], slow_epilogue=True)
     assert done.rounded == 200
-    assert estimate.Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 8)]).rounded == 0
+    assert Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 8)]).rounded == 0
 
 
 def test_layers_of_both_epilogues_are_predicted() -> None:
@@ -118,44 +123,44 @@ def test_work_is_what_a_node_does() -> None:
     x, weights, y = conv.inputs[0], conv.inputs[1], conv.output
     assert x is not None
     assert weights is not None
-    done = estimate.work(conv)
+    done = work(conv)
     pixels, taps = y.type.elements // y.shape[-1], weights.type.elements // y.shape[-1]
     assert (done.mac, done.element, done.read) == (pixels * taps * y.shape[-1], y.type.elements, x.type.elements)
     assert (done.window, done.spread, done.line) == (pixels * taps, done.mac, y.shape[1] * y.shape[-1])
-    assert estimate.Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 16)]).spread == 0
+    assert Work.of(6400, [(1, 5, 5, 16)], [(1, 5, 5, 16)]).spread == 0
 
 
-def test_turns_and_what_they_do_twice_are_counted() -> None:
+def test_further_calls_and_work_done_twice_are_counted() -> None:
     graph = load(zoo.many_ops(), name="m")
     run_pipeline(graph)
     (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
-    row = estimate.Row.read(
+    row = measured.KernelMeasurement.read(
         {"core": "cortex-m4", "op": "conv2d", "implementation": "i", "layers": 3, "setup": 100.0, "mac": 1.0,
          "error": 0.01, "cycles_setup": 200.0, "cycles_mac": 2.0, "cycles_fit": 0.02}
     )  # fmt: skip
     target = Target("c -mcpu=cortex-m4")
-    once, thrice = (estimate.estimate(conv, "i", target, [row], turns=turns) for turns in (1, 3))
-    macs = estimate.work(conv).mac
+    once, thrice = (predict(conv, "i", target, [row], calls=calls) for calls in (1, 3))
+    macs = work(conv).mac
     assert (once.instructions, once.cycles) == (100 + macs, 200 + 2 * macs)
     assert (once.error, once.cycles_fit) == (0.01, 0.02)
     # Cores differ more in cycles than in instructions.
-    another = estimate.estimate(conv, "i", Target("c -mcpu=cortex-m7"), [row])
+    another = predict(conv, "i", Target("c -mcpu=cortex-m7"), [row])
     assert (another.error, another.cycles_fit) == (0.01, None)
     assert thrice.instructions - once.instructions == 2 * 120
     assert thrice.cycles - once.cycles == 2 * 120
-    more = estimate.estimate(conv, "i", target, [row], growth=1.5)
+    more = predict(conv, "i", target, [row], growth=1.5)
     assert (more.instructions, more.cycles) == (100 + 1.5 * macs, 200 + 3 * macs)
 
 
 def test_implementations_with_cycles_are_known_on_cores_that_choose() -> None:
     for core in ("cortex-m3", "cortex-m4", "cortex-m55"):
-        convolutions = [row for row in estimate.table() if (row.core, row.op) == (core, "conv2d")]
+        convolutions = [row for row in measured.kernels() if (row.core, row.op) == (core, "conv2d")]
         assert len([row for row in convolutions if row.cycles and row.implementation.endswith("s8")]) >= 2
 
 
 def test_cores_that_were_not_measured_take_the_nearest() -> None:
     def first(spec: str, *, is_float: bool = False) -> str:
-        return estimate.nearest(Target(spec), is_float=is_float)[0]
+        return measured.nearest(Target(spec), is_float=is_float)[0]
 
     assert first("c -mcpu=cortex-m7") == "cortex-m4"
     assert first("c -mcpu=cortex-m33") == "cortex-m4"
@@ -167,20 +172,67 @@ def test_cores_that_were_not_measured_take_the_nearest() -> None:
     assert first("c -mcpu=cortex-m55 + cmsis-nn") == "cortex-m55"
 
 
-def test_every_estimate_says_what_it_rests_on() -> None:
+def test_a_formula_serves_until_the_kernel_is_measured() -> None:
+    graph = load(zoo.many_ops(), name="m")
+    run_pipeline(graph)
+    (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
+    target = Target("c -mcpu=cortex-m4")
+    guess = predict(conv, "a_new_one", target, calls=3, growth=1.5, formula=1000.0)
+    assert (guess.instructions, guess.basis) == (1500 + 2 * 120, "formula of a_new_one")
+    assert not guess.is_measured
+    known = predict(conv, "dsp_s8", target, formula=1000.0)
+    assert known == predict(conv, "dsp_s8", target)
+    assert known.is_measured
+
+
+def test_the_cost_of_a_kernel_has_four_parts() -> None:
+    graph = load(zoo.many_ops(), name="m")
+    run_pipeline(graph)
+    (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
+    target = Target("c -mcpu=cortex-m4")
+    (kernel,) = [each for each in of("conv2d") if each.name == "dsp_s8"]
+    found, call = cost_model.cost(conv, kernel, target), cost_model.whole_call(conv, kernel, target)
+    assert (found.instructions, found.cycles) == (found.prediction.instructions, found.prediction.cycles)
+    assert found.ram_bytes == sum(scratch.bytes for scratch in call.scratch) > 0
+    assert found.weights_bytes == sum(constant.values.nbytes for constant in call.constants) > 0
+    assert found.flash_bytes > found.weights_bytes
+
+
+def test_priorities_are_those_of_instruction_sets() -> None:
+    found = {(kernel.op, kernel.name): cost_model.priority(kernel) for op in ops.names() for kernel in of(op)}
+    assert found["conv2d", "portable_s8"] == 0
+    assert found["conv2d", "smlal_s8"] == found["conv2d", "dsp_wide_s8"] == 10
+    assert found["depthwise_conv2d", "dsp_s8"] == found["depthwise_conv2d", "dsp_taps_s8"] == 10
+    assert found["conv2d", "arm_mve_s8"] == 100
+    assert (found["relu", "clamp"], found["relu", "lookup"]) == (10, 0)
+
+
+def test_a_fit_by_savings_keeps_the_difference_of_two_kernels() -> None:
+    sizes = [(1000, 10), (5000, 30), (20000, 500), (300, 200)]
+    base = [{**layer(50 + 3 * m + 7 * e, m, e), "model": "m", "opt": "speed"} for m, e in sizes]
+    own = [{**each, "instructions": each["instructions"] - each["mac"]} for each in base]
+    assert costs.fit_row(own, base, "instructions") == pytest.approx({"setup": 50, "mac": 2, "element": 7}, rel=1e-3)
+    # Layers that were measured of one kernel alone say nothing of the difference.
+    assert [each["instructions"] for each in costs.savings([*own, {**own[0], "model": "n"}], base)] == [
+        each["mac"] for each in base
+    ]
+    assert costs.fit_row(own, [], "instructions") == costs.fit(own)
+
+
+def test_every_prediction_names_its_source() -> None:
     graph = load(zoo.many_ops(), name="m")
     run_pipeline(graph)
     target = Target("c -mcpu=cortex-m4")
     (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
-    assert estimate.estimate(conv, "dsp_s8", target).basis == "dsp_s8 on cortex-m4"
-    other = estimate.estimate(conv, "smlal_s8", target)
+    assert predict(conv, "dsp_s8", target).basis == "dsp_s8 on cortex-m4"
+    other = predict(conv, "smlal_s8", target)
     assert other.basis == "smlal_s8 on cortex-m3"
     assert other.error is not None
-    unknown = estimate.estimate(conv, "a_new_one", target)
+    unknown = predict(conv, "a_new_one", target)
     assert (unknown.basis, unknown.error) == ("dsp_s8 on cortex-m4", None)
     conv.op = "squeezed"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimate, "work", lambda node, **_: estimate.Work(0, 100, 100, 0, 0, 10, 10, 0))
-        last = estimate.estimate(conv, "", target)
+        patch.setattr(cost_model, "work", lambda node, **_: Work(0, 100, 100, 0, 0, 10, 10, 0))
+        last = predict(conv, "", target)
     assert last.basis == "average element on cortex-m4"
     assert 0 < last.instructions < 100_000

@@ -1,4 +1,4 @@
-"""The trade between flash and instructions: forms that layers could have."""
+"""The trade between flash and instructions: variants that layers could have."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 
 from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import ProjectError
-from aboard.kernels.select.variants import WORTH
-from aboard.reports import explained, forms
-from aboard.reports.forms import Other
+from aboard.kernels.select.price import FLASH_PRICE
+from aboard.reports import explained, variants
+from aboard.reports.variants import Other
 from aboard.target import Target
 from support.models import available, path
 
@@ -24,7 +24,7 @@ def compiled(target: str = M4, model: str = "digits") -> Module:
 @pytest.mark.parametrize("model", available(["digits", "kws", "ic"]))
 def test_what_is_left_out_only_loses_and_what_is_there_is_a_trade(model: str) -> None:
     module = compiled(model=model)
-    found = forms.of(module)
+    found = variants.of(module)
     assert found
     for other in found:
         assert other.instructions * other.flash_bytes < 0
@@ -35,15 +35,15 @@ def test_what_is_left_out_only_loses_and_what_is_there_is_a_trade(model: str) ->
 
 @pytest.mark.parametrize("model", available(["digits", "kws"]))
 def test_the_price_of_a_byte_lies_between_what_was_taken_and_what_was_not(model: str) -> None:
-    for other in forms.of(compiled(model=model)):
+    for other in variants.of(compiled(model=model)):
         if other.flash_bytes > 0:
-            assert other.each < WORTH["balanced"]
+            assert other.each < FLASH_PRICE["balanced"]
         else:
-            assert other.each > WORTH["balanced"]
+            assert other.each > FLASH_PRICE["balanced"]
 
 
-def test_speed_has_only_slower_forms_left() -> None:
-    assert all(other.instructions > 0 for other in forms.of(compiled(f"{M4} -opt=speed")))
+def test_speed_has_only_slower_variants_left() -> None:
+    assert all(other.instructions > 0 for other in variants.of(compiled(f"{M4} -opt=speed")))
 
 
 @pytest.mark.parametrize(
@@ -56,21 +56,21 @@ def test_speed_has_only_slower_forms_left() -> None:
     ],
 )
 def test_the_rule_in_words(target: str, words: str) -> None:
-    assert forms.rule(Target(target)) == words
+    assert variants.rule(Target(target)) == words
 
 
 def test_the_table() -> None:
     others = [Other(3, "conv2d", "narrow", "wide", -3000, 200), Other(4, "conv2d", "wide", "narrow", 90, -2)]
-    lines = explained.other_forms(others, 100).splitlines()
+    lines = explained.other_variants(others, 100).splitlines()
     assert lines[0].split() == ["#", "op", "taken", "instead", "predicted", "flash", "for", "a", "byte"]
     assert [line.split() for line in lines[2:]] == [
         ["3", "conv2d", "narrow", "wide", "-3,000", "+200", "15.0"],
         ["4", "conv2d", "wide", "narrow", "+90", "-2", "45.0"],
     ]
-    assert explained.other_forms([], 100) == ""
+    assert explained.other_variants([], 100) == ""
 
 
 def test_a_bundle_does_not_tell(tmp_path: object) -> None:
     folder = compiled().save(f"{tmp_path}/digits")
     with pytest.raises(ProjectError, match="digits: has no schedule"):
-        forms.of(Module.load(folder))
+        variants.of(Module.load(folder))

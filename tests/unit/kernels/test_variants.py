@@ -1,4 +1,4 @@
-"""The choice among forms: what a byte must save, code that layers share, and what fits a limit."""
+"""The choice among kernel variants: what a byte must save, code that layers share, and what fits a limit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 import aboard
 from aboard.errors import CapacityError
 from aboard.kernels.contract import Implementation, KernelCall
-from aboard.kernels.select import variants as forms
-from aboard.kernels.select.variants import WORTH, Choice, Form
+from aboard.kernels.select import code_size
+from aboard.kernels.select.cost_model import KernelCost, Prediction
+from aboard.kernels.select.flash import model_bytes
+from aboard.kernels.select.price import FLASH_PRICE
+from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
 from support import models
 from support.weighted_models import Layer
@@ -39,36 +42,37 @@ class Stub(Implementation):
         raise AssertionError("a choice lowers nothing")
 
 
-def form(name: str, instructions: float, **pieces: int) -> Form:
-    return Form(Stub(name), instructions, pieces, 0)
+def variant(name: str, instructions: float, **flash: int) -> Variant:
+    prediction = Prediction(round(instructions), 0, "a test", None)
+    return Variant(Stub(name), KernelCost(instructions, 0, flash, 0, 0, prediction))
 
 
-def named(choice: Choice) -> list[str]:
+def named(choice: VariantChoice) -> list[str]:
     return [options[index].implementation.name for options, index in zip(choice.options, choice.chosen, strict=True)]
 
 
 def test_a_byte_must_save_what_the_preference_says() -> None:
-    assert WORTH == {"speed": 0, "balanced": 30, "size": 1000}
-    just = [[form("narrow", 10_000, a=100), form("wide", 10_000 - 30 * 100 - 1, b=200)]]
-    not_quite = [[form("narrow", 10_000, a=100), form("wide", 10_000 - 30 * 100 + 1, b=200)]]
-    assert named(Choice(just, BALANCED)) == ["wide"]
-    assert named(Choice(not_quite, BALANCED)) == ["narrow"]
-    assert named(Choice(not_quite, SPEED)) == ["wide"]
-    assert named(Choice(just, SIZE)) == ["narrow"]
-    assert named(Choice([[form("long", 500, a=10), form("short", 500, b=9)]], SPEED)) == ["short"]
+    assert FLASH_PRICE == {"speed": 0, "balanced": 30, "size": 1000}
+    just = [[variant("narrow", 10_000, a=100), variant("wide", 10_000 - 30 * 100 - 1, b=200)]]
+    not_quite = [[variant("narrow", 10_000, a=100), variant("wide", 10_000 - 30 * 100 + 1, b=200)]]
+    assert named(VariantChoice(just, BALANCED)) == ["wide"]
+    assert named(VariantChoice(not_quite, BALANCED)) == ["narrow"]
+    assert named(VariantChoice(not_quite, SPEED)) == ["wide"]
+    assert named(VariantChoice(just, SIZE)) == ["narrow"]
+    assert named(VariantChoice([[variant("long", 500, a=10), variant("short", 500, b=9)]], SPEED)) == ["short"]
 
 
 def test_shared_code_is_taken_or_left_for_all() -> None:
     # Alone a layer saves too little for a function of 1,000 bytes; four of them are worth it.
-    def layer(n: int) -> list[Form]:
-        return [form("narrow", 20_000, **{f"n{n}": 10}), form("wide", 10_000, shared=1000, **{f"w{n}": 20})]
+    def layer(n: int) -> list[Variant]:
+        return [variant("narrow", 20_000, **{f"n{n}": 10}), variant("wide", 10_000, shared=1000, **{f"w{n}": 20})]
 
-    assert named(Choice([layer(0)], BALANCED)) == ["narrow"]
-    assert named(Choice([layer(0), layer(1), layer(2)], BALANCED)) == ["narrow"] * 3
-    assert named(Choice([layer(n) for n in range(4)], BALANCED)) == ["wide"] * 4
+    assert named(VariantChoice([layer(0)], BALANCED)) == ["narrow"]
+    assert named(VariantChoice([layer(0), layer(1), layer(2)], BALANCED)) == ["narrow"] * 3
+    assert named(VariantChoice([layer(n) for n in range(4)], BALANCED)) == ["wide"] * 4
     # What a layer without a choice needs anyway costs nothing more.
-    fixed = [form("other", 0, shared=1000)]
-    assert named(Choice([fixed, layer(0)], BALANCED)) == ["other", "wide"]
+    fixed = [variant("other", 0, shared=1000)]
+    assert named(VariantChoice([fixed, layer(0)], BALANCED)) == ["other", "wide"]
 
 
 @settings(max_examples=100, deadline=None)
@@ -77,29 +81,29 @@ def test_shared_code_is_taken_or_left_for_all() -> None:
 )
 def test_without_shared_code_no_choice_is_better(drawn: list[list[tuple[int, int]]], data: st.DataObject) -> None:
     options = [
-        [form(f"f{i}", 100.0 * count, **{f"p{node}_{i}": 5 * size}) for i, (count, size) in enumerate(each)]
+        [variant(f"f{i}", 100.0 * count, **{f"p{node}_{i}": 5 * size}) for i, (count, size) in enumerate(each)]
         for node, each in enumerate(drawn)
     ]
-    choice = Choice(options, BALANCED)
+    choice = VariantChoice(options, BALANCED)
 
     def cost(chosen) -> float:
-        picked = [forms_[i] for forms_, i in zip(options, chosen, strict=True)]
-        return sum(f.instructions for f in picked) + WORTH["balanced"] * choice.bytes(chosen)
+        picked = [variants[i] for variants, i in zip(options, chosen, strict=True)]
+        return sum(v.cost.instructions for v in picked) + FLASH_PRICE["balanced"] * choice.bytes(chosen)
 
     every = list(itertools.product(*(range(len(each)) for each in options)))
     assert cost(choice.chosen) == pytest.approx(min(map(cost, every)))
     # Within a limit: never beyond it where that can be, and never slower with more room.
     smallest = min(map(choice.bytes, every))
     room = data.draw(st.integers(smallest, smallest + 60))
-    within, wider = Choice(options, BALANCED, room), Choice(options, BALANCED, room + 40)
+    within, wider = VariantChoice(options, BALANCED, room), VariantChoice(options, BALANCED, room + 40)
     assert within.bytes() <= room
-    fastest = min(sum(o[i].instructions for o, i in zip(options, c, strict=True)) for c in every)
-    assert sum(o[i].instructions for o, i in zip(options, wider.chosen, strict=True)) >= fastest
+    fastest = min(sum(o[i].cost.instructions for o, i in zip(options, c, strict=True)) for c in every)
+    assert sum(o[i].cost.instructions for o, i in zip(options, wider.chosen, strict=True)) >= fastest
 
 
 def test_a_limit_below_everything_leaves_the_narrowest() -> None:
-    options = [[form("fast", 1, a=100), form("narrow", 9, b=10)]]
-    assert named(Choice(options, SPEED, 0)) == ["narrow"]
+    options = [[variant("fast", 1, a=100), variant("narrow", 9, b=10)]]
+    assert named(VariantChoice(options, SPEED, 0)) == ["narrow"]
 
 
 def test_the_same_array_counts_once() -> None:
@@ -109,9 +113,9 @@ def test_the_same_array_counts_once() -> None:
     module = aboard.compile(layer.model(), target=BALANCED, name="m")
     assert module.scheduled is not None
     (step,) = module.scheduled.program.steps
-    once = forms.flash([(step.node, step.call)], 0, BALANCED)
-    twice = forms.flash([(step.node, step.call)] * 2, 0, BALANCED)
-    frame = forms.code_size.frame
+    once = model_bytes([(step.node, step.call)], 0, BALANCED)
+    twice = model_bytes([(step.node, step.call)] * 2, 0, BALANCED)
+    frame = code_size.frame
     assert twice - once == frame(BALANCED, 2, 0) - frame(BALANCED, 1, 0)
     constants = sum(c.values.nbytes for c in step.call.constants)
     assert module.manifest.weights_bytes == constants < once
@@ -147,7 +151,7 @@ def test_flash_that_is_not_enough(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", models.available(["kws", "vww", "ic", "ad", "sww"]))
-def test_forms_differ_as_the_preference_says(name: str) -> None:
+def test_variants_differ_as_the_preference_says(name: str) -> None:
     made = [aboard.compile(models.path(name), target=target).manifest.nodes for target in (SIZE, BALANCED, SPEED)]
     constants = [sum(n.weights_bytes for n in nodes) for nodes in made]
     wide = [sum(n.implementation in ("dsp_wide_s8", "dsp_points_s8") for n in nodes) for nodes in made]

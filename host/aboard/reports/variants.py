@@ -1,4 +1,4 @@
-"""The trade between flash and instructions: what layers would take in other forms than those that were chosen."""
+"""The trade between flash and instructions: the kernel variants that were not chosen, and their costs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
 from aboard.kernels.select import strategy
-from aboard.kernels.select import variants as forms
-from aboard.kernels.select.strategy import Explanation
+from aboard.kernels.select.price import flash_price
+from aboard.kernels.select.strategy import Explanation, KernelCandidate
 from aboard.target import Target
 
 
 @dataclass(frozen=True)
 class Other:
-    """A form that a layer could have: faster and larger, or slower and smaller.
+    """A kernel variant that a layer could have: faster and larger, or slower and smaller.
 
     Attributes:
         layer: Number of the layer.
@@ -40,7 +40,7 @@ class Other:
 
 
 def of(module: Module) -> tuple[Other, ...]:
-    """Returns the forms that layers could have, in the order of the layers; those that only lose are left out.
+    """Returns the other variants that layers could have, in the order of the layers; those that only lose are left out.
 
     Args:
         module: Compiled in this process.
@@ -56,24 +56,28 @@ def of(module: Module) -> tuple[Other, ...]:
 
 
 def _others(explained: Explanation, layer: int, scheduled: Scheduled) -> Iterator[Other]:
-    weighed = {c.implementation.name: c.weight for c in explained.candidates if c.weight is not None}
+    compared = {c.implementation.name: c for c in explained.candidates if c.more_bytes is not None}
     taken = scheduled.calls.implementations[explained.node].name
-    mine = weighed.get(taken)
-    for name, weight in weighed.items():
+    mine = compared.get(taken)
+    for name, other in compared.items():
         if mine is None or name == taken:
             continue
-        slower = weight.instructions - mine.instructions
-        larger = weight.more_bytes - mine.more_bytes
+        slower = _instructions(other) - _instructions(mine)
+        larger = (other.more_bytes or 0) - (mine.more_bytes or 0)
         if slower * larger < 0:
             yield Other(layer, explained.node.op, taken, name, slower, larger)
 
 
+def _instructions(candidate: KernelCandidate) -> int:
+    return 0 if candidate.cost is None else round(candidate.cost.instructions)
+
+
 def rule(target: Target) -> str:
-    """Returns by which rule forms are chosen, in words."""
+    """Returns by which rule variants are chosen, in words."""
     limit = target.flash_max
     if limit is not None:
         return f"the fewest instructions within -flash-max={limit}"
-    worth = forms.WORTH[target.opt]
-    if not worth:
+    price = flash_price(target)
+    if not price:
         return f"the fewest instructions, whatever flash they take (-opt={target.opt})"
-    return f"a byte of flash must save {worth:,.0f} instructions (-opt={target.opt})"
+    return f"a byte of flash must save {price:,.0f} instructions (-opt={target.opt})"

@@ -1,0 +1,64 @@
+"""The flash of a model, predicted: a sum over pieces that count once, however many nodes need them.
+
+A piece is an array of constants, an instance of a kernel, or a function that instances share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from aboard.ir import Node
+from aboard.kernels.contract import Call, InputArg, KernelCall
+from aboard.kernels.select import code_size
+from aboard.target import Target
+
+
+def pieces(node: Node, call: Call, target: Target) -> dict[str, int]:
+    """Returns the bytes of the pieces of a call that is computed by itself, by what is in them."""
+    return _constants(node, call) | _code(call, target)
+
+
+def _constants(node: Node, call: Call) -> dict[str, int]:
+    """Returns the bytes of the arrays that a call reads; equal ones have one key."""
+    given = (node.input(a.index).data for a in call.arguments if isinstance(a, InputArg))
+    arrays = [*(c.values for c in call.constants), *(data for data in given if data is not None)]
+    return {f"{a.dtype.str} {hashlib.sha256(a.tobytes()).hexdigest()}": a.nbytes for a in arrays}
+
+
+def _code(call: Call, target: Target) -> dict[str, int]:
+    """Returns the bytes of the code that a call needs, as measured of other models.
+
+    With `-opt=size` it may be less: an instance can serve several sets of parameters (`code_size.shares`).
+    """
+    if not isinstance(call, KernelCall):
+        return {}
+    measured = code_size.code(call, target)
+    return {**measured.shared, f"{call.function_key} {call.params!r}": measured.instance}
+
+
+def model_bytes(calls: Iterable[tuple[Node, Call]], cascaded: int, target: Target) -> int:
+    """Returns the flash of a model: constants exactly, code as measured of other models.
+
+    Args:
+        calls: Nodes and calls of its steps.
+        cascaded: How many of the steps are part of cascades.
+        target: Where they will run.
+    """
+    every: dict[str, int] = {}
+    functions: dict[str, dict[str, KernelCall]] = {}
+    steps = 0
+    for node, call in calls:
+        every |= _constants(node, call)
+        if isinstance(call, KernelCall):
+            functions.setdefault(call.function_key, {})[repr(call.params)] = call
+        steps += 1
+    for name, found in functions.items():
+        different = list(found.values())
+        if not code_size.shares(different, target):
+            every |= {key: size for call in different for key, size in _code(call, target).items()}
+            continue
+        together = code_size.code(different[0], target, shared=True)
+        parameters = sum(code_size.parameters_bytes(call.params) for call in different)
+        every |= {**together.shared, name: together.instance + parameters}
+    return sum(every.values()) + code_size.frame(target, steps, cascaded)

@@ -1,0 +1,78 @@
+"""The work of a node: how often each thing happens that a kernel's cost is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from aboard import ops
+from aboard.ir import Node
+from aboard.ops import rows_of
+
+#: Terms of a kernel's cost: calls, and the fields of `Work`.
+TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel", "rounded")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counts of a node's work; a kernel's cost is a sum of them, each times what was measured.
+
+    Attributes:
+        mac: Multiply-accumulates.
+        element: Elements of the result where there are multiply-accumulates, else of the operands or of the results,
+            whichever has more.
+        read: Elements of the operands.
+        window: Elements of all receptive fields of a layer with multiply-accumulates: they may have to be copied into
+            im2col columns.
+        spread: Multiply-accumulates of windows that are more than a pixel each, whose elements are apart in memory.
+        line: Rows of the result times its channels.
+        pixel: Pixels of the result.
+        rounded: Elements of the result that a slow requantisation epilogue computes (`KernelCall.slow_epilogue`).
+    """
+
+    mac: int
+    element: int
+    read: int
+    window: int
+    spread: int
+    line: int
+    pixel: int
+    rounded: int
+
+    @classmethod
+    def of(
+        cls,
+        macs: int,
+        operands: Sequence[Sequence[int]],
+        results: Sequence[Sequence[int]],
+        *,
+        slow_epilogue: bool = False,
+    ) -> Work:
+        """Returns the work of a node by its shapes.
+
+        Args:
+            macs: Its multiply-accumulates.
+            operands: Shapes of its operands, constants left out.
+            results: Shapes of its results.
+            slow_epilogue: Whether the kernel has to use the slower of its requantisation epilogues.
+        """
+        read, written = sum(prod(shape) for shape in operands), sum(prod(shape) for shape in results)
+        channels = results[0][-1] if results[0] else 1
+        element = written if macs else max(read, written)
+        window = macs // max(channels, 1)
+        spread, line = macs if window != read else 0, rows_of(results[0]) * channels
+        rounded = written if slow_epilogue else 0
+        return cls(macs, element, read, window, spread, line, prod(results[0]) // max(channels, 1), rounded)
+
+    @property
+    def terms(self) -> dict[str, int]:
+        """The fields by name."""
+        return {term: getattr(self, term) for term in TERMS[1:]}
+
+
+def work(node: Node, *, slow_epilogue: bool = False) -> Work:
+    """Returns the work of a node; `slow_epilogue` as in `Work.of`."""
+    operands = [tensor.type.shape for tensor in node.operands if not tensor.is_constant]
+    results = [tensor.type.shape for tensor in node.outputs]
+    return Work.of(ops.get(node.op).macs(node), operands, results, slow_epilogue=slow_epilogue)
