@@ -79,9 +79,9 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
 
 @pytest.mark.parametrize(("zero_point", "opt"), [(-128, "balanced"), (5, "balanced"), (-128, "size"), (5, "size")])
 def test_every_entry_of_the_unrolled_turns(zero_point: int, opt: str) -> None:
-    # One quad, odd and even numbers of them, one turn and more.
-    drawn = [pointwise(4 * quads, 2, zero_point) for quads in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
-    drawn += [dense(4 * quads, 4, zero_point) for quads in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
+    # One tap group, odd and even numbers of them, one turn and more.
+    drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
+    drawn += [dense(4 * groups, 4, zero_point) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
     check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
@@ -124,7 +124,7 @@ def test_every_entry_with_wide_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     # By cycles some of them are computed otherwise.
     monkeypatch.setattr(strategy, "_timed", lambda explained, target: explained)
     pairs = [(1, 4), (3, 6), (5, 3), (6, 2), (7, 8), (8, 5), (9, 4), (13, 3), (16, 6)]
-    drawn = [many_pixels(4 * quads, channels) for quads, channels in pairs]
+    drawn = [many_pixels(4 * groups, channels) for groups, channels in pairs]
     check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[WIDE])
 
 

@@ -58,9 +58,9 @@ def test_random_layers(drawn: list[Layer], opt: str) -> None:
     check(drawn, opt=opt)
 
 
-def pointwise(quads: int, channels: int = 3, activation: str = "NONE", **fields: object) -> Layer:
+def pointwise(groups: int, channels: int = 3, activation: str = "NONE", **fields: object) -> Layer:
     options = {**OPTIONS, "FusedActivationFunction": activation}
-    shapes = (1, 1, 3, 4 * quads), (channels, 1, 1, 4 * quads), (1, 1, 3, channels)
+    shapes = (1, 1, 3, 4 * groups), (channels, 1, 1, 4 * groups), (1, 1, 3, channels)
     return dataclasses.replace(Layer("CONV_2D", *shapes, 0, options, form="int16"), **fields)
 
 
@@ -71,11 +71,11 @@ def dense(inputs: int, outputs: int, activation: str = "NONE", **fields: object)
 
 @pytest.mark.parametrize("opt", ["size", "speed"])
 def test_every_entry_of_the_unrolled_turns(opt: str) -> None:
-    # One quad, whole turns, one more and one less; the short form with and without a rectifier, and both long forms.
-    turns = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
-    drawn = [pointwise(quads, 2 + quads % 3, ("NONE", "RELU", "RELU6")[quads % 3]) for quads in turns]
-    drawn += [pointwise(quads, 3, wide=False) for quads in (1, 8, 17)]
-    drawn += [dense(4 * quads - quads % 3, 3 + quads % 5, ("NONE", "RELU")[quads % 2]) for quads in turns]
+    # One tap group, whole iterations, one more and one less; the short form with and without a rectifier, and both long forms.
+    counts = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
+    drawn = [pointwise(groups, 2 + groups % 3, ("NONE", "RELU", "RELU6")[groups % 3]) for groups in counts]
+    drawn += [pointwise(groups, 3, wide=False) for groups in (1, 8, 17)]
+    drawn += [dense(4 * groups - groups % 3, 3 + groups % 5, ("NONE", "RELU")[groups % 2]) for groups in counts]
     drawn += [dense(33, 6, wide=False), dense(40, 5, spread=1e-2)]
     check(drawn, opt=opt)
 

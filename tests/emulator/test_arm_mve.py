@@ -53,7 +53,7 @@ def test_random_layers(drawn: list[Layer]) -> None:
     max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 @given(st.lists(mve_layers.depthwise_layers(), min_size=BATCH, max_size=BATCH))
-def test_depthwise_layers_in_words(drawn: list[Layer]) -> None:
+def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
@@ -61,7 +61,7 @@ def test_depthwise_layers_in_words(drawn: list[Layer]) -> None:
     max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 @given(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH))
-def test_convolutions_in_quads(drawn: list[Layer]) -> None:
+def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 

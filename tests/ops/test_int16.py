@@ -105,7 +105,7 @@ def test_a_sum_is_rescaled_by_one_product_where_that_is_proven() -> None:
         (node,) = load(layer.model(), name="model").nodes
         matrix = packing.matrix(node, conv2d.AXIS)
         activation = conv2d.attributes(node).activation
-        return epilogue_s16.finish(node, matrix, packing.bias(node), activation, conv2d.AXIS).params["form"]
+        return epilogue_s16.epilogue(node, matrix, packing.bias(node), activation, conv2d.AXIS).params["form"]
 
     assert form(LAYER) == "ABOARD_S16_SHORT"
     assert form(dataclasses.replace(LAYER, wide=False)) == "ABOARD_S16_DOUBLE"

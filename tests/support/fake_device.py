@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from aboard.ir import DType, Node
-from aboard.kernels.accelerator import DeviceCode, Region
-from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
+from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.ops import weighted
 from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import DevicePattern, any_tensor, chain, constant, constant_or_absent, op, optional
@@ -113,7 +113,7 @@ def runtime(target: Target) -> Runtime:
     return Runtime(files, include_folders=("include",), definitions=("FAKE_ROUNDS_TWICE=1",))
 
 
-def codegen(target: Target, region: Region) -> DeviceCode:
+def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     """Returns a function that calls the library for each layer, one after another."""
     results = region.graph.outputs
     made = [matched.nodes[-1].output for matched in region.patterns]
@@ -166,13 +166,13 @@ def layer_fields(matched: Matched, tuning: Mapping[str, Value]) -> tuple[int, ..
     return node.output.type.elements // outs, inner, outs, *zeros, low, high
 
 
-def _constants(node: Node, number: int) -> list[Constant]:
+def _constants(node: Node, number: int) -> list[PackedConstant]:
     matrix = _matrix(node)
     bias = node.optional_input(2)
     sums = np.zeros(matrix.shape[0], np.int32) if bias is None or bias.data is None else bias.data.astype(np.int32)
     scale = np.stack(weighted.multipliers(node, 0), axis=1).astype(np.int32)
     packed = {"weights": np.ascontiguousarray(matrix.T), "bias": sums, "scale": scale}
-    return [Constant(f"{name}{number}", values, 16) for name, values in packed.items()]
+    return [PackedConstant(f"{name}{number}", values, 16) for name, values in packed.items()]
 
 
 def softmax_model() -> bytes:

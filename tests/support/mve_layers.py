@@ -120,14 +120,14 @@ def windowed() -> st.SearchStrategy[Layer]:
 
 def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
     """Returns a layer for each way in which a result may lie over its operand: its function and some parameters."""
-    conv, quads = "aboard_conv2d_mve", "aboard_conv2d_quads_mve"
-    channels, words = "aboard_depthwise_conv2d_mve", "aboard_depthwise_words_mve"
+    conv, four = "aboard_conv2d_mve", "aboard_conv2d_four_pixels_mve"
+    channels, words = "aboard_depthwise_conv2d_mve", "aboard_depthwise_packed_mve"
     return {
-        "quads of pixels": (_conv((5, 7), 1, 20, 8), quads, {"source": 0, "joined": 1}),
-        "quads of pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), quads, {"source": 0, "joined": 0}),
-        "quads in a band": (_conv((6, 9), 3, 16, 16), quads, {"source": 1}),
-        "quads of patches": (_conv((6, 9), 3, 3, 10, "VALID"), quads, {"source": 2, "joined": 1}),
-        "quads of patches from a band": (_conv((6, 9), 3, 3, 10), quads, {"source": 2, "joined": 1}),
+        "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
+        "four pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
+        "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
+        "four pixels of im2col columns": (_conv((6, 9), 3, 3, 10, "VALID"), four, {"source": 2, "joined": 1}),
+        "four pixels of im2col columns from a line buffer": (_conv((6, 9), 3, 3, 10), four, {"source": 2, "joined": 1}),
         "pairs of pixels": (_conv((5, 7), 1, 16, 13), conv, {"joined": 1, "patch": 0}),
         "pairs where they lie": (_conv((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "patch": 0}),
         "pairs in a band": (_conv((6, 9), 3, 16, 15), conv, {"joined": 0, "patch": 0}),

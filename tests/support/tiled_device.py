@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from aboard.ir import Tensor
-from aboard.kernels.accelerator import DeviceCode, Region
-from aboard.kernels.contract import Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
+from aboard.kernels.contract import ConstantArg, InputArg, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.ops import weighted
 from aboard.ops.box import Box
 from aboard.ops.subgraph import Matched
@@ -31,7 +31,7 @@ def tiles(target: Target, matched: Matched, tuning: Mapping[str, Any]) -> TileCo
     return TileConstraint("scratchpad", parameter_bytes=12, macs_per_cycle=4.0)
 
 
-def codegen(target: Target, region: Region) -> DeviceCode:
+def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     """Returns a function that brings in, computes and takes away tile by tile."""
     (matched,), (plan,) = region.patterns, region.tiles
     assert plan is not None
@@ -45,7 +45,7 @@ def codegen(target: Target, region: Region) -> DeviceCode:
     body = "\n".join(f"    {line}" for line in lines)
     head = f"aboard_status_t {region.name}(const int8_t *x, int8_t *y, int8_t *pad, const int8_t *packed)"
     text = f'#include <string.h>\n#include "fake_product.h"\n\n{head} {{\n{body}\n    return ABOARD_OK;\n}}\n'
-    constant = Constant("packed", np.frombuffer(bytes(packed.data), np.int8), 16)
+    constant = PackedConstant("packed", np.frombuffer(bytes(packed.data), np.int8), 16)
     scratch = Scratch(plan.bytes, 16)
     arguments = (
         InputArg(0, "const int8_t *"),

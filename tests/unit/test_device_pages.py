@@ -7,7 +7,7 @@ from typing import Any
 
 from aboard.cli.group import COMMANDS
 from aboard.ir import Graph
-from aboard.kernels.accelerator import Region
+from aboard.kernels.accelerator import ClaimedRegion
 from aboard.ops.subgraph import Matched
 from aboard.partition.matcher import check_patterns
 from aboard.target import Target, columns
@@ -88,7 +88,7 @@ def test_the_cost_of_the_page_is_that_of_the_tiles() -> None:
     with device([], memory=columns_of_page["memory"], tiles=columns_of_page["tiles"]):
         (plan,) = tiling.plans(Target("fake", as_device=True), [layer], {"overlap": "on"})
     assert plan is not None
-    region = Region("m_fake_0", Graph("m", [], [], []), (layer, layer), (), (), tiles=(plan, None))
+    region = ClaimedRegion("m_fake_0", Graph("m", [], [], []), (layer, layer), (), (), tiles=(plan, None))
     assert columns_of_page["cost"](None, region).total == 200 + plan.cycles
 
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../portable/conv2d_window.h"
-#include "../portable/staging.h"
+#include "../portable/im2col.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
@@ -22,28 +22,29 @@
 /** Parameters of aboard_conv2d_dsp. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t wide; /**< Weights of 16 bits and lines: most quads of the code, see aboard_dsp_pair_wide; 0: composites. */
-    int32_t line; /**< 1: results by lines; 0: by two roundings. */
-    int32_t clamped;    /**< 1: results are kept between low and high. */
-    int32_t zero_point; /**< Of the input: what padding holds. */
+    int32_t wide; /**< Weights of 16 bits and lines: most tap groups of the code, see aboard_dsp_pair_wide; 0:
+                     SWAR-packed weights. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t clamped;         /**< 1: results are kept between low and high. */
+    int32_t zero_point;      /**< Of the input: what padding holds. */
     int32_t low;
     int32_t high;
 } aboard_conv2d_dsp_t;
 
-/** Taps of a window, up to whole quads. */
+/** Taps of a window, up to whole tap groups. */
 ABOARD_INLINE int32_t aboard_conv2d_dsp_taps(const aboard_conv2d_shape_t *s) {
-    return (aboard_conv2d_taps(s) + ABOARD_DSP_QUAD - 1) / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+    return (aboard_conv2d_taps(s) + ABOARD_DSP_TAP_GROUP - 1) / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
 }
 
-/** True where the pixels of a window hold whole quads each, and are staged from where they lie. */
+/** True where the pixels of a window hold whole tap groups each, and are staged from where they lie. */
 ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_shape_t *s) {
-    return s->in.channels / s->groups % ABOARD_DSP_QUAD == 0;
+    return s->in.channels / s->groups % ABOARD_DSP_TAP_GROUP == 0;
 }
 
 /** Words of a block of two channels. */
 ABOARD_INLINE int32_t aboard_conv2d_dsp_block(const aboard_conv2d_dsp_t *p) {
-    const int32_t words = aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_QUAD * (p->wide ? 4 : 2);
-    return words + (p->line ? ABOARD_DSP_LINE_WORDS : ABOARD_DSP_ANY_WORDS);
+    const int32_t words = aboard_conv2d_dsp_taps(&p->shape) / ABOARD_DSP_TAP_GROUP * (p->wide ? 4 : 2);
+    return words + (p->single_rounding ? ABOARD_DSP_SINGLE_WORDS : ABOARD_DSP_DOUBLE_WORDS);
 }
 
 /** Address of result pixel (row, col), which then becomes the next one. */
@@ -74,8 +75,8 @@ ABOARD_INLINE const int8_t *aboard_conv2d_dsp_tap(const aboard_conv2d_shape_t *s
 }
 
 /** Stages the windows of two pixels from where they lie; `padding` holds a pixel of zero points. */
-ABOARD_INLINE void aboard_conv2d_dsp_stage(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                           const aboard_conv2d_window_t *w, uint32_t *pairs, const int8_t *padding) {
+ABOARD_INLINE void aboard_conv2d_dsp_im2col(const aboard_conv2d_dsp_t *p, const int8_t *x,
+                                            const aboard_conv2d_window_t *w, uint32_t *pairs, const int8_t *padding) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const bool rows = s->dilation_w == 1 && s->in.pixel_stride == depth && aboard_conv2d_dsp_inside(s, w[0].left) &&
@@ -86,13 +87,13 @@ ABOARD_INLINE void aboard_conv2d_dsp_stage(const aboard_conv2d_dsp_t *p, const i
         if (rows && first >= 0 && first < s->in_height && second >= 0 && second < s->in_height) {
             const int8_t *const a = aboard_row_s8(&s->in, x, w[0].base + first) + w[0].left * depth;
             const int8_t *const b = aboard_row_s8(&s->in, x, w[1].base + second) + w[1].left * depth;
-            pairs = aboard_dsp_stage_pair(pairs, a, b, s->window_width * depth);
+            pairs = aboard_dsp_fill_pair(pairs, a, b, s->window_width * depth);
             continue;
         }
         for (int32_t kx = 0; kx < s->window_width; ++kx) {
             const int8_t *const a = aboard_conv2d_dsp_tap(s, x, &w[0], ky, kx, padding);
             const int8_t *const b = aboard_conv2d_dsp_tap(s, x, &w[1], ky, kx, padding);
-            pairs = aboard_dsp_stage_pair(pairs, a, b, depth);
+            pairs = aboard_dsp_fill_pair(pairs, a, b, depth);
         }
     }
 }
@@ -113,28 +114,28 @@ ABOARD_INLINE uint32_t aboard_conv2d_dsp_word(const aboard_conv2d_dsp_t *p, cons
 
 /** Copies a row of a window of which `before` and `after` pixels lie outside the input; `from` is that of the first. */
 ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p, const int8_t *from, int32_t before,
-                                                   int32_t after, int8_t *patch) {
+                                                   int32_t after, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t inside = s->window_width - before - after;
     if (inside == s->window_width) {
         /* In line where the size is a literal. */
-        memcpy(patch, from, (size_t)(s->window_width * depth));
-        return patch + s->window_width * depth;
+        memcpy(column, from, (size_t)(s->window_width * depth));
+        return column + s->window_width * depth;
     }
-    if (s->window_width * depth == ABOARD_DSP_QUAD && s->in.cols >= s->window_width && inside > 0) {
+    if (s->window_width * depth == ABOARD_DSP_TAP_GROUP && s->in.cols >= s->window_width && inside > 0) {
         const uint32_t word = aboard_conv2d_dsp_word(p, from + before * depth, before, after);
-        memcpy(patch, &word, sizeof(word));
-        return patch + sizeof(word);
+        memcpy(column, &word, sizeof(word));
+        return column + sizeof(word);
     }
-    patch = aboard_stage_fill_shared(patch, p->zero_point, before * depth);
-    patch = aboard_stage_copy_shared(patch, from + before * depth, inside * depth);
-    return aboard_stage_fill_shared(patch, p->zero_point, after * depth);
+    column = aboard_im2col_fill_shared(column, p->zero_point, before * depth);
+    column = aboard_im2col_copy_shared(column, from + before * depth, inside * depth);
+    return aboard_im2col_fill_shared(column, p->zero_point, after * depth);
 }
 
 /** Copies what a window sees, pixels of any number of channels. */
 ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                            const aboard_conv2d_window_t *w, int8_t *patch) {
+                                            const aboard_conv2d_window_t *w, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t before = ABOARD_MIN(ABOARD_MAX(-w->left, 0), s->window_width);
@@ -143,15 +144,15 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
     for (int32_t ky = 0; ky < s->window_height; ++ky) {
         const int32_t row = w->top + ky * s->dilation_h;
         if (row < 0 || row >= s->in_height) {
-            patch = aboard_stage_fill_shared(patch, p->zero_point, s->window_width * depth);
+            column = aboard_im2col_fill_shared(column, p->zero_point, s->window_width * depth);
         } else if (s->dilation_w == 1 && s->in.pixel_stride == depth) {
             const int8_t *const from = aboard_row_s8(&s->in, x, w->base + row) + w->left * depth;
-            patch = aboard_conv2d_dsp_gather_row(p, from, before, after, patch);
+            column = aboard_conv2d_dsp_gather_row(p, from, before, after, column);
         } else {
             for (int32_t kx = 0; kx < s->window_width; ++kx) {
                 const int8_t *const from = aboard_conv2d_dsp_tap(s, x, w, ky, kx, NULL);
-                patch = from ? aboard_stage_copy_shared(patch, from, depth)
-                             : aboard_stage_fill_shared(patch, p->zero_point, depth);
+                column = from ? aboard_im2col_copy_shared(column, from, depth)
+                              : aboard_im2col_fill_shared(column, p->zero_point, depth);
             }
         }
     }
@@ -163,9 +164,9 @@ typedef struct {
     int32_t stride;
 } aboard_conv2d_dsp_lines_t;
 
-/** Where the rows of a window lie: in the input, or, where part of it does not, in `patch`. */
+/** Where the rows of a window lie: in the input, or, where part of it does not, in `column`. */
 ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                                                const aboard_conv2d_window_t *w, int8_t *patch) {
+                                                                const aboard_conv2d_window_t *w, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t seen = (s->window_height - 1) * s->dilation_h + 1;
@@ -176,13 +177,13 @@ ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_con
         const aboard_conv2d_dsp_lines_t there = {from, s->in.row_stride * s->dilation_h};
         return there;
     }
-    aboard_conv2d_dsp_gather(p, x, w, patch);
-    const aboard_conv2d_dsp_lines_t copied = {patch, s->window_width * depth};
+    aboard_conv2d_dsp_gather(p, x, w, column);
+    const aboard_conv2d_dsp_lines_t copied = {column, s->window_width * depth};
     return copied;
 }
 
-/** Puts a quad of two pixels side by side as halfwords; returns behind them. */
-ABOARD_INLINE uint32_t *aboard_conv2d_dsp_quad(uint32_t *pairs, uint32_t a, uint32_t b) {
+/** Puts a tap group of two pixels side by side as halfwords; returns behind them. */
+ABOARD_INLINE uint32_t *aboard_conv2d_dsp_tap_group(uint32_t *pairs, uint32_t a, uint32_t b) {
     pairs[0] = aboard_dsp_even(a);
     pairs[1] = aboard_dsp_even(b);
     pairs[2] = aboard_dsp_odd(a);
@@ -190,8 +191,8 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_quad(uint32_t *pairs, uint32_t a, uint
     return pairs + ABOARD_DSP_PAIR_WORDS;
 }
 
-/** Puts a quad of two pixels side by side and steps on; to where the next one goes. */
-ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_quad(uint32_t *pairs, const int8_t **a, const int8_t **b) {
+/** Puts a tap group of two pixels side by side and steps on; to where the next one goes. */
+ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_tap_group(uint32_t *pairs, const int8_t **a, const int8_t **b) {
 #if ABOARD_DSP_ASM
     __asm__ volatile("ldr r6, [%[a]], #4\n ldr r8, [%[b]], #4\n"
                      "sxtb16 r4, r6\n sxtb16 r5, r8\n sxtb16 r6, r6, ror #8\n sxtb16 r8, r8, ror #8\n"
@@ -201,22 +202,22 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_quad(uint32_t *pairs, const int8_
                      : "r4", "r5", "r6", "r8", "memory");
     return pairs;
 #else
-    pairs = aboard_conv2d_dsp_quad(pairs, aboard_dsp_load(*a), aboard_dsp_load(*b));
-    *a += ABOARD_DSP_QUAD;
-    *b += ABOARD_DSP_QUAD;
+    pairs = aboard_conv2d_dsp_tap_group(pairs, aboard_dsp_load(*a), aboard_dsp_load(*b));
+    *a += ABOARD_DSP_TAP_GROUP;
+    *b += ABOARD_DSP_TAP_GROUP;
     return pairs;
 #endif
 }
 
-/** Quad of bytes behind the whole quads of a window's rows, from byte `at` of all of them; 0 behind the last. */
+/** Quad of bytes behind the whole tap groups of a window's rows, from byte `at` of all of them; 0 behind the last. */
 ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, const aboard_conv2d_dsp_lines_t *lines,
                                               int32_t at) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
-    const int32_t whole = row / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+    const int32_t whole = row / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
     const int32_t rest = ABOARD_MAX(row - whole, 1);
     uint32_t word = 0;
     ABOARD_UNROLL(4)
-    for (int32_t i = 0; i < ABOARD_DSP_QUAD; ++i) {
+    for (int32_t i = 0; i < ABOARD_DSP_TAP_GROUP; ++i) {
         const int32_t ky = (at + i) / rest;
         if (ky < s->window_height) {
             word |= (uint32_t)(uint8_t)lines->from[ky * lines->stride + whole + (at + i) % rest] << (8 * i);
@@ -225,27 +226,28 @@ ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, co
     return word;
 }
 
-/** Stages the windows of two pixels of any number of channels: quads of each row, then what is left of all rows. */
-ABOARD_INLINE void aboard_conv2d_dsp_stage_lines(const aboard_conv2d_shape_t *s, const aboard_conv2d_dsp_lines_t *lines,
-                                                 uint32_t *pairs) {
+/** Stages the windows of two pixels of any number of channels: tap groups of each row, then what is left of all rows.
+ */
+ABOARD_INLINE void aboard_conv2d_dsp_im2col_lines(const aboard_conv2d_shape_t *s,
+                                                  const aboard_conv2d_dsp_lines_t *lines, uint32_t *pairs) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
-    const int32_t whole = row / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+    const int32_t whole = row / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
     const int8_t *a = lines[0].from;
     const int8_t *b = lines[1].from;
     ABOARD_UNROLL(4)
     for (int32_t ky = 0; ky < s->window_height; ++ky) {
         ABOARD_UNROLL(4)
-        for (int32_t k = 0; k < whole; k += ABOARD_DSP_QUAD) {
-            pairs = aboard_conv2d_dsp_next_quad(pairs, &a, &b);
+        for (int32_t k = 0; k < whole; k += ABOARD_DSP_TAP_GROUP) {
+            pairs = aboard_conv2d_dsp_next_tap_group(pairs, &a, &b);
         }
         a += lines[0].stride - whole;
         b += lines[1].stride - whole;
     }
     const int32_t left = (row - whole) * s->window_height;
     ABOARD_UNROLL(4)
-    for (int32_t at = 0; at < left; at += ABOARD_DSP_QUAD) {
-        pairs = aboard_conv2d_dsp_quad(pairs, aboard_conv2d_dsp_ends(s, &lines[0], at),
-                                       aboard_conv2d_dsp_ends(s, &lines[1], at));
+    for (int32_t at = 0; at < left; at += ABOARD_DSP_TAP_GROUP) {
+        pairs = aboard_conv2d_dsp_tap_group(pairs, aboard_conv2d_dsp_ends(s, &lines[0], at),
+                                            aboard_conv2d_dsp_ends(s, &lines[1], at));
     }
 }
 
@@ -253,15 +255,15 @@ ABOARD_INLINE void aboard_conv2d_dsp_stage_lines(const aboard_conv2d_shape_t *s,
 ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job) {
     if (p->wide) {
         aboard_dsp_pair_wide(job, p->wide);
-    } else if (p->line) {
-        aboard_dsp_pair_line(job);
+    } else if (p->single_rounding) {
+        aboard_dsp_pair_single(job);
     } else {
-        aboard_dsp_pair_any(job);
+        aboard_dsp_pair_double(job);
     }
 }
 
 /** Results of all channels of a group for two pixels, from their staged windows. */
-ABOARD_INLINE void aboard_conv2d_dsp_finish(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
+ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
     const int32_t channels = p->shape.out.channels / p->shape.groups;
     const int32_t even = channels / 2 * 2;
     if (even > 0) {
@@ -312,7 +314,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
                                            int32_t last) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t taps = aboard_conv2d_dsp_taps(s);
-    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_QUAD};
+    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_TAP_GROUP};
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
@@ -320,15 +322,15 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
         int8_t *y[2];
         aboard_conv2d_dsp_two(s, out, &row, &col, last, windows, y);
         if (aboard_conv2d_dsp_whole(s)) {
-            aboard_conv2d_dsp_stage(p, x, windows, pairs, bytes);
+            aboard_conv2d_dsp_im2col(p, x, windows, pairs, bytes);
         } else {
             const aboard_conv2d_dsp_lines_t lines[2] = {
                 aboard_conv2d_dsp_lines(p, x, &windows[0], bytes),
                 aboard_conv2d_dsp_lines(p, x, &windows[1], bytes + taps),
             };
-            aboard_conv2d_dsp_stage_lines(s, lines, pairs);
+            aboard_conv2d_dsp_im2col_lines(s, lines, pairs);
         }
-        aboard_conv2d_dsp_finish(p, &job, y);
+        aboard_conv2d_dsp_epilogue(p, &job, y);
     }
 }
 
@@ -345,7 +347,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
     const aboard_view_t *to = &p->shape.out;
     const int32_t taps = in->channels / p->shape.groups;
     const bool dense = in->row_stride == in->cols * in->pixel_stride && to->row_stride == to->cols * to->pixel_stride;
-    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_QUAD};
+    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_TAP_GROUP};
     int32_t row = first;
     while (row < last) {
         const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));
@@ -353,9 +355,9 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
         int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
         for (int32_t left = rows * in->cols; left > 0; left -= 2) {
             /* A last single pixel is computed twice. */
-            aboard_dsp_stage_pair(pairs, a, left > 1 ? a + in->pixel_stride : a, taps);
+            aboard_dsp_fill_pair(pairs, a, left > 1 ? a + in->pixel_stride : a, taps);
             y[1] = left > 1 ? y[0] + to->pixel_stride : y[0];
-            aboard_conv2d_dsp_finish(p, &job, y);
+            aboard_conv2d_dsp_epilogue(p, &job, y);
             a += 2 * in->pixel_stride;
             y[0] += 2 * to->pixel_stride;
         }
@@ -367,11 +369,12 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_dsp_pair_t and aboard_dsp_pair_wide; groups after one another.
- * @param pairs       Scratch of ABOARD_DSP_PAIR_WORDS words for each quad of taps.
- * @param bytes       Scratch: a pixel of padding where pixels hold whole quads, otherwise the windows of two pixels.
+ * @param pairs       Scratch of ABOARD_DSP_PAIR_WORDS words for each tap group of taps.
+ * @param bytes       Scratch: a pixel of padding where pixels hold whole tap groups, otherwise the windows of two
+ * pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_dsp(const aboard_conv2d_dsp_t *p, const int8_t *in, int8_t *out,
@@ -382,7 +385,7 @@ ABOARD_INLINE void aboard_conv2d_dsp(const aboard_conv2d_dsp_t *p, const int8_t 
     const int32_t channels = s->out.channels / s->groups;
     const bool padded = s->window_height * s->window_width > 1 || s->pad_top > 0 || s->pad_left > 0;
     if (aboard_conv2d_dsp_whole(s) && padded) {
-        aboard_stage_fill_shared(bytes, p->zero_point, depth);
+        aboard_im2col_fill_shared(bytes, p->zero_point, depth);
     }
     for (int32_t group = 0; group < s->groups; ++group) {
         if (aboard_conv2d_dsp_flat(s)) {

@@ -20,9 +20,9 @@
 /** Parameters of aboard_conv2d_dsp_s16. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t wide;               /**< 1: weights of 16 bits; 0: packed. */
-    int32_t chunk;              /**< Quads whose products a sum of 32 bits holds. */
-    aboard_finish_s16_t finish; /**< Of the result. */
+    int32_t wide;                   /**< 1: weights of 16 bits; 0: packed. */
+    int32_t chunk;                  /**< Tap groups whose products a sum of 32 bits holds. */
+    aboard_epilogue_s16_t epilogue; /**< Of the result. */
 } aboard_conv2d_dsp_s16_t;
 
 /** Two pixels of the result: where their windows begin, and where their results go. */
@@ -32,18 +32,18 @@ typedef struct {
     int16_t *y[2];
 } aboard_conv2d_dsp_s16_two_t;
 
-/** Quads of a window. */
-ABOARD_INLINE int32_t aboard_conv2d_dsp_s16_quads(const aboard_conv2d_shape_t *s) {
-    return (aboard_conv2d_taps(s) + ABOARD_DSP_QUAD - 1) / ABOARD_DSP_QUAD;
+/** Tap groups of a window. */
+ABOARD_INLINE int32_t aboard_conv2d_dsp_s16_tap_groups(const aboard_conv2d_shape_t *s) {
+    return (aboard_conv2d_taps(s) + ABOARD_DSP_TAP_GROUP - 1) / ABOARD_DSP_TAP_GROUP;
 }
 
 /** Words of a block of two channels. */
 ABOARD_INLINE int32_t aboard_conv2d_dsp_s16_block(const aboard_conv2d_dsp_s16_t *p) {
-    return aboard_conv2d_dsp_s16_quads(&p->shape) * (p->wide ? 4 : 2) + 2 * aboard_s16_words(p->finish.form);
+    return aboard_conv2d_dsp_s16_tap_groups(&p->shape) * (p->wide ? 4 : 2) + 2 * aboard_s16_words(p->epilogue.form);
 }
 
 /** Interleaves `words` words of two taps of two pixels, at any address; returns behind them. */
-ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_stage(uint32_t *to, const int16_t *a, const int16_t *b, int32_t words) {
+ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_im2col(uint32_t *to, const int16_t *a, const int16_t *b, int32_t words) {
     for (; words >= 2; words -= 2) {
 #if ABOARD_DSP_ASM
         __asm__ volatile("ldr r4, [%[a]], #4\n ldr r5, [%[b]], #4\n ldr r6, [%[a]], #4\n ldr r8, [%[b]], #4\n"
@@ -57,8 +57,8 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_stage(uint32_t *to, const int16_t 
         to[2] = aboard_dsp_load_s16(a + 2);
         to[3] = aboard_dsp_load_s16(b + 2);
         to += ABOARD_DSP_S16_PAIR_WORDS;
-        a += ABOARD_DSP_QUAD;
-        b += ABOARD_DSP_QUAD;
+        a += ABOARD_DSP_TAP_GROUP;
+        b += ABOARD_DSP_TAP_GROUP;
 #endif
     }
     if (words > 0) {
@@ -68,46 +68,46 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_stage(uint32_t *to, const int16_t 
     return to;
 }
 
-/** Row `tap` of a pixel's window: in the input, or, where part of it does not lie there, in `patch`. */
+/** Row `tap` of a pixel's window: in the input, or, where part of it does not lie there, in `column`. */
 ABOARD_INLINE const int16_t *aboard_conv2d_dsp_s16_row(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row,
-                                                       int32_t col, int32_t tap, int16_t *patch) {
+                                                       int32_t col, int32_t tap, int16_t *column) {
     const int32_t depth = s->in.channels / s->groups;
     const aboard_conv2d_window_t w = aboard_conv2d_window(s, row, col);
     const int32_t y = w.top + tap * s->dilation_h;
     if (y < 0 || y >= s->in_height) {
-        aboard_stage_fill_shared((int8_t *)patch, 0, s->window_width * depth * (int32_t)sizeof(int16_t));
-        return patch;
+        aboard_im2col_fill_shared((int8_t *)column, 0, s->window_width * depth * (int32_t)sizeof(int16_t));
+        return column;
     }
     const int16_t *const from = aboard_row_s16(&s->in, x, w.base + y);
     const bool dense = s->dilation_w == 1 && s->in.pixel_stride == depth * (int32_t)sizeof(int16_t);
     if ((dense || s->window_width == 1) && w.left >= 0 && w.left + s->window_width <= s->in.cols) {
         return from + w.left * (s->in.pixel_stride / (int32_t)sizeof(int16_t));
     }
-    aboard_conv2d_s16_gather_row(s, from, w.left, patch);
-    return patch;
+    aboard_conv2d_s16_gather_row(s, from, w.left, column);
+    return column;
 }
 
-/** Interleaves the windows of two pixels, up to whole quads. */
+/** Interleaves the windows of two pixels, up to whole tap groups. */
 ABOARD_INLINE void aboard_conv2d_dsp_s16_windows(const aboard_conv2d_shape_t *s, const int16_t *x,
                                                  const aboard_conv2d_dsp_s16_two_t *two, uint32_t *pairs,
-                                                 int16_t *patches) {
+                                                 int16_t *columns) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
     const int32_t taps = aboard_conv2d_taps(s);
     if (row % 2 == 0) {
         for (int32_t tap = 0; tap < s->window_height; ++tap) {
-            const int16_t *const a = aboard_conv2d_dsp_s16_row(s, x, two->row[0], two->col[0], tap, patches);
-            const int16_t *const b = aboard_conv2d_dsp_s16_row(s, x, two->row[1], two->col[1], tap, patches + row);
-            pairs = aboard_conv2d_dsp_s16_stage(pairs, a, b, row / 2);
+            const int16_t *const a = aboard_conv2d_dsp_s16_row(s, x, two->row[0], two->col[0], tap, columns);
+            const int16_t *const b = aboard_conv2d_dsp_s16_row(s, x, two->row[1], two->col[1], tap, columns + row);
+            pairs = aboard_conv2d_dsp_s16_im2col(pairs, a, b, row / 2);
         }
     } else {
         /* Rows that end in the middle of a word are put after one another first; what lies behind the last tap is
          * multiplied by 0. */
-        int16_t *const second = patches + taps + 1;
-        patches[taps] = 0;
+        int16_t *const second = columns + taps + 1;
+        columns[taps] = 0;
         second[taps] = 0;
-        aboard_conv2d_s16_gather(s, x, two->row[0], two->col[0], patches);
+        aboard_conv2d_s16_gather(s, x, two->row[0], two->col[0], columns);
         aboard_conv2d_s16_gather(s, x, two->row[1], two->col[1], second);
-        pairs = aboard_conv2d_dsp_s16_stage(pairs, patches, second, (taps + 1) / 2);
+        pairs = aboard_conv2d_dsp_s16_im2col(pairs, columns, second, (taps + 1) / 2);
     }
     if ((taps + 1) / 2 % 2 != 0) {
         pairs[0] = pairs[1] = 0;
@@ -117,12 +117,12 @@ ABOARD_INLINE void aboard_conv2d_dsp_s16_windows(const aboard_conv2d_shape_t *s,
 /** Results of `channels` channels, an even number, in the short form. */
 ABOARD_INLINE void aboard_conv2d_dsp_s16_short(const aboard_conv2d_dsp_s16_t *p, const aboard_dsp_s16_pair_t *job) {
     if (p->wide) {
-        if (p->finish.low == 0) {
+        if (p->epilogue.low == 0) {
             aboard_dsp_s16_pair_wide_relu(job);
         } else {
             aboard_dsp_s16_pair_wide(job);
         }
-    } else if (p->finish.low == 0) {
+    } else if (p->epilogue.low == 0) {
         aboard_dsp_s16_pair_packed_relu(job);
     } else {
         aboard_dsp_s16_pair_packed(job);
@@ -130,41 +130,41 @@ ABOARD_INLINE void aboard_conv2d_dsp_s16_short(const aboard_conv2d_dsp_s16_t *p,
 }
 
 /** Results of all channels of a group for two pixels in the short form, from their interleaved windows. */
-ABOARD_INLINE void aboard_conv2d_dsp_s16_finish(const aboard_conv2d_dsp_s16_t *p, const uint32_t *pairs,
-                                                const uint32_t *weights, int16_t *const *y) {
+ABOARD_INLINE void aboard_conv2d_dsp_s16_epilogue(const aboard_conv2d_dsp_s16_t *p, const uint32_t *pairs,
+                                                  const uint32_t *weights, int16_t *const *y) {
     const int32_t channels = p->shape.out.channels / p->shape.groups;
-    const int32_t quads = aboard_conv2d_dsp_s16_quads(&p->shape);
+    const int32_t tap_groups = aboard_conv2d_dsp_s16_tap_groups(&p->shape);
     const int32_t even = channels / 2 * 2;
-    const uint32_t *const end = pairs + quads * ABOARD_DSP_S16_PAIR_WORDS;
+    const uint32_t *const end = pairs + tap_groups * ABOARD_DSP_S16_PAIR_WORDS;
     if (even > 0) {
-        const aboard_dsp_s16_pair_t job = {y[0], y[1], y[0] + even, pairs, end, weights, quads};
+        const aboard_dsp_s16_pair_t job = {y[0], y[1], y[0] + even, pairs, end, weights, tap_groups};
         aboard_conv2d_dsp_s16_short(p, &job);
     }
     if (even < channels) {
         /* Of the last block the second channel is none. */
         int16_t last[2][2];
         const aboard_dsp_s16_pair_t one = {
-            last[0], last[1], last[0] + 2, pairs, end, weights + even / 2 * aboard_conv2d_dsp_s16_block(p), quads};
+            last[0], last[1], last[0] + 2, pairs, end, weights + even / 2 * aboard_conv2d_dsp_s16_block(p), tap_groups};
         aboard_conv2d_dsp_s16_short(p, &one);
         y[1][even] = last[1][0];
         y[0][even] = last[0][0];
     }
-    if ((p->finish.low != 0 && p->finish.low != INT16_MIN) || p->finish.high != INT16_MAX) {
-        aboard_dsp_s16_clamp(y[0], channels, p->finish.low, p->finish.high);
-        aboard_dsp_s16_clamp(y[1], channels, p->finish.low, p->finish.high);
+    if ((p->epilogue.low != 0 && p->epilogue.low != INT16_MIN) || p->epilogue.high != INT16_MAX) {
+        aboard_dsp_s16_clamp(y[0], channels, p->epilogue.low, p->epilogue.high);
+        aboard_dsp_s16_clamp(y[1], channels, p->epilogue.low, p->epilogue.high);
     }
 }
 
 /** Results of all channels of a group for two pixels in a long form. Not expanded: one copy serves all layers. */
 ABOARD_SHARED void aboard_conv2d_dsp_s16_long(const aboard_conv2d_dsp_s16_t *p, const uint32_t *pairs,
                                               const uint32_t *weights, int16_t *y0, int16_t *y1) {
-    const int32_t quads = aboard_conv2d_dsp_s16_quads(&p->shape);
+    const int32_t tap_groups = aboard_conv2d_dsp_s16_tap_groups(&p->shape);
     const int32_t words = p->wide ? 4 : 2;
     for (int32_t left = p->shape.out.channels / p->shape.groups; left > 0; left -= 2) {
         int64_t totals[4] = {0, 0, 0, 0};
-        for (int32_t done = 0; done < quads; done += p->chunk) {
+        for (int32_t done = 0; done < tap_groups; done += p->chunk) {
             int32_t sums[4];
-            const int32_t now = ABOARD_MIN(p->chunk, quads - done);
+            const int32_t now = ABOARD_MIN(p->chunk, tap_groups - done);
             const uint32_t *const x = pairs + done * ABOARD_DSP_S16_PAIR_WORDS;
             const aboard_dsp_s16_sums_t job = {x, x + now * ABOARD_DSP_S16_PAIR_WORDS, weights, now, sums};
             if (p->wide) {
@@ -176,11 +176,11 @@ ABOARD_SHARED void aboard_conv2d_dsp_s16_long(const aboard_conv2d_dsp_s16_t *p, 
             weights += now * words;
         }
         for (int32_t i = 0; i < ABOARD_MIN(left, 2); ++i) {
-            const int32_t *const c = (const int32_t *)weights + i * aboard_s16_words(p->finish.form);
-            *y1++ = aboard_finish_s16(&p->finish, totals[2 * i + 1], c);
-            *y0++ = aboard_finish_s16(&p->finish, totals[2 * i], c);
+            const int32_t *const c = (const int32_t *)weights + i * aboard_s16_words(p->epilogue.form);
+            *y1++ = aboard_epilogue_s16(&p->epilogue, totals[2 * i + 1], c);
+            *y0++ = aboard_epilogue_s16(&p->epilogue, totals[2 * i], c);
         }
-        weights += 2 * aboard_s16_words(p->finish.form);
+        weights += 2 * aboard_s16_words(p->epilogue.form);
     }
 }
 
@@ -211,17 +211,17 @@ ABOARD_INLINE aboard_conv2d_dsp_s16_two_t aboard_conv2d_dsp_s16_two(const aboard
  * Convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_dsp_s16_pair_t; in the long forms for each two channels weights, then constants
- *                    (aboard_finish_s16) of both. Groups after one another.
- * @param pairs       Scratch of ABOARD_DSP_S16_PAIR_WORDS words for each quad of taps.
- * @param patches     Scratch of a row of the windows of two pixels; of whole windows, and a tap more of each, where a
+ *                    (aboard_epilogue_s16) of both. Groups after one another.
+ * @param pairs       Scratch of ABOARD_DSP_S16_PAIR_WORDS words for each tap group of taps.
+ * @param columns     Scratch of a row of the windows of two pixels; of whole windows, and a tap more of each, where a
  *                    row has an odd number of taps.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_dsp_s16(const aboard_conv2d_dsp_s16_t *p, const int16_t *in, int16_t *out,
-                                         const uint32_t *weights, uint32_t *pairs, int16_t *patches, int32_t first,
+                                         const uint32_t *weights, uint32_t *pairs, int16_t *columns, int32_t first,
                                          int32_t last) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t channels = s->out.channels / s->groups;
@@ -232,9 +232,9 @@ ABOARD_INLINE void aboard_conv2d_dsp_s16(const aboard_conv2d_dsp_s16_t *p, const
         while (row < last) {
             const aboard_conv2d_dsp_s16_two_t two =
                 aboard_conv2d_dsp_s16_two(s, out + group * channels, &row, &col, last);
-            aboard_conv2d_dsp_s16_windows(s, x, &two, pairs, patches);
-            if (p->finish.form == ABOARD_S16_SHORT) {
-                aboard_conv2d_dsp_s16_finish(p, pairs, weights, two.y);
+            aboard_conv2d_dsp_s16_windows(s, x, &two, pairs, columns);
+            if (p->epilogue.form == ABOARD_S16_SHORT) {
+                aboard_conv2d_dsp_s16_epilogue(p, pairs, weights, two.y);
             } else {
                 aboard_conv2d_dsp_s16_long(p, pairs, weights, two.y[0], two.y[1]);
             }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file depthwise_conv2d.h
- * int8 depthwise convolution of 3x3 with the DSP extension: strips of rows of four channels are staged as planes.
+ * int8 depthwise convolution of 3x3 with the DSP extension: strips of rows of four channels are staged as line buffers.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_ARM_DSP_DEPTHWISE_CONV2D_H
@@ -24,14 +24,14 @@ typedef struct {
     int32_t pad_top;
     int32_t pad_left;   /**< 0 or 1. */
     int32_t strip;      /**< Rows of the result for which rows are staged at once. */
-    int32_t pitch;      /**< Bytes of a row of a plane. */
+    int32_t pitch;      /**< Bytes of a row of a line buffer. */
     int32_t count;      /**< Results of a block, see aboard_dsp_rows. */
     int32_t blocks;     /**< Blocks of a row. */
     int32_t rest;       /**< Results of a last, smaller block; 0: there is none. */
-    int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; planes hold no padding on the sides. */
+    int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; line buffers hold no padding on the sides. */
     int32_t zero_point; /**< Of the input. */
-    int32_t line;       /**< 1: results by lines; 0: by two roundings. */
-    int32_t clamped;    /**< 1: results are kept between low and high. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t clamped;         /**< 1: results are kept between low and high. */
     int32_t low;
     int32_t high;
 } aboard_depthwise_conv2d_dsp_t;
@@ -41,18 +41,18 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_span(const aboard_depthwise_co
     return (rows - 1) * p->stride + 3;
 }
 
-/** What a strip sees of its image lies in this many pieces at most: a ring holds it all, and begins anew once. */
+/** What a strip sees of its image lies in this many pieces at most: a rolling buffer holds it all, and begins anew once. */
 #define ABOARD_DEPTHWISE_CONV2D_DSP_PIECES 2
 
 /** How to stage a piece; `from` is the first channel's. */
-ABOARD_INLINE aboard_dsp_stage_t aboard_depthwise_conv2d_dsp_piece(const aboard_depthwise_conv2d_dsp_t *p,
-                                                                   const int8_t *from, int32_t rows, uint32_t *planes,
-                                                                   int32_t plane) {
+ABOARD_INLINE aboard_dsp_fill_t aboard_depthwise_conv2d_dsp_piece(const aboard_depthwise_conv2d_dsp_t *p,
+                                                                  const int8_t *from, int32_t rows, uint32_t *buffers,
+                                                                  int32_t buffer) {
     const int32_t lead = p->narrow ? 0 : p->pad_left;
     const int32_t pixels = ABOARD_MIN(p->in.cols, p->pitch / 2 - lead) - lead;
     const int32_t words = lead + pixels / 2 + pixels % 2;
-    const aboard_dsp_stage_t stage = {
-        from, p->in.row_stride, rows,       p->in.pixel_stride,   planes, plane, 0x10001u * (uint16_t)-p->zero_point,
+    const aboard_dsp_fill_t stage = {
+        from, p->in.row_stride, rows,       p->in.pixel_stride,   buffers, buffer, 0x10001u * (uint16_t)-p->zero_point,
         lead, pixels / 2 * 4,   pixels % 2, p->pitch - 4 * words,
     };
     return stage;
@@ -66,44 +66,44 @@ ABOARD_INLINE aboard_dsp_stage_t aboard_depthwise_conv2d_dsp_piece(const aboard_
  * @param image  First row of the image in the input's view.
  * @param top    First row seen, within the image; it may lie outside.
  * @param count  Rows seen.
- * @param planes Four planes of `count` rows.
+ * @param line buffers Four line buffers of `count` rows.
  * @param pieces Receives what to stage.
  * @return Pieces.
  */
 ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_find(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
-                                                       int32_t image, int32_t top, int32_t count, uint32_t *planes,
-                                                       aboard_dsp_stage_t *pieces) {
+                                                       int32_t image, int32_t top, int32_t count, uint32_t *buffers,
+                                                       aboard_dsp_fill_t *pieces) {
     const int32_t words = p->pitch / 4;
     const int32_t begin = ABOARD_MIN(ABOARD_MAX(-top, 0), count);
     const int32_t end = ABOARD_MAX(ABOARD_MIN(p->in_height - top, count), begin);
-    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
-        uint32_t *const plane = planes + channel * count * words;
+    for (int32_t channel = 0; channel < ABOARD_DSP_LINE_BUFFERS; ++channel) {
+        uint32_t *const buffer = buffers + channel * count * words;
         if (begin > 0) {
-            memset(plane, 0, (size_t)(begin * p->pitch));
+            memset(buffer, 0, (size_t)(begin * p->pitch));
         }
         if (end < count) {
-            memset(plane + end * words, 0, (size_t)((count - end) * p->pitch));
+            memset(buffer + end * words, 0, (size_t)((count - end) * p->pitch));
         }
     }
     int32_t found = 0;
     for (int32_t row = begin; row < end; ++found) {
         const int32_t rows = aboard_rows_together(&p->in, image + top + row, end - row);
         pieces[found] = aboard_depthwise_conv2d_dsp_piece(p, aboard_row_s8(&p->in, in, image + top + row), rows,
-                                                          planes + row * words, count * p->pitch);
+                                                          buffers + row * words, count * p->pitch);
         row += rows;
     }
     return found;
 }
 
-/** Computes the rows of `job` of four channels, whose planes are staged. */
+/** Computes the rows of `job` of four channels, whose line buffers are staged. */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_conv2d_dsp_t *p,
                                                         const aboard_dsp_rows_t *job) {
     if (p->narrow) {
-        aboard_dsp_narrow(job, p->count, p->line);
+        aboard_dsp_narrow(job, p->count, p->single_rounding);
         return;
     }
     if (p->blocks > 0) {
-        aboard_dsp_rows(job, p->count, p->stride, p->line);
+        aboard_dsp_rows(job, p->count, p->stride, p->single_rounding);
     }
     if (p->rest > 0) {
         aboard_dsp_rows_t last = *job;
@@ -111,7 +111,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_c
         last.x += done * p->stride / 2;
         last.y += done * p->out.pixel_stride;
         last.blocks = 1;
-        aboard_dsp_rows(&last, p->rest, p->stride, p->line);
+        aboard_dsp_rows(&last, p->rest, p->stride, p->single_rounding);
     }
 }
 
@@ -125,30 +125,30 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_c
  * @param y       First row of the result.
  * @param rows    Rows of the result, at most a strip.
  * @param weights Those of all channels.
- * @param planes  Scratch.
+ * @param line buffers  Scratch.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
                                                      int32_t image, int32_t top, int8_t *y, int32_t rows,
-                                                     const uint32_t *weights, uint32_t *planes) {
+                                                     const uint32_t *weights, uint32_t *buffers) {
     const int32_t span = aboard_depthwise_conv2d_dsp_span(p, rows);
-    aboard_dsp_stage_t pieces[ABOARD_DEPTHWISE_CONV2D_DSP_PIECES];
-    const int32_t found = aboard_depthwise_conv2d_dsp_find(p, in, image, top, span, planes, pieces);
+    aboard_dsp_fill_t pieces[ABOARD_DEPTHWISE_CONV2D_DSP_PIECES];
+    const int32_t found = aboard_depthwise_conv2d_dsp_find(p, in, image, top, span, buffers, pieces);
     aboard_dsp_rows_t job = {
-        weights,   planes,          y, p->out.pixel_stride, p->out.row_stride, p->pitch, rows * p->stride * p->pitch,
+        weights,   buffers,         y, p->out.pixel_stride, p->out.row_stride, p->pitch, rows * p->stride * p->pitch,
         p->blocks, span * p->pitch,
     };
-    for (int32_t channel = 0; channel < p->out.channels; channel += ABOARD_DSP_PLANES) {
+    for (int32_t channel = 0; channel < p->out.channels; channel += ABOARD_DSP_LINE_BUFFERS) {
         for (int32_t i = 0; i < found; ++i) {
             if (p->narrow) {
-                aboard_dsp_stage_narrow(&pieces[i], p->count);
+                aboard_dsp_fill_narrow(&pieces[i], p->count);
             } else {
-                aboard_dsp_stage_planes(&pieces[i]);
+                aboard_dsp_fill_line_buffers(&pieces[i]);
             }
-            pieces[i].from += ABOARD_DSP_PLANES;
+            pieces[i].from += ABOARD_DSP_LINE_BUFFERS;
         }
         aboard_depthwise_conv2d_dsp_channels(p, &job);
-        job.weights += ABOARD_DSP_PLANES * ABOARD_DSP_PLANE_WORDS(p->line);
-        job.y += ABOARD_DSP_PLANES;
+        job.weights += ABOARD_DSP_LINE_BUFFERS * ABOARD_DSP_LINE_BUFFER_WORDS(p->single_rounding);
+        job.y += ABOARD_DSP_LINE_BUFFERS;
     }
 }
 
@@ -163,14 +163,15 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_clamp(const aboard_depthwise_conv
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     ABOARD_DSP_PLANE_WORDS words for each channel.
- * @param planes      Scratch of four planes of the rows that a strip sees, `pitch` bytes each.
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param weights     ABOARD_DSP_LINE_BUFFER_WORDS words for each channel.
+ * @param line buffers      Scratch of four line buffers of the rows that a strip sees, `pitch` bytes each.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in, int8_t *out,
-                                               const uint32_t *weights, uint32_t *planes, int32_t first, int32_t last) {
+                                               const uint32_t *weights, uint32_t *buffers, int32_t first,
+                                               int32_t last) {
     int32_t r = first;
     while (r < last) {
         const int32_t image = p->out.rows == p->out_height ? 0 : r / p->out_height;
@@ -179,7 +180,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp(const aboard_depthwise_conv2d_dsp
         const int32_t rows = aboard_rows_together(&p->out, r, left);
         int8_t *const to = aboard_row_out_s8(&p->out, out, r);
         aboard_depthwise_conv2d_dsp_strip(p, in, image * p->in_height, y * p->stride - p->pad_top, to, rows, weights,
-                                          planes);
+                                          buffers);
         for (int32_t row = 0; p->clamped && row < rows; ++row) {
             aboard_depthwise_conv2d_dsp_clamp(p, to + row * p->out.row_stride);
         }

@@ -118,8 +118,8 @@ ABOARD_INLINE void aboard_depthwise_dsp_s16_pixels(const aboard_depthwise_conv2d
  * Depthwise convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     For each two channels, see aboard_depthwise_dsp_s16_pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "../portable/depthwise_conv2d.h"
-#include "../portable/staging.h"
+#include "../portable/im2col.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
@@ -22,10 +22,10 @@
 /** Parameters of aboard_depthwise_conv2d_taps: a multiple of four channels, each with one result. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    int32_t padded;     /**< 1: windows may see pixels outside the input. */
-    int32_t zero_point; /**< Of the input: what padding holds. */
-    int32_t line;       /**< 1: results by lines; 0: by two roundings. */
-    int32_t clamped;    /**< 1: results are kept between low and high. */
+    int32_t padded;          /**< 1: windows may see pixels outside the input. */
+    int32_t zero_point;      /**< Of the input: what padding holds. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t clamped;         /**< 1: results are kept between low and high. */
     int32_t low;
     int32_t high;
 } aboard_depthwise_conv2d_taps_t;
@@ -54,17 +54,17 @@ ABOARD_INLINE int32_t aboard_dsp_mac_top(uint32_t x, uint32_t w, int32_t acc) {
 #endif
 }
 
-/** One result: by the line of its channel, or by two roundings. */
-ABOARD_INLINE int8_t aboard_dsp_result(int32_t acc, int32_t factor, int32_t constant, uint32_t shift, bool line) {
+/** One result: by the single rounding of its channel, or by a double rounding. */
+ABOARD_INLINE int8_t aboard_dsp_result(int32_t acc, int32_t factor, int32_t constant, uint32_t shift, bool single) {
 #if ABOARD_DSP_ASM
-    const int32_t addend = line ? constant : acc + (acc >> 31);
+    const int32_t addend = single ? constant : acc + (acc >> 31);
     int32_t high;
     __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(acc), "r"(factor), "r"(addend));
-    const int32_t y = line ? high >> ABOARD_DSP_PLANE_SHIFT : (high + constant) >> shift;
+    const int32_t y = single ? high >> ABOARD_DSP_LINE_BUFFER_SHIFT : (high + constant) >> shift;
     return (int8_t)__builtin_arm_ssat(y, 8);
 #else
-    return line ? aboard_dsp_line((uint32_t)acc, factor, constant, ABOARD_DSP_PLANE_SHIFT)
-                : aboard_dsp_any((uint32_t)acc, factor, constant, shift);
+    return single ? aboard_dsp_single_rounding((uint32_t)acc, factor, constant, ABOARD_DSP_LINE_BUFFER_SHIFT)
+                  : aboard_dsp_double_rounding((uint32_t)acc, factor, constant, shift);
 #endif
 }
 
@@ -167,10 +167,10 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const aboard_dsp_pixels_t 
  * @param words    For each four channels a word of weights for each tap, then ABOARD_DSP_TAPS_WORDS.
  * @param y        Results.
  * @param channels A multiple of 4.
- * @param line     True: results by lines.
+ * @param single   True: results by a single rounding.
  */
 ABOARD_INLINE void aboard_dsp_taps_any(const aboard_dsp_pixels_t *pixels, const aboard_dsp_seen_t *seen, int32_t taps,
-                                       const uint32_t *words, int8_t *y, int32_t channels, bool line) {
+                                       const uint32_t *words, int8_t *y, int32_t channels, bool single) {
     const aboard_dsp_seen_t *const end = seen + taps;
     for (int32_t channel = 0; channel < channels; channel += 4) {
         const int32_t *const bias = (const int32_t *)(const void *)(words + taps);
@@ -185,7 +185,7 @@ ABOARD_INLINE void aboard_dsp_taps_any(const aboard_dsp_pixels_t *pixels, const 
         ABOARD_UNROLL(4)
         for (int32_t i = 0; i < 4; ++i) {
             y[channel + i] =
-                aboard_dsp_result(sums[i], bias[4 + 2 * i], bias[5 + 2 * i], words[12] >> (8 * i) & 0xffu, line);
+                aboard_dsp_result(sums[i], bias[4 + 2 * i], bias[5 + 2 * i], words[12] >> (8 * i) & 0xffu, single);
         }
         words += ABOARD_DSP_TAPS_WORDS;
     }
@@ -216,8 +216,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param words       Packed, see aboard_dsp_taps_any.
  * @param seen        Scratch of a word for each tap.
  * @param padding     Scratch of a pixel; not used where `padded` is 0.
@@ -230,13 +230,13 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps(const aboard_depthwise_conv2d_ta
     const aboard_dsp_pixels_t pixels = {in, padding};
     const int32_t taps = s->window_height * s->window_width;
     if (p->padded) {
-        aboard_stage_fill_shared(padding, p->zero_point, s->in.channels);
+        aboard_im2col_fill_shared(padding, p->zero_point, s->in.channels);
     }
     for (int32_t row = first; row < last; ++row) {
         int8_t *y = aboard_row_out_s8(&s->out, out, row);
         for (int32_t col = 0; col < s->out.cols; ++col) {
             aboard_depthwise_conv2d_taps_find(p, &pixels, row, col, seen);
-            aboard_dsp_taps_any(&pixels, seen, taps, words, y, s->out.channels, p->line != 0);
+            aboard_dsp_taps_any(&pixels, seen, taps, words, y, s->out.channels, p->single_rounding != 0);
             if (p->clamped) {
                 aboard_dsp_clamp(y, s->out.channels, p->low, p->high);
             }

@@ -4,12 +4,13 @@
  * Sums of products with the DSP extension of Armv7E-M and Armv8-M: two channels for two pixels at once.
  * host/aboard/kernels/arm_dsp/dot.py packs what these functions read.
  *
- * Weights lie in flash as composites: halfwords w_0 + 256 w_1 of the same tap of two channels, so that they take no
- * more than their int8 values. The composite itself feeds SMLAD, which sums raw = acc_0 + 256 acc_1; SXTB16 makes w_0
- * of it, which sums acc_0; and (raw - acc_0) / 256 is acc_1 exactly, as long as |acc_1| < 2^23, which the host proves.
+ * Weights lie in flash SWAR-packed: halfwords w_0 + 256 w_1 of the same tap of two channels, so that they take no
+ * more than their int8 values. Such a halfword itself is an operand of SMLAD, which sums raw = acc_0 + 256 acc_1;
+ * SXTB16 makes w_0 of it, which sums acc_0; and (raw - acc_0) / 256 is acc_1 exactly, as long as |acc_1| < 2^23, which
+ * the host proves.
  *
- * Taps come in quads (t0, t1, t2, t3), of which SXTB16 makes the words (t0, t2) and (t1, t3). A quad is two words of
- * composites, and four words of inputs: both words of each pixel, even words first.
+ * Taps come in tap groups (t0, t1, t2, t3), of which SXTB16 makes the words (t0, t2) and (t1, t3). A tap group is two
+ * words of SWAR-packed weights, and four words of inputs: both words of each pixel, even words first.
  *
  * Two assembly functions find all their registers at once and keep what is left on the stack; they are naked, as no
  * compiler has registers to spare for its own use between them. The same in C stands beside them: it says what they
@@ -32,16 +33,16 @@
 #endif
 #endif
 
-/** Taps of a quad, and words of inputs that a quad of two pixels takes. */
-#define ABOARD_DSP_QUAD 4
+/** Taps of a tap group, and words of inputs that a tap group of two pixels takes. */
+#define ABOARD_DSP_TAP_GROUP 4
 #define ABOARD_DSP_PAIR_WORDS 4
 
-/** Words of a block of two channels beside its two words of composites for each quad: biases and requantisation. */
-#define ABOARD_DSP_LINE_WORDS 6
-#define ABOARD_DSP_ANY_WORDS 7
+/** Words of a block of two channels beside its two SWAR-packed words for each tap group: biases and requantisation. */
+#define ABOARD_DSP_SINGLE_WORDS 6
+#define ABOARD_DSP_DOUBLE_WORDS 7
 
-/** Right shift of the one-line requantisation; the same for every layer, as it stands in the instruction. */
-#define ABOARD_DSP_LINE_SHIFT 4
+/** Right shift of the single rounding; the same for every layer, as it stands in the instruction. */
+#define ABOARD_DSP_SINGLE_SHIFT 4
 
 /** Word at any address. */
 ABOARD_INLINE uint32_t aboard_dsp_load(const int8_t *from) {
@@ -83,26 +84,26 @@ ABOARD_INLINE int8_t aboard_dsp_saturate(int32_t x) {
     return (int8_t)(x < INT8_MIN ? INT8_MIN : x > INT8_MAX ? INT8_MAX : x);
 }
 
-/** One result by the line of its channel; constants as in a block. */
-ABOARD_INLINE int8_t aboard_dsp_line(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
+/** One result by the single rounding of its channel; constants as in a block. */
+ABOARD_INLINE int8_t aboard_dsp_single_rounding(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
     const int64_t product = (int64_t)(int32_t)acc * factor + INT64_C(0x80000000);
     return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> shift);
 }
 
-/** As aboard_dsp_line, from 256 times the sum; its constant counts 1/256. */
-ABOARD_INLINE int8_t aboard_dsp_line_256(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
+/** As aboard_dsp_single_rounding, from 256 times the sum; its constant counts 1/256. */
+ABOARD_INLINE int8_t aboard_dsp_single_rounding_256(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
     const int64_t product = (int64_t)(int32_t)acc * factor;
     return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> (shift + 8));
 }
 
 /**
- * One result by two roundings; exact for every right shift.
+ * One result by a double rounding; exact for every right shift.
  *
  * @param factor   Twice the multiplier, modulo 2^32, so that the product lacks acc itself.
  * @param constant Half of 2^shift, and the zero point times 2^shift.
  * @param shift    1 to 31.
  */
-ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t constant, uint32_t shift) {
+ABOARD_INLINE int8_t aboard_dsp_double_rounding(uint32_t acc, int32_t factor, int32_t constant, uint32_t shift) {
     const int32_t a = (int32_t)acc;
     const int64_t product = (int64_t)a * factor + ((int64_t)(a + (a >> 31)) * (INT64_C(1) << 32));
     return aboard_dsp_saturate(((int32_t)((product + INT64_C(0x80000000)) >> 32) + constant) >> shift);
@@ -116,28 +117,29 @@ ABOARD_INLINE int8_t aboard_dsp_any(uint32_t acc, int32_t factor, int32_t consta
 typedef struct {
     int8_t *y0;
     int8_t *y1;
-    int8_t *end;             /**< Behind the results of y0, an even number, at least 2. */
-    const uint32_t *x;       /**< ABOARD_DSP_PAIR_WORDS for each quad. */
-    const uint32_t *x_end;   /**< Behind them. */
-    uint32_t entries[3];     /**< 0 before the first call; the kernel's own. */
-    const uint32_t *weights; /**< For each two channels: bias of the first, raw bias, two words of composites for each
-                              * quad, factors, constants. By lines the second constant is for 256 times the sum; by two
-                              * roundings one word with the shifts follows, the second's in bits 8 to 15. */
-    int32_t quads;           /**< At least 1; the same for all calls with these entries. */
+    int8_t *end;           /**< Behind the results of y0, an even number, at least 2. */
+    const uint32_t *x;     /**< ABOARD_DSP_PAIR_WORDS for each tap group. */
+    const uint32_t *x_end; /**< Behind them. */
+    uint32_t entries[3];   /**< 0 before the first call; the kernel's own. */
+    const uint32_t
+        *weights;       /**< For each two channels: bias of the first, raw bias, two SWAR-packed words for each
+                         * tap group, factors, constants. By single roundings the second constant is for 256 times the sum; by
+                         * two roundings one word with the shifts follows, the second's in bits 8 to 15. */
+    int32_t tap_groups; /**< At least 1; the same for all calls with these entries. */
 } aboard_dsp_pair_t;
 
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** A step is two quads, 23 instructions of 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the
- * turn in its middle. A power of two; a turn costs 4 instructions. */
+/** A step is two tap groups, 23 instructions of 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the
+ * iteration in its middle. A power of two; a iteration costs 4 instructions. */
 #ifdef __OPTIMIZE_SIZE__
 #define ABOARD_DSP_STEPS "4"
 #else
 #define ABOARD_DSP_STEPS "16"
 #endif
 
-/** Products of a quad: composites in w0 and w1, inputs in r0 to r3. */
+/** Products of a tap group: SWAR-packed weights in w0 and w1, inputs in r0 to r3. */
 #define ABOARD_DSP_PRODUCTS(w0, w1)                                    \
     "smlad r10, r0, " w0 ", r10\n smlad r11, r1, " w0 ", r11\n"         \
     "sxtb16 " w0 ", " w0 "\n"                                           \
@@ -147,7 +149,7 @@ typedef struct {
     "smlad r8, r2, " w1 ", r8\n smlad r9, r3, " w1 ", r9\n"
 
 /** Frame: the job's fields but the last two. Sums: r8, r9 of channel 0 for both pixels, r10, r11 raw; r12 x, lr weights.
- * A job's first call finds where turns are entered and left: one turn ends without asking whether there is another. */
+ * A job's first call finds where iterations are entered and left: one iteration ends without asking whether there is another. */
 #define ABOARD_DSP_PAIR_HEAD                                           \
     "push {r4-r11, lr}\n"                                              \
     "ldm r0, {r4-r12}\n"                                               \
@@ -219,7 +221,7 @@ typedef struct {
     "str r9, [r0, #20]\n str r10, [r0, #24]\n str r11, [r0, #28]\n"    \
     "b.w 4b\n"
 
-/** aboard_dsp_any of r: factor, constant, shift. */
+/** aboard_dsp_double_rounding of r: factor, constant, shift. */
 #define ABOARD_DSP_ANY(r, factor, constant, shift)                     \
     "add r5, " r ", " r ", asr #31\n"                                  \
     "smmlar " r ", " r ", " factor ", r5\n"                            \
@@ -227,8 +229,8 @@ typedef struct {
     "asr " r ", " shift "\n"                                           \
     "ssat " r ", #8, " r "\n"
 
-/** All channels of two pixels, requantised by lines. */
-ABOARD_NAKED void aboard_dsp_pair_line(aboard_dsp_pair_t *p ABOARD_UNUSED) {
+/** All channels of two pixels, requantised by single roundings. */
+ABOARD_NAKED void aboard_dsp_pair_single(aboard_dsp_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_PAIR_HEAD
         "ldmia lr!, {r0-r3}\n"
@@ -239,8 +241,8 @@ ABOARD_NAKED void aboard_dsp_pair_line(aboard_dsp_pair_t *p ABOARD_UNUSED) {
         ABOARD_DSP_PAIR_TAIL ABOARD_DSP_PAIR_ENTRIES);
 }
 
-/** All channels of two pixels, requantised by two roundings. */
-ABOARD_NAKED void aboard_dsp_pair_any(aboard_dsp_pair_t *p ABOARD_UNUSED) {
+/** All channels of two pixels, requantised by a double rounding. */
+ABOARD_NAKED void aboard_dsp_pair_double(aboard_dsp_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_PAIR_HEAD
         "asr r10, #8\n asr r11, #8\n"
@@ -254,14 +256,14 @@ ABOARD_NAKED void aboard_dsp_pair_any(aboard_dsp_pair_t *p ABOARD_UNUSED) {
 }
 
 /**
- * Puts taps of two pixels side by side as halfwords: ABOARD_DSP_PAIR_WORDS for each quad.
+ * Puts taps of two pixels side by side as halfwords: ABOARD_DSP_PAIR_WORDS for each tap group.
  *
  * @param to   Where to.
  * @param a, b First tap of each pixel, at any address.
  * @param taps A multiple of 4, at least 4.
  * @return Behind the last word written.
  */
-ABOARD_NAKED uint32_t *aboard_dsp_stage_pair(uint32_t *to ABOARD_UNUSED, const int8_t *a ABOARD_UNUSED,
+ABOARD_NAKED uint32_t *aboard_dsp_fill_pair(uint32_t *to ABOARD_UNUSED, const int8_t *a ABOARD_UNUSED,
                                                  const int8_t *b ABOARD_UNUSED, int32_t taps ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r8, lr}\n"
@@ -289,12 +291,12 @@ ABOARD_NAKED uint32_t *aboard_dsp_stage_pair(uint32_t *to ABOARD_UNUSED, const i
 #else
 
 /** Sums of a block of two channels: r8 to r11 of the assembly. */
-ABOARD_INLINE const uint32_t *aboard_dsp_pair_sums(const uint32_t *w, const uint32_t *x, int32_t quads,
+ABOARD_INLINE const uint32_t *aboard_dsp_pair_sums(const uint32_t *w, const uint32_t *x, int32_t tap_groups,
                                                    uint32_t *sums) {
     sums[0] = sums[1] = w[0];
     sums[2] = sums[3] = w[1];
     w += 2;
-    for (int32_t word = 0; word < 2 * quads; ++word) {
+    for (int32_t word = 0; word < 2 * tap_groups; ++word) {
         const uint32_t first = aboard_dsp_even(*w);
         sums[0] = aboard_dsp_mac(x[0], first, sums[0]);
         sums[1] = aboard_dsp_mac(x[1], first, sums[1]);
@@ -309,39 +311,40 @@ ABOARD_INLINE const uint32_t *aboard_dsp_pair_sums(const uint32_t *w, const uint
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_pair_line(const aboard_dsp_pair_t *p) {
+ABOARD_SHARED void aboard_dsp_pair_single(const aboard_dsp_pair_t *p) {
     int8_t *const y[2] = {p->y0, p->y1};
     const uint32_t *weights = p->weights;
     for (int32_t n = 0; y[0] + n != p->end; n += 2) {
         uint32_t sums[4];
-        const uint32_t *c = aboard_dsp_pair_sums(weights, p->x, p->quads, sums);
+        const uint32_t *c = aboard_dsp_pair_sums(weights, p->x, p->tap_groups, sums);
         for (int32_t i = 1; i >= 0; --i) {
-            y[i][n] = aboard_dsp_line(sums[i], (int32_t)c[0], (int32_t)c[2], ABOARD_DSP_LINE_SHIFT);
-            y[i][n + 1] = aboard_dsp_line_256(sums[2 + i], (int32_t)c[1], (int32_t)c[3], ABOARD_DSP_LINE_SHIFT);
+            y[i][n] = aboard_dsp_single_rounding(sums[i], (int32_t)c[0], (int32_t)c[2], ABOARD_DSP_SINGLE_SHIFT);
+            y[i][n + 1] =
+                aboard_dsp_single_rounding_256(sums[2 + i], (int32_t)c[1], (int32_t)c[3], ABOARD_DSP_SINGLE_SHIFT);
         }
-        weights = c + ABOARD_DSP_LINE_WORDS - 2;
+        weights = c + ABOARD_DSP_SINGLE_WORDS - 2;
     }
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_pair_any(const aboard_dsp_pair_t *p) {
+ABOARD_SHARED void aboard_dsp_pair_double(const aboard_dsp_pair_t *p) {
     int8_t *const y[2] = {p->y0, p->y1};
     const uint32_t *weights = p->weights;
     for (int32_t n = 0; y[0] + n != p->end; n += 2) {
         uint32_t sums[4];
-        const uint32_t *c = aboard_dsp_pair_sums(weights, p->x, p->quads, sums);
+        const uint32_t *c = aboard_dsp_pair_sums(weights, p->x, p->tap_groups, sums);
         for (int32_t i = 1; i >= 0; --i) {
-            y[i][n] = aboard_dsp_any(sums[i], (int32_t)c[0], (int32_t)c[2], c[4] & 0xffu);
+            y[i][n] = aboard_dsp_double_rounding(sums[i], (int32_t)c[0], (int32_t)c[2], c[4] & 0xffu);
             const uint32_t second = (uint32_t)((int32_t)sums[2 + i] >> 8);
-            y[i][n + 1] = aboard_dsp_any(second, (int32_t)c[1], (int32_t)c[3], c[4] >> 8);
+            y[i][n + 1] = aboard_dsp_double_rounding(second, (int32_t)c[1], (int32_t)c[3], c[4] >> 8);
         }
-        weights = c + ABOARD_DSP_ANY_WORDS - 2;
+        weights = c + ABOARD_DSP_DOUBLE_WORDS - 2;
     }
 }
 
 /** See above. */
-ABOARD_SHARED uint32_t *aboard_dsp_stage_pair(uint32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
-    for (int32_t k = 0; k < taps; k += ABOARD_DSP_QUAD) {
+ABOARD_SHARED uint32_t *aboard_dsp_fill_pair(uint32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+    for (int32_t k = 0; k < taps; k += ABOARD_DSP_TAP_GROUP) {
         const uint32_t first = aboard_dsp_load(a + k);
         const uint32_t second = aboard_dsp_load(b + k);
         to[0] = aboard_dsp_even(first);

@@ -4,9 +4,10 @@
  * Sums of products of int16 with int8 with the DSP extension: two channels for two pixels, or four channels, at once.
  * host/aboard/kernels/arm_dsp/dot_s16.py packs what these functions read.
  *
- * Taps come in quads. Inputs are words of two taps; those of two pixels are interleaved. Weights are packed, a word for
- * the four taps of a channel, of which SXTB16 makes the words (t0, t1) and (t2, t3); or wide, words of two taps as they
- * are. Sums have 32 bits, which the host has proven to be enough for all taps, or for the chunk that is asked for.
+ * Taps come in tap groups. Inputs are words of two taps; those of two pixels are interleaved. Weights are packed, a
+ * word for the four taps of a channel, of which SXTB16 makes the words (t0, t1) and (t2, t3); or wide, words of two
+ * taps as they are. Sums have 32 bits, which the host has proven to be enough for all taps, or for the chunk that is
+ * asked for.
  *
  * As in dot.h, functions that find all their registers at once are assembly; the same in C stands beside them.
  */
@@ -21,7 +22,7 @@
 #include "aboard/config.h"
 #include "dot.h"
 
-/** Words of inputs that a quad takes: of a pair of pixels, and of a single sample. */
+/** Words of inputs that a tap group takes: of a pair of pixels, and of a single sample. */
 #define ABOARD_DSP_S16_PAIR_WORDS 4
 #define ABOARD_DSP_S16_SAMPLE_WORDS 2
 
@@ -32,80 +33,81 @@ ABOARD_INLINE uint32_t aboard_dsp_load_s16(const int16_t *from) {
     return word;
 }
 
-/** All channels of two pixels whose sums take the short form of aboard_finish_s16; the assembly knows the order. */
+/** All channels of two pixels whose sums take the short form of aboard_epilogue_s16; the assembly knows the order. */
 typedef struct {
     int16_t *y0;
-    int16_t *y1;           /**< Written first; may equal y0. */
-    int16_t *end;          /**< Behind the results of y0, an even number, at least 2. */
-    const uint32_t *x;     /**< ABOARD_DSP_S16_PAIR_WORDS for each quad: a(t0, t1), b(t0, t1), a(t2, t3), b(t2, t3). */
-    const uint32_t *x_end; /**< Behind them. */
-    const uint32_t *weights; /**< For each two channels both biases; for each quad a word of each channel, or with wide
-                              * weights (t0, t1) of both channels and (t2, t3) of both; both multipliers. */
-    int32_t quads;           /**< At least 1. */
+    int16_t *y1;       /**< Written first; may equal y0. */
+    int16_t *end;      /**< Behind the results of y0, an even number, at least 2. */
+    const uint32_t *x; /**< ABOARD_DSP_S16_PAIR_WORDS for each tap group: a(t0, t1), b(t0, t1), a(t2, t3), b(t2, t3). */
+    const uint32_t *x_end;   /**< Behind them. */
+    const uint32_t *weights; /**< For each two channels both biases; for each tap group a word of each channel, or with
+                              * wide weights (t0, t1) of both channels and (t2, t3) of both; both multipliers. */
+    int32_t tap_groups;      /**< At least 1. */
 } aboard_dsp_s16_pair_t;
 
 /** All channels of a sample whose sums take the short form; the assembly knows the order. */
 typedef struct {
     int16_t *y;
-    int16_t *end;            /**< Behind the results, a multiple of 4, at least 4. */
-    const uint32_t *x;       /**< ABOARD_DSP_S16_SAMPLE_WORDS for each quad. */
-    const uint32_t *x_end;   /**< Behind them. */
-    const uint32_t *weights; /**< For each four channels biases; for each quad a word of each channel; multipliers. */
-    int32_t quads;           /**< At least 1. */
+    int16_t *end;          /**< Behind the results, a multiple of 4, at least 4. */
+    const uint32_t *x;     /**< ABOARD_DSP_S16_SAMPLE_WORDS for each tap group. */
+    const uint32_t *x_end; /**< Behind them. */
+    const uint32_t
+        *weights;       /**< For each four channels biases; for each tap group a word of each channel; multipliers. */
+    int32_t tap_groups; /**< At least 1. */
 } aboard_dsp_s16_sample_t;
 
-/** Four sums over some quads; the assembly knows the order. */
+/** Four sums over some tap groups; the assembly knows the order. */
 typedef struct {
     const uint32_t *x;
     const uint32_t *x_end;
-    const uint32_t *weights; /**< Those of the quads. */
-    int32_t quads;           /**< At least 1. */
+    const uint32_t *weights; /**< Those of the tap groups. */
+    int32_t tap_groups;      /**< At least 1. */
     int32_t *sums;           /**< Of two pixels: first channel, second channel, each of both pixels. */
 } aboard_dsp_s16_sums_t;
 
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Products of a quad of two pixels: two words of the first two taps and two words of the others. */
-#define ABOARD_DSP_S16_QUAD(w0, w1, w2, w3)                            \
+/** Products of a tap group of two pixels: two words of the first two taps and two words of the others. */
+#define ABOARD_DSP_S16_TAP_GROUP(w0, w1, w2, w3)                            \
     "smlad r8, r0, " w0 ", r8\n smlad r9, r1, " w0 ", r9\n"            \
     "smlad r10, r0, " w1 ", r10\n smlad r11, r1, " w1 ", r11\n"        \
     "smlad r8, r2, " w2 ", r8\n smlad r9, r3, " w2 ", r9\n"            \
     "smlad r10, r2, " w3 ", r10\n smlad r11, r3, " w3 ", r11\n"
 
-/** Quads of a turn, a power of two. */
-#define ABOARD_DSP_S16_WIDE_QUADS "16"
-#define ABOARD_DSP_S16_PACKED_QUADS "8"
+/** Tap groups of a iteration, a power of two. */
+#define ABOARD_DSP_S16_WIDE_TAP_GROUPS "16"
+#define ABOARD_DSP_S16_PACKED_TAP_GROUPS "8"
 
-/** A turn: inputs from r12, weights from lr, sums in r8 to r11. Quads of 10, 14 and 18 instructions of 4 bytes each. */
-#define ABOARD_DSP_S16_WIDE_TURN                                       \
-    ".rept " ABOARD_DSP_S16_WIDE_QUADS "\n"                                                       \
+/** A iteration: inputs from r12, weights from lr, sums in r8 to r11. Tap groups of 10, 14 and 18 instructions of 4 bytes each. */
+#define ABOARD_DSP_S16_WIDE_STEP                                       \
+    ".rept " ABOARD_DSP_S16_WIDE_TAP_GROUPS "\n"                                                       \
     "ldmia r12!, {r0-r3}\n ldmia lr!, {r4-r7}\n"                       \
-    ABOARD_DSP_S16_QUAD("r4", "r5", "r6", "r7")                        \
+    ABOARD_DSP_S16_TAP_GROUP("r4", "r5", "r6", "r7")                        \
     ".endr\n"
-#define ABOARD_DSP_S16_PACKED_TURN                                     \
-    ".rept " ABOARD_DSP_S16_PACKED_QUADS "\n"                                                       \
+#define ABOARD_DSP_S16_PACKED_STEP                                     \
+    ".rept " ABOARD_DSP_S16_PACKED_TAP_GROUPS "\n"                                                       \
     "ldmia r12!, {r0-r3}\n ldrd r4, r5, [lr], #8\n"                    \
     "sxtb16 r6, r4\n sxtb16 r7, r5\n"                                  \
     "sxtb16 r4, r4, ror #8\n sxtb16 r5, r5, ror #8\n"                  \
-    ABOARD_DSP_S16_QUAD("r6", "r7", "r4", "r5")                        \
+    ABOARD_DSP_S16_TAP_GROUP("r6", "r7", "r4", "r5")                        \
     ".endr\n"
 #define ABOARD_DSP_S16_CHANNEL(w, sum)                                 \
     "sxtb16 r6, " w "\n sxtb16 r7, " w ", ror #8\n"                    \
     "smlad " sum ", r0, r6, " sum "\n smlad " sum ", r1, r7, " sum "\n"
-#define ABOARD_DSP_S16_SAMPLE_TURN                                     \
-    ".rept " ABOARD_DSP_S16_PACKED_QUADS "\n"                                                       \
+#define ABOARD_DSP_S16_SAMPLE_STEP                                     \
+    ".rept " ABOARD_DSP_S16_PACKED_TAP_GROUPS "\n"                                                       \
     "ldrd r0, r1, [r12], #8\n ldmia lr!, {r2-r5}\n"                    \
     ABOARD_DSP_S16_CHANNEL("r2", "r8") ABOARD_DSP_S16_CHANNEL("r3", "r9") \
     ABOARD_DSP_S16_CHANNEL("r4", "r10") ABOARD_DSP_S16_CHANNEL("r5", "r11") \
     ".endr\n"
 
-/** Where a turn of `most` quads of `bytes` each is entered for a number of quads in `quads`, into `quads`. */
-#define ABOARD_DSP_S16_ENTRY(quads, other, most, bytes)                \
-    "rsb " quads ", " quads ", #0\n and " quads ", " quads ", #" most " - 1\n" \
-    "movs " other ", #" bytes "\n mul " quads ", " quads ", " other "\n" \
-    "adr.w " other ", 2f\n add " quads ", " quads ", " other "\n"      \
-    "orr " quads ", " quads ", #1\n"
+/** Where a iteration of `most` tap groups of `bytes` each is entered for a number of tap groups in `tap groups`, into `tap groups`. */
+#define ABOARD_DSP_S16_ENTRY(tap_groups, other, most, bytes)                \
+    "rsb " tap_groups ", " tap_groups ", #0\n and " tap_groups ", " tap_groups ", #" most " - 1\n" \
+    "movs " other ", #" bytes "\n mul " tap_groups ", " tap_groups ", " other "\n" \
+    "adr.w " other ", 2f\n add " tap_groups ", " tap_groups ", " other "\n"      \
+    "orr " tap_groups ", " tap_groups ", #1\n"
 
 /** Results of four sums by their multipliers in m0 to m3. */
 #define ABOARD_DSP_S16_RESULTS(m0, m1, m2, m3, saturate)               \
@@ -114,7 +116,7 @@ typedef struct {
     saturate("r8") saturate("r9") saturate("r10") saturate("r11")
 
 /** aboard_dsp_s16_pair_t; `saturate` is a macro that restricts a register. Frame: the first five fields, the entry. */
-#define ABOARD_DSP_S16_PAIR(name, turn, most, bytes, saturate)         \
+#define ABOARD_DSP_S16_PAIR(name, step, most, bytes, saturate)         \
     ABOARD_NAKED void name(const aboard_dsp_s16_pair_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
@@ -130,7 +132,7 @@ typedef struct {
             "ldr pc, [sp, #20]\n"                                      \
             ".balign 4\n"                                              \
             "2:\n"                                                     \
-            turn                                                       \
+            step                                                       \
             "ldr r0, [sp, #16]\n"                                      \
             "cmp r12, r0\n"                                            \
             "bne.w 2b\n"                                               \
@@ -154,7 +156,7 @@ typedef struct {
             "push {r4-r11, lr}\n"                                      \
             "ldm r0, {r4-r9}\n"                                        \
             "mov lr, r8\n"                                             \
-            ABOARD_DSP_S16_ENTRY("r9", "r8", ABOARD_DSP_S16_PACKED_QUADS, "72") \
+            ABOARD_DSP_S16_ENTRY("r9", "r8", ABOARD_DSP_S16_PACKED_TAP_GROUPS, "72") \
             "push {r4-r7, r9}\n"                                       \
             "1:\n"                                                     \
             "ldr r12, [sp, #8]\n"                                      \
@@ -162,7 +164,7 @@ typedef struct {
             "ldr pc, [sp, #16]\n"                                      \
             ".balign 4\n"                                              \
             "2:\n"                                                     \
-            ABOARD_DSP_S16_SAMPLE_TURN                                 \
+            ABOARD_DSP_S16_SAMPLE_STEP                                 \
             "ldr r0, [sp, #12]\n"                                      \
             "cmp r12, r0\n"                                            \
             "bne.w 2b\n"                                               \
@@ -178,7 +180,7 @@ typedef struct {
     }
 
 /** aboard_dsp_s16_sums_t. Frame: behind the inputs, where sums go. */
-#define ABOARD_DSP_S16_SUMS(name, turn, most, bytes)                   \
+#define ABOARD_DSP_S16_SUMS(name, step, most, bytes)                   \
     ABOARD_NAKED void name(const aboard_dsp_s16_sums_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
@@ -191,7 +193,7 @@ typedef struct {
             "bx r7\n"                                                  \
             ".balign 4\n"                                              \
             "2:\n"                                                     \
-            turn                                                       \
+            step                                                       \
             "ldr r0, [sp]\n"                                           \
             "cmp r12, r0\n"                                            \
             "bne.w 2b\n"                                               \
@@ -205,19 +207,19 @@ typedef struct {
 #define ABOARD_DSP_S16_SIGNED(r) "ssat " r ", #16, " r "\n"
 #define ABOARD_DSP_S16_UNSIGNED(r) "usat " r ", #15, " r "\n"
 
-ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_wide, ABOARD_DSP_S16_WIDE_TURN, ABOARD_DSP_S16_WIDE_QUADS, "40",
+ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_wide, ABOARD_DSP_S16_WIDE_STEP, ABOARD_DSP_S16_WIDE_TAP_GROUPS, "40",
                     ABOARD_DSP_S16_SIGNED)
-ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_wide_relu, ABOARD_DSP_S16_WIDE_TURN, ABOARD_DSP_S16_WIDE_QUADS, "40",
+ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_wide_relu, ABOARD_DSP_S16_WIDE_STEP, ABOARD_DSP_S16_WIDE_TAP_GROUPS, "40",
                     ABOARD_DSP_S16_UNSIGNED)
-ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_packed, ABOARD_DSP_S16_PACKED_TURN, ABOARD_DSP_S16_PACKED_QUADS, "56",
+ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_packed, ABOARD_DSP_S16_PACKED_STEP, ABOARD_DSP_S16_PACKED_TAP_GROUPS, "56",
                     ABOARD_DSP_S16_SIGNED)
-ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_packed_relu, ABOARD_DSP_S16_PACKED_TURN, ABOARD_DSP_S16_PACKED_QUADS, "56",
+ABOARD_DSP_S16_PAIR(aboard_dsp_s16_pair_packed_relu, ABOARD_DSP_S16_PACKED_STEP, ABOARD_DSP_S16_PACKED_TAP_GROUPS, "56",
                     ABOARD_DSP_S16_UNSIGNED)
 ABOARD_DSP_S16_SAMPLE(aboard_dsp_s16_sample, ABOARD_DSP_S16_SIGNED)
 ABOARD_DSP_S16_SAMPLE(aboard_dsp_s16_sample_relu, ABOARD_DSP_S16_UNSIGNED)
-ABOARD_DSP_S16_SUMS(aboard_dsp_s16_sums_wide, ABOARD_DSP_S16_WIDE_TURN, ABOARD_DSP_S16_WIDE_QUADS, "40")
-ABOARD_DSP_S16_SUMS(aboard_dsp_s16_sums_packed, ABOARD_DSP_S16_PACKED_TURN, ABOARD_DSP_S16_PACKED_QUADS, "56")
-ABOARD_DSP_S16_SUMS(aboard_dsp_s16_sums_sample, ABOARD_DSP_S16_SAMPLE_TURN, ABOARD_DSP_S16_PACKED_QUADS, "72")
+ABOARD_DSP_S16_SUMS(aboard_dsp_s16_sums_wide, ABOARD_DSP_S16_WIDE_STEP, ABOARD_DSP_S16_WIDE_TAP_GROUPS, "40")
+ABOARD_DSP_S16_SUMS(aboard_dsp_s16_sums_packed, ABOARD_DSP_S16_PACKED_STEP, ABOARD_DSP_S16_PACKED_TAP_GROUPS, "56")
+ABOARD_DSP_S16_SUMS(aboard_dsp_s16_sums_sample, ABOARD_DSP_S16_SAMPLE_STEP, ABOARD_DSP_S16_PACKED_TAP_GROUPS, "72")
 /* clang-format on */
 
 #else
@@ -228,9 +230,9 @@ ABOARD_INLINE uint32_t aboard_dsp_s16_half(uint32_t packed, int32_t half) {
 }
 
 /** Sums of a block of two channels for two pixels; returns behind its weights. */
-ABOARD_INLINE const uint32_t *aboard_dsp_s16_pair_sums(const uint32_t *w, const uint32_t *x, int32_t quads, bool wide,
-                                                       uint32_t *sums) {
-    for (int32_t quad = 0; quad < quads; ++quad) {
+ABOARD_INLINE const uint32_t *aboard_dsp_s16_pair_sums(const uint32_t *w, const uint32_t *x, int32_t tap_groups,
+                                                       bool wide, uint32_t *sums) {
+    for (int32_t tap_group = 0; tap_group < tap_groups; ++tap_group) {
         for (int32_t half = 0; half < 2; ++half) {
             for (int32_t i = 0; i < 4; ++i) {
                 const uint32_t weight = wide ? w[2 * half + i / 2] : aboard_dsp_s16_half(w[i / 2], half);
@@ -244,9 +246,9 @@ ABOARD_INLINE const uint32_t *aboard_dsp_s16_pair_sums(const uint32_t *w, const 
 }
 
 /** Sums of a block of four channels for a sample; returns behind its weights. */
-ABOARD_INLINE const uint32_t *aboard_dsp_s16_sample_sums(const uint32_t *w, const uint32_t *x, int32_t quads,
+ABOARD_INLINE const uint32_t *aboard_dsp_s16_sample_sums(const uint32_t *w, const uint32_t *x, int32_t tap_groups,
                                                          uint32_t *sums) {
-    for (int32_t quad = 0; quad < quads; ++quad) {
+    for (int32_t tap_group = 0; tap_group < tap_groups; ++tap_group) {
         /* The sample may be an array of int16, which C does not let be read as words. */
         uint32_t pairs[ABOARD_DSP_S16_SAMPLE_WORDS];
         memcpy(pairs, x, sizeof(pairs));
@@ -270,7 +272,7 @@ ABOARD_INLINE void aboard_dsp_s16_pair_any(const aboard_dsp_s16_pair_t *p, bool 
     const uint32_t *w = p->weights;
     for (int32_t n = 0; p->y0 + n != p->end; n += 2) {
         uint32_t sums[4] = {w[0], w[0], w[1], w[1]};
-        w = aboard_dsp_s16_pair_sums(w + 2, p->x, p->quads, wide, sums);
+        w = aboard_dsp_s16_pair_sums(w + 2, p->x, p->tap_groups, wide, sums);
         for (int32_t i = 0; i < 2; ++i) {
             p->y1[n + i] = aboard_dsp_s16_result(sums[2 * i + 1], w[i], low);
             p->y0[n + i] = aboard_dsp_s16_result(sums[2 * i], w[i], low);
@@ -296,7 +298,7 @@ ABOARD_INLINE void aboard_dsp_s16_sample_any(const aboard_dsp_s16_sample_t *p, i
     const uint32_t *w = p->weights;
     for (int16_t *y = p->y; y != p->end; y += 4) {
         uint32_t sums[4] = {w[0], w[1], w[2], w[3]};
-        w = aboard_dsp_s16_sample_sums(w + 4, p->x, p->quads, sums);
+        w = aboard_dsp_s16_sample_sums(w + 4, p->x, p->tap_groups, sums);
         for (int32_t i = 0; i < 4; ++i) {
             y[i] = aboard_dsp_s16_result(sums[i], w[i], low);
         }
@@ -318,17 +320,17 @@ ABOARD_INLINE void aboard_dsp_s16_give(const aboard_dsp_s16_sums_t *p, const uin
 }
 ABOARD_SHARED void aboard_dsp_s16_sums_wide(const aboard_dsp_s16_sums_t *p) {
     uint32_t sums[4] = {0, 0, 0, 0};
-    aboard_dsp_s16_pair_sums(p->weights, p->x, p->quads, true, sums);
+    aboard_dsp_s16_pair_sums(p->weights, p->x, p->tap_groups, true, sums);
     aboard_dsp_s16_give(p, sums);
 }
 ABOARD_SHARED void aboard_dsp_s16_sums_packed(const aboard_dsp_s16_sums_t *p) {
     uint32_t sums[4] = {0, 0, 0, 0};
-    aboard_dsp_s16_pair_sums(p->weights, p->x, p->quads, false, sums);
+    aboard_dsp_s16_pair_sums(p->weights, p->x, p->tap_groups, false, sums);
     aboard_dsp_s16_give(p, sums);
 }
 ABOARD_SHARED void aboard_dsp_s16_sums_sample(const aboard_dsp_s16_sums_t *p) {
     uint32_t sums[4] = {0, 0, 0, 0};
-    aboard_dsp_s16_sample_sums(p->weights, p->x, p->quads, sums);
+    aboard_dsp_s16_sample_sums(p->weights, p->x, p->tap_groups, sums);
     aboard_dsp_s16_give(p, sums);
 }
 

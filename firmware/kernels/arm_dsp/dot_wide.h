@@ -2,7 +2,7 @@
 /**
  * @file dot_wide.h
  * As dot.h, with weights of 16 bits: 20 instructions instead of 23 for eight taps of four sums. For windows of at most
- * ABOARD_DSP_WIDE_QUADS quads of layers with many pixels, where wider weights cost few bytes.
+ * ABOARD_DSP_WIDE_TAP_GROUPS tap groups of layers with many pixels, where wider weights cost few bytes.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DOT_WIDE_H
 #define ABOARD_KERNELS_ARM_DSP_DOT_WIDE_H
@@ -12,13 +12,13 @@
 #include "aboard/config.h"
 #include "dot.h"
 
-/** Most quads of a window. */
-#define ABOARD_DSP_WIDE_QUADS 16
+/** Most tap groups of a window. */
+#define ABOARD_DSP_WIDE_TAP_GROUPS 16
 
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** aboard_dsp_pair_wide for at most `most` quads: one is 10 instructions of 4 bytes; fewer enter in the middle. */
+/** aboard_dsp_pair_wide for at most `most` tap groups: one is 10 instructions of 4 bytes; fewer enter in the middle. */
 #define ABOARD_DSP_PAIR_WIDE(most)                                     \
     ABOARD_NAKED void aboard_dsp_pair_wide_##most(aboard_dsp_pair_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
@@ -63,10 +63,11 @@ ABOARD_DSP_PAIR_WIDE(16)
 /* clang-format on */
 
 /**
- * All channels of two pixels, requantised by lines; `most`, 8 or 16, is a literal and not less than the job's quads.
+ * All channels of two pixels, requantised by single roundings; `most`, 8 or 16, is a literal and not less than the
+ * job's tap groups.
  *
- * Of the job weights are, for each two channels: both biases; for each quad its even taps of both channels, then its
- * odd ones; factors, constants.
+ * Of the job weights are, for each two channels: both biases; for each tap group its even taps of both channels, then
+ * its odd ones; factors, constants.
  */
 ABOARD_INLINE void aboard_dsp_pair_wide(aboard_dsp_pair_t *p, int32_t most) {
     if (most <= 8) {
@@ -87,7 +88,7 @@ ABOARD_SHARED void aboard_dsp_pair_wide(const aboard_dsp_pair_t *p, int32_t most
         uint32_t sums[4] = {w[0], w[0], w[1], w[1]};
         w += 2;
         /* x: even words of both pixels, then odd ones; so are weights of both channels. */
-        for (int32_t half = 0; half < 2 * p->quads; ++half) {
+        for (int32_t half = 0; half < 2 * p->tap_groups; ++half) {
             for (int32_t i = 0; i < 4; ++i) {
                 sums[i] = aboard_dsp_mac(p->x[2 * half + i % 2], w[i / 2], sums[i]);
             }
@@ -95,8 +96,8 @@ ABOARD_SHARED void aboard_dsp_pair_wide(const aboard_dsp_pair_t *p, int32_t most
         }
         for (int32_t i = 3; i >= 0; --i) {
             const int32_t channel = i / 2;
-            y[i % 2][n + channel] =
-                aboard_dsp_line(sums[i], (int32_t)w[channel], (int32_t)w[2 + channel], ABOARD_DSP_LINE_SHIFT);
+            y[i % 2][n + channel] = aboard_dsp_single_rounding(sums[i], (int32_t)w[channel], (int32_t)w[2 + channel],
+                                                               ABOARD_DSP_SINGLE_SHIFT);
         }
         w += 4;
     }

@@ -3,9 +3,9 @@
  * @file fully_connected.h
  * int8 products of samples with a matrix with the DSP extension: four channels of a sample at once.
  *
- * Weights are composites of two channels, see dot.h. A quad of taps of four channels is four words: even taps of the
- * first two channels, of the other two, then the odd taps likewise. Constants of the requantisation are the same for
- * all channels, or follow the weights of each block.
+ * Weights are SWAR-packed weights of two channels, see dot.h. A tap group of taps of four channels is four words: even
+ * taps of the first two channels, of the other two, then the odd taps likewise. Constants of the requantisation are the
+ * same for all channels, or follow the weights of each block.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
@@ -19,46 +19,46 @@
 
 /** Parameters of aboard_fully_connected_dsp. Input and result are stored whole and without gaps. */
 typedef struct {
-    int32_t inputs;       /**< Values of a sample. */
-    int32_t outputs;      /**< Results of a sample. */
-    int32_t samples;      /**< Samples for each row of the result. */
-    int32_t direct;       /**< 1: inputs, whole quads, are widened in every block; 0: once, into scratch. */
-    int32_t line;         /**< 1: results by a line; 0: by two roundings. */
-    int32_t constants[3]; /**< Of all channels: factor, constant, and: line: the constant of 256 times a sum; otherwise:
-                           * the shift. */
+    int32_t inputs;          /**< Values of a sample. */
+    int32_t outputs;         /**< Results of a sample. */
+    int32_t samples;         /**< Samples for each row of the result. */
+    int32_t direct;          /**< 1: inputs, whole tap groups, are widened in every block; 0: once, into scratch. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t constants[3]; /**< Of all channels: factor, constant, and: single rounding: the constant of 256 times a sum;
+                           * otherwise: the shift. */
     int32_t clamped;      /**< 1: results are kept between low and high. */
     int32_t low;
     int32_t high;
 } aboard_fully_connected_dsp_t;
 
-/** Channels computed at once, and words of their block beside its four words of composites for each quad: bias of the
- * first channel and raw bias of the first two, likewise of the other two. */
+/** Channels computed at once, and words of their block beside its four SWAR-packed words for each tap group: bias of
+ * the first channel and raw bias of the first two, likewise of the other two. */
 #define ABOARD_DSP_WIDE 4
 
 /** Words of constants behind the weights of a block: of each channel factor and constant, with lines of odd channels
  * that of 256 times a sum; and the shift where results are rounded twice. */
-#define ABOARD_DSP_WIDE_EACH(line) ((line) ? 8 : 12)
+#define ABOARD_DSP_WIDE_EACH(single) ((single) ? 8 : 12)
 
-/** Right shift of the line of fully connected layers. */
+/** Right shift of the single rounding of fully connected layers. */
 #define ABOARD_DSP_WIDE_SHIFT 2
 
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two quads of a turn, 27 instructions of 4 bytes each; how many stand in a turn, a power of two. */
+/** Two tap groups of a iteration, 27 instructions of 4 bytes each; how many stand in a iteration, a power of two. */
 #ifdef __OPTIMIZE_SIZE__
 #define ABOARD_DSP_WIDE_STEPS "2"
 #else
 #define ABOARD_DSP_WIDE_STEPS "8"
 #endif
 
-/** Products of one word of inputs with two words of composites. */
+/** Products of one word of inputs with two SWAR-packed words. */
 #define ABOARD_DSP_WIDE_PRODUCTS(x, w0, w1)                            \
     "smlad r9, " x ", " w0 ", r9\n smlad r11, " x ", " w1 ", r11\n"     \
     "sxtb16 " w0 ", " w0 "\n sxtb16 " w1 ", " w1 "\n"                   \
     "smlad r8, " x ", " w0 ", r8\n smlad r10, " x ", " w1 ", r10\n"
 
-/** Arguments: r0 weights, r1 x, r2 result, r3 channels, on the stack quads and constants. Frame: constants, end, result,
+/** Arguments: r0 weights, r1 x, r2 result, r3 channels, on the stack tap groups and constants. Frame: constants, end, result,
  * x, end of x, first entry, second entry. Sums: r8 and r10 of channels 0 and 2, r9 and r11 raw. */
 #define ABOARD_DSP_WIDE_HEAD(lsl, bytes, one, two)                     \
     "push {r4-r11, lr}\n"                                              \
@@ -111,11 +111,11 @@ typedef struct {
     "bne.w 2b\n"                                                       \
     "sub r9, r9, r8\n sub r11, r11, r10\n"
 
-/** Inputs that were widened into scratch, of one quad and of two. */
+/** Inputs that were widened into scratch, of one tap group and of two. */
 #define ABOARD_DSP_WIDE_STAGED                                         \
     ABOARD_DSP_WIDE_HEAD("3", "108", "ldrd r0, r1, [r12], #8\n", "ldmia r12!, {r0-r3}\n")
 
-/** Inputs where they lie: five instructions more for two quads. */
+/** Inputs where they lie: five instructions more for two tap groups. */
 #define ABOARD_DSP_WIDE_ONE(even, odd)                                 \
     "ldr " odd ", [r12], #4\n sxtb16 " even ", " odd "\n sxtb16 " odd ", " odd ", ror #8\n"
 #define ABOARD_DSP_WIDE_DIRECT                                         \
@@ -133,24 +133,24 @@ typedef struct {
     "pop {r4-r11, pc}\n"
 
 /**
- * Channels of one sample: requantised by one line or by two roundings, inputs widened before or where they lie.
+ * Channels of one sample: requantised by one line or by a double rounding, inputs widened before or where they lie.
  *
- * @param weights   For each four channels: bias, raw bias, bias, raw bias, four words of composites for each quad; of
+ * @param weights   For each four channels: bias, raw bias, bias, raw bias, four SWAR-packed words for each tap group; of
  *                  the functions `each` the constants (ABOARD_DSP_WIDE_EACH).
- * @param x         Staged: two words for each quad. Direct: int8 at any address.
+ * @param x         Staged: two words for each tap group. Direct: int8 at any address.
  * @param y         Results.
  * @param channels  A multiple of 4, at least 4.
- * @param quads     At least 1.
+ * @param tap groups     At least 1.
  * @param constants As in aboard_fully_connected_dsp_t.
  */
 #define ABOARD_DSP_WIDE_FUNCTION(name, head, requantize)               \
     ABOARD_NAKED void name(const uint32_t *weights ABOARD_UNUSED, const void *x ABOARD_UNUSED, \
                                int8_t *y ABOARD_UNUSED, int32_t channels ABOARD_UNUSED, \
-                               int32_t quads ABOARD_UNUSED, const int32_t *constants ABOARD_UNUSED) { \
+                               int32_t tap_groups ABOARD_UNUSED, const int32_t *constants ABOARD_UNUSED) { \
         __asm__ volatile(head requantize ABOARD_DSP_WIDE_TAIL);        \
     }
 
-#define ABOARD_DSP_WIDE_LINE                                           \
+#define ABOARD_DSP_WIDE_SINGLE                                           \
     "ldm sp, {r0-r4, r12}\n"                                           \
     "smmlar r8, r8, r0, r1\n smmla r9, r9, r0, r2\n"                   \
     "smmlar r10, r10, r0, r1\n smmla r11, r11, r0, r2\n"               \
@@ -165,7 +165,7 @@ typedef struct {
     ABOARD_DSP_ANY("r11", "r0", "r1", "r2")
 
 /** Likewise with constants of each channel. */
-#define ABOARD_DSP_WIDE_LINE_EACH                                      \
+#define ABOARD_DSP_WIDE_SINGLE_EACH                                      \
     "ldmia lr!, {r0-r7}\n"                                             \
     "smmlar r8, r8, r0, r1\n smmla r9, r9, r2, r3\n"                   \
     "smmlar r10, r10, r4, r5\n smmla r11, r11, r6, r7\n"               \
@@ -182,24 +182,24 @@ typedef struct {
     ABOARD_DSP_ANY("r11", "r3", "r4", "r6")                            \
     "add r0, sp, #12\n ldm r0, {r3, r4, r12}\n"
 
-ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_LINE)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_single, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_SINGLE)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_ANY)
-ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_LINE)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_single_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_SINGLE)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_ANY)
-ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_each, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_LINE_EACH)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_single_each, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_SINGLE_EACH)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_each, ABOARD_DSP_WIDE_STAGED, ABOARD_DSP_WIDE_ANY_EACH)
-ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_line_each_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_LINE_EACH)
+ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_single_each_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_SINGLE_EACH)
 ABOARD_DSP_WIDE_FUNCTION(aboard_dsp_wide_any_each_direct, ABOARD_DSP_WIDE_DIRECT, ABOARD_DSP_WIDE_ANY_EACH)
 /* clang-format on */
 
 #else
 
 /** Sums of four channels: r8 to r11 of the assembly. */
-ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const void *x, int32_t quads, bool direct,
+ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const void *x, int32_t tap_groups, bool direct,
                                                    uint32_t *sums) {
     memcpy(sums, w, 4 * sizeof(*sums));
     w += 4;
-    for (int32_t word = 0; word < 2 * quads; ++word) {
+    for (int32_t word = 0; word < 2 * tap_groups; ++word) {
         uint32_t pair;
         if (direct) {
             pair = aboard_dsp_even(aboard_dsp_load((const int8_t *)x + word / 2 * 4) >> (word % 2 * 8));
@@ -217,81 +217,87 @@ ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const void
 }
 
 /** A result from its sum, of an odd channel 256 times it, and its constants. */
-ABOARD_INLINE int8_t aboard_dsp_wide_result(uint32_t sum, bool odd, const int32_t *c, bool line) {
-    if (!line) {
-        return aboard_dsp_any(odd ? (uint32_t)((int32_t)sum >> 8) : sum, c[0], c[1], (uint32_t)c[2]);
+ABOARD_INLINE int8_t aboard_dsp_wide_result(uint32_t sum, bool odd, const int32_t *c, bool single) {
+    if (!single) {
+        return aboard_dsp_double_rounding(odd ? (uint32_t)((int32_t)sum >> 8) : sum, c[0], c[1], (uint32_t)c[2]);
     }
-    return odd ? aboard_dsp_line_256(sum, c[0], c[1], ABOARD_DSP_WIDE_SHIFT)
-               : aboard_dsp_line(sum, c[0], c[1], ABOARD_DSP_WIDE_SHIFT);
+    return odd ? aboard_dsp_single_rounding_256(sum, c[0], c[1], ABOARD_DSP_WIDE_SHIFT)
+               : aboard_dsp_single_rounding(sum, c[0], c[1], ABOARD_DSP_WIDE_SHIFT);
 }
 
 /** See above. */
-ABOARD_INLINE void aboard_dsp_wide(const uint32_t *weights, const void *x, int8_t *y, int32_t channels, int32_t quads,
-                                   const int32_t *constants, bool line, bool each, bool direct) {
+ABOARD_INLINE void aboard_dsp_wide(const uint32_t *weights, const void *x, int8_t *y, int32_t channels,
+                                   int32_t tap_groups, const int32_t *constants, bool single, bool each, bool direct) {
     for (int32_t n = 0; n < channels; n += ABOARD_DSP_WIDE) {
         uint32_t sums[ABOARD_DSP_WIDE];
-        weights = aboard_dsp_wide_sums(weights, x, quads, direct, sums);
+        weights = aboard_dsp_wide_sums(weights, x, tap_groups, direct, sums);
         for (int32_t i = 0; i < ABOARD_DSP_WIDE; ++i) {
             const bool odd = i % 2 != 0;
-            int32_t c[3] = {constants[0], constants[line && odd ? 2 : 1], constants[2]};
+            int32_t c[3] = {constants[0], constants[single && odd ? 2 : 1], constants[2]};
             if (each) {
-                const int32_t words = ABOARD_DSP_WIDE_EACH(line) / ABOARD_DSP_WIDE;
+                const int32_t words = ABOARD_DSP_WIDE_EACH(single) / ABOARD_DSP_WIDE;
                 memcpy(c, weights + i * words, (size_t)words * sizeof(*c));
             }
-            y[n + i] = aboard_dsp_wide_result(sums[i], odd, c, line);
+            y[n + i] = aboard_dsp_wide_result(sums[i], odd, c, single);
         }
-        weights += each ? ABOARD_DSP_WIDE_EACH(line) : 0;
+        weights += each ? ABOARD_DSP_WIDE_EACH(single) : 0;
     }
 }
 
-#define aboard_dsp_wide_line(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, false, false)
-#define aboard_dsp_wide_any(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, false, false)
-#define aboard_dsp_wide_line_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, false, true)
-#define aboard_dsp_wide_any_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, false, true)
-#define aboard_dsp_wide_line_each(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, true, false)
-#define aboard_dsp_wide_any_each(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, true, false)
-#define aboard_dsp_wide_line_each_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, true, true, true)
-#define aboard_dsp_wide_any_each_direct(w, x, y, n, quads, c) aboard_dsp_wide(w, x, y, n, quads, c, false, true, true)
+#define aboard_dsp_wide_single(w, x, y, n, tap_groups, c) aboard_dsp_wide(w, x, y, n, tap_groups, c, true, false, false)
+#define aboard_dsp_wide_any(w, x, y, n, tap_groups, c) aboard_dsp_wide(w, x, y, n, tap_groups, c, false, false, false)
+#define aboard_dsp_wide_single_direct(w, x, y, n, tap_groups, c)                                                       \
+    aboard_dsp_wide(w, x, y, n, tap_groups, c, true, false, true)
+#define aboard_dsp_wide_any_direct(w, x, y, n, tap_groups, c)                                                          \
+    aboard_dsp_wide(w, x, y, n, tap_groups, c, false, false, true)
+#define aboard_dsp_wide_single_each(w, x, y, n, tap_groups, c)                                                         \
+    aboard_dsp_wide(w, x, y, n, tap_groups, c, true, true, false)
+#define aboard_dsp_wide_any_each(w, x, y, n, tap_groups, c)                                                            \
+    aboard_dsp_wide(w, x, y, n, tap_groups, c, false, true, false)
+#define aboard_dsp_wide_single_each_direct(w, x, y, n, tap_groups, c)                                                  \
+    aboard_dsp_wide(w, x, y, n, tap_groups, c, true, true, true)
+#define aboard_dsp_wide_any_each_direct(w, x, y, n, tap_groups, c)                                                     \
+    aboard_dsp_wide(w, x, y, n, tap_groups, c, false, true, true)
 
 #endif
 
 /** Calls one of the functions above. */
 #define ABOARD_DSP_WIDE_CASE(number, name)                                                                             \
     case number:                                                                                                       \
-        name(weights, x, y, channels, quads, p->constants);                                                            \
+        name(weights, x, y, channels, tap_groups, p->constants);                                                       \
         break;
 
 /** Results of `channels` channels of a sample. */
 ABOARD_INLINE void aboard_fully_connected_dsp_block(const aboard_fully_connected_dsp_t *p, const uint32_t *weights,
-                                                    const void *x, int8_t *y, int32_t channels, int32_t quads,
+                                                    const void *x, int8_t *y, int32_t channels, int32_t tap_groups,
                                                     int32_t each) {
-    switch (4 * each + 2 * p->direct + p->line) {
+    switch (4 * each + 2 * p->direct + p->single_rounding) {
         ABOARD_DSP_WIDE_CASE(0, aboard_dsp_wide_any)
-        ABOARD_DSP_WIDE_CASE(1, aboard_dsp_wide_line)
+        ABOARD_DSP_WIDE_CASE(1, aboard_dsp_wide_single)
         ABOARD_DSP_WIDE_CASE(2, aboard_dsp_wide_any_direct)
-        ABOARD_DSP_WIDE_CASE(3, aboard_dsp_wide_line_direct)
+        ABOARD_DSP_WIDE_CASE(3, aboard_dsp_wide_single_direct)
         ABOARD_DSP_WIDE_CASE(4, aboard_dsp_wide_any_each)
-        ABOARD_DSP_WIDE_CASE(5, aboard_dsp_wide_line_each)
+        ABOARD_DSP_WIDE_CASE(5, aboard_dsp_wide_single_each)
         ABOARD_DSP_WIDE_CASE(6, aboard_dsp_wide_any_each_direct)
-        ABOARD_DSP_WIDE_CASE(7, aboard_dsp_wide_line_each_direct)
+        ABOARD_DSP_WIDE_CASE(7, aboard_dsp_wide_single_each_direct)
     default:
         break;
     }
 }
 
 /** Widens a sample; what lies behind its last value is 0. */
-ABOARD_INLINE void aboard_fully_connected_dsp_stage(const int8_t *from, uint32_t *to, int32_t inputs) {
-    const int8_t *const end = from + inputs / ABOARD_DSP_QUAD * ABOARD_DSP_QUAD;
+ABOARD_INLINE void aboard_fully_connected_dsp_widen(const int8_t *from, uint32_t *to, int32_t inputs) {
+    const int8_t *const end = from + inputs / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
     while (from != end) {
         const uint32_t word = aboard_dsp_load(from);
-        from += ABOARD_DSP_QUAD;
+        from += ABOARD_DSP_TAP_GROUP;
         to[0] = aboard_dsp_even(word);
         to[1] = aboard_dsp_even(word >> 8);
         to += 2;
     }
-    const int32_t left = inputs % ABOARD_DSP_QUAD;
+    const int32_t left = inputs % ABOARD_DSP_TAP_GROUP;
     if (left > 0) {
-        int8_t last[ABOARD_DSP_QUAD] = {0, 0, 0, 0};
+        int8_t last[ABOARD_DSP_TAP_GROUP] = {0, 0, 0, 0};
         for (int32_t i = 0; i < left; ++i) {
             last[i] = from[i];
         }
@@ -307,31 +313,31 @@ ABOARD_INLINE void aboard_fully_connected_dsp_stage(const int8_t *from, uint32_t
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     Packed, see aboard_dsp_wide_line; the last block filled up with zeros.
- * @param words       Scratch of two words for each quad of inputs; not used where `direct` is set.
+ * @param weights     Packed, see aboard_dsp_wide_single; the last block filled up with zeros.
+ * @param words       Scratch of two words for each tap group of inputs; not used where `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
  * @param each        1: constants of each channel follow the weights of its block; 0: those in the parameters serve.
  */
 ABOARD_INLINE void aboard_fully_connected_dsp_any(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
                                                   const uint32_t *weights, uint32_t *words, int32_t first, int32_t last,
                                                   int32_t each) {
-    const int32_t quads = (p->inputs + ABOARD_DSP_QUAD - 1) / ABOARD_DSP_QUAD;
+    const int32_t tap_groups = (p->inputs + ABOARD_DSP_TAP_GROUP - 1) / ABOARD_DSP_TAP_GROUP;
     const int32_t whole = p->outputs / ABOARD_DSP_WIDE * ABOARD_DSP_WIDE;
-    const int32_t block = ABOARD_DSP_WIDE * (1 + quads) + (each ? ABOARD_DSP_WIDE_EACH(p->line) : 0);
+    const int32_t block = ABOARD_DSP_WIDE * (1 + tap_groups) + (each ? ABOARD_DSP_WIDE_EACH(p->single_rounding) : 0);
     for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
         int8_t *const y = out + sample * p->outputs;
         const void *x = in + sample * p->inputs;
         if (!p->direct) {
-            aboard_fully_connected_dsp_stage(in + sample * p->inputs, words, p->inputs);
+            aboard_fully_connected_dsp_widen(in + sample * p->inputs, words, p->inputs);
             x = words;
         }
         if (whole > 0) {
-            aboard_fully_connected_dsp_block(p, weights, x, y, whole, quads, each);
+            aboard_fully_connected_dsp_block(p, weights, x, y, whole, tap_groups, each);
         }
         if (whole < p->outputs) {
             int8_t some[ABOARD_DSP_WIDE];
             const uint32_t *const behind = weights + whole / ABOARD_DSP_WIDE * block;
-            aboard_fully_connected_dsp_block(p, behind, x, some, ABOARD_DSP_WIDE, quads, each);
+            aboard_fully_connected_dsp_block(p, behind, x, some, ABOARD_DSP_WIDE, tap_groups, each);
             for (int32_t n = whole; n < p->outputs; ++n) {
                 y[n] = some[n - whole];
             }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file line_buffer.h
- * Windows of 3x3 over one channel that was staged as a plane, with the DSP extension: up to six results of a row at
- * once. host/aboard/kernels/arm_dsp/depthwise_conv2d.py chooses the blocks and packs the weights.
+ * Windows of 3x3 over one channel that was staged as a line buffer, with the DSP extension: up to six results of a row
+ * at once. host/aboard/kernels/arm_dsp/depthwise_conv2d.py chooses the blocks and packs the weights.
  *
  * With the weights (w0, w1) and (w1, w2) of a row, two instructions give the row's part of a result, whether its window
  * begins with the first or the second pixel of a word.
@@ -18,22 +18,22 @@
 
 /** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), of which two SXTB16 make both pairs; bias, factor,
  * constant; behind them the right shift where results are rounded twice. */
-#define ABOARD_DSP_PLANE_WORDS(line) ((line) ? 6 : 7)
+#define ABOARD_DSP_LINE_BUFFER_WORDS(single) ((single) ? 6 : 7)
 
-/** Right shift of the line of depthwise layers. */
-#define ABOARD_DSP_PLANE_SHIFT 2
+/** Right shift of the single rounding of depthwise layers. */
+#define ABOARD_DSP_LINE_BUFFER_SHIFT 2
 
 /** What to compute of four channels; the assembly knows the order. */
 typedef struct {
-    const uint32_t *weights; /**< ABOARD_DSP_PLANE_WORDS of each channel. */
+    const uint32_t *weights; /**< ABOARD_DSP_LINE_BUFFER_WORDS of each channel. */
     const uint32_t *x;       /**< First word of the first window. */
     int8_t *y;               /**< First result. */
     int32_t pixel_stride;    /**< Of the results. */
     int32_t row_stride;      /**< Of the results. */
-    int32_t pitch;           /**< Bytes of a row of the plane. */
-    int32_t reach;           /**< Bytes in the plane from the first row's windows to behind the last row's. */
+    int32_t pitch;           /**< Bytes of a row of the line buffer. */
+    int32_t reach;           /**< Bytes in the line buffer from the first row's windows to behind the last row's. */
     int32_t blocks;          /**< Blocks of a row; not of narrow rows. */
-    int32_t plane;           /**< Bytes from a plane to the next; not of narrow rows. */
+    int32_t buffer;          /**< Bytes from a line buffer to the next; not of narrow rows. */
 } aboard_dsp_rows_t;
 
 #if ABOARD_DSP_ASM
@@ -97,18 +97,18 @@ typedef struct {
 #define ABOARD_DSP_STORE_6 ABOARD_DSP_STORE_5 "add r0, r8, r10\n strb r5, [r0, r9, lsl #1]\n"
 
 /** Requantisation of a result: factor in r6, constant in r7. */
-#define ABOARD_DSP_EACH_LINE(a) "smmlar " a ", " a ", r6, r7\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_EACH_SINGLE(a) "smmlar " a ", " a ", r6, r7\n ssat " a ", #8, " a ", asr #2\n"
 #define ABOARD_DSP_EACH_ANY(a)                                         \
     "add lr, " a ", " a ", asr #31\n smmlar " a ", " a ", r6, lr\n"     \
     "add " a ", r7\n asr " a ", r11\n ssat " a ", #8, " a "\n"
 
 /** Words of a channel, and what to do with the shift, in both forms of results. */
-#define ABOARD_DSP_WORDS_LINE "{r1-r6}\n"
+#define ABOARD_DSP_WORDS_SINGLE "{r1-r6}\n"
 #define ABOARD_DSP_WORDS_ANY "{r1-r7}\n str r7, [sp, #72]\n"
 
 /** Frame: weights (6), bias, factor, constant, result, pixel stride, three times that, row stride, end of x, x and
  * result of the block, blocks left, pitch, shift; words of the next channel, of the one behind the last, x and result of
- * the next, distance of planes, reach, blocks. Then r12 is x and lr the pitch. */
+ * the next, distance of line buffers, reach, blocks. Then r12 is x and lr the pitch. */
 #define ABOARD_DSP_ROWS_HEAD(words, bytes)                             \
     "push {r4-r11, lr}\n"                                              \
     "sub sp, #104\n"                                                   \
@@ -158,17 +158,17 @@ typedef struct {
 
 /** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
 #define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
-    ABOARD_NAKED void aboard_dsp_rows_##name##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
-            ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_LINE, "96")          \
+            ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_SINGLE, "96")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
             ABOARD_DSP_ROWS_##name back                                \
             "add r6, sp, #28\n ldm r6, {r6-r11}\n"                     \
-            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_LINE)              \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_SINGLE)              \
             ABOARD_DSP_STORE_##count                                   \
             ABOARD_DSP_ROWS_TAIL(on, right));                          \
     }                                                                  \
-    ABOARD_NAKED void aboard_dsp_rows_##name##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_ANY, "112")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
@@ -204,7 +204,7 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7")
 
 /** Requantisation of such a result: factor in r5, constant in r6; for two roundings the shift in lr, and r4 is lost. */
-#define ABOARD_DSP_APART_LINE(a) "smmlar " a ", " a ", r5, r6\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_APART_SINGLE(a) "smmlar " a ", " a ", r5, r6\n ssat " a ", #8, " a ", asr #2\n"
 #define ABOARD_DSP_APART_ANY(a)                                        \
     "add r4, " a ", " a ", asr #31\n smmlar " a ", " a ", r5, r4\n"     \
     "add " a ", r6\n asr " a ", lr\n ssat " a ", #8, " a "\n"
@@ -218,7 +218,7 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
 
 /** Frame: weights (6), factor, constant, result, pixel stride, three times that, end of the row's x, from the last row
  * of a block to the first of the next, shift, bias, row stride, pitch; x and result of the row, end of x; words of the
- * next channel, of the one behind the last, x and result of the next, distance of planes, reach, bytes of a row's
+ * next channel, of the one behind the last, x and result of the next, distance of line buffers, reach, bytes of a row's
  * blocks. Then r4 is the bias, r12 x and lr the pitch. */
 #define ABOARD_DSP_APART_HEAD(words, bytes, on)                        \
     "push {r4-r11, lr}\n"                                              \
@@ -274,15 +274,15 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
 
 /** Both forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
 #define ABOARD_DSP_APART(count, on)                                    \
-    ABOARD_NAKED void aboard_dsp_apart_##count##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_APART_HEAD("{r1-r6}\n", "96", on)               \
             ABOARD_DSP_APART_SUMS(count)                               \
-            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_LINE)             \
+            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_SINGLE)             \
             ABOARD_DSP_APART_PUT_##count                               \
             ABOARD_DSP_APART_TAIL);                                    \
     }                                                                  \
-    ABOARD_NAKED void aboard_dsp_apart_##count##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_APART_HEAD("{r1-r7}\n strd r7, r4, [sp, #52]\n", "112", on) \
             ABOARD_DSP_APART_SUMS(count)                               \
@@ -302,7 +302,7 @@ ABOARD_DSP_APART(1, "4")
 /** Calls one of the functions above; `count` and `stride` are literals where the call is expanded. */
 #define ABOARD_DSP_ROWS_CASE(number, name)                                                                             \
     case number:                                                                                                       \
-        line ? aboard_dsp_##name##_line(p) : aboard_dsp_##name##_any(p);                                               \
+        single ? aboard_dsp_##name##_single(p) : aboard_dsp_##name##_double(p);                                        \
         break;
 
 /**
@@ -311,9 +311,9 @@ ABOARD_DSP_APART(1, "4")
  * @param p      What to compute.
  * @param count  1 to 6 with a stride of 1, where only an even number may have several blocks; 1 to 4 with 2.
  * @param stride Of windows in both directions, 1 or 2.
- * @param line   1: results by a line; 0: by two roundings.
+ * @param single 1: results by a single rounding; 0: by a double rounding.
  */
-ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t single) {
     switch (10 * stride + count) {
         ABOARD_DSP_ROWS_CASE(16, rows_6)
         ABOARD_DSP_ROWS_CASE(15, rows_5)
@@ -333,40 +333,42 @@ ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, in
 #else
 
 /** A result from its sum. */
-ABOARD_INLINE int8_t aboard_dsp_plane_result(const uint32_t *words, uint32_t sum, int32_t line) {
+ABOARD_INLINE int8_t aboard_dsp_line_buffer_result(const uint32_t *words, uint32_t sum, int32_t single) {
     const int32_t factor = (int32_t)words[4];
     const int32_t constant = (int32_t)words[5];
-    return line ? aboard_dsp_line(sum, factor, constant, ABOARD_DSP_PLANE_SHIFT)
-                : aboard_dsp_any(sum, factor, constant, words[6]);
+    return single ? aboard_dsp_single_rounding(sum, factor, constant, ABOARD_DSP_LINE_BUFFER_SHIFT)
+                  : aboard_dsp_double_rounding(sum, factor, constant, words[6]);
 }
 
 /** Weight of a tap of a channel. */
-ABOARD_INLINE int8_t aboard_dsp_plane_weight(const uint32_t *words, int32_t ky, int32_t kx) {
+ABOARD_INLINE int8_t aboard_dsp_line_buffer_weight(const uint32_t *words, int32_t ky, int32_t kx) {
     return ((const int8_t *)words)[4 * ky + kx + kx / 2];
 }
 
 /** Results of one channel. */
-ABOARD_SHARED void aboard_dsp_rows_of_channel(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+ABOARD_SHARED void aboard_dsp_rows_of_channel(const aboard_dsp_rows_t *p, int32_t count, int32_t stride,
+                                              int32_t single) {
     for (int32_t at = 0; at < p->reach; at += stride * p->pitch) {
         int8_t *const y = p->y + at / (stride * p->pitch) * p->row_stride;
         for (int32_t i = 0; i < count * p->blocks; ++i) {
             uint32_t sum = p->weights[3];
             for (int32_t tap = 0; tap < 9; ++tap) {
                 const int16_t *const x = (const int16_t *)(const void *)p->x + (at + tap / 3 * p->pitch) / 2;
-                sum += (uint32_t)(x[i * stride + tap % 3] * aboard_dsp_plane_weight(p->weights, tap / 3, tap % 3));
+                sum +=
+                    (uint32_t)(x[i * stride + tap % 3] * aboard_dsp_line_buffer_weight(p->weights, tap / 3, tap % 3));
             }
-            y[i * p->pixel_stride] = aboard_dsp_plane_result(p->weights, sum, line);
+            y[i * p->pixel_stride] = aboard_dsp_line_buffer_result(p->weights, sum, single);
         }
     }
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t line) {
+ABOARD_SHARED void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t single) {
     aboard_dsp_rows_t channel = *p;
-    for (int32_t i = 0; i < ABOARD_DSP_PLANES; ++i) {
-        aboard_dsp_rows_of_channel(&channel, count, stride, line);
-        channel.weights += ABOARD_DSP_PLANE_WORDS(line);
-        channel.x += p->plane / 4;
+    for (int32_t i = 0; i < ABOARD_DSP_LINE_BUFFERS; ++i) {
+        aboard_dsp_rows_of_channel(&channel, count, stride, single);
+        channel.weights += ABOARD_DSP_LINE_BUFFER_WORDS(single);
+        channel.x += p->buffer / 4;
         ++channel.y;
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file line_buffer_fill.h
- * Planes: a channel each, rows of words with two neighbouring pixels as halfwords less the input's zero point, so that
- * padding is 0.
+ * Line buffers: a channel each, rows of words with two neighbouring pixels as halfwords less the input's zero point, so
+ * that padding is 0.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_FILL_H
 #define ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_FILL_H
@@ -13,23 +13,23 @@
 #include "dot.h"
 
 /** Channels staged at once. */
-#define ABOARD_DSP_PLANES 4
+#define ABOARD_DSP_LINE_BUFFERS 4
 
-/** What to stage; the assembly knows the order. A row of a plane is `lead` words (0, pixel), then words of two pixels,
- * `tail` words (pixel, 0) and words of 0. */
+/** What to stage; the assembly knows the order. A row of a line buffer is `lead` words (0, pixel), then words of two
+ * pixels, `tail` words (pixel, 0) and words of 0. */
 typedef struct {
     const int8_t *from; /**< First pixel of the first row, first of four channels. */
     int32_t row_stride;
     int32_t rows; /**< At least 1. */
     int32_t pixel_stride;
     uint32_t *to;    /**< Plane of the first channel. */
-    int32_t plane;   /**< Bytes from a plane to the next. */
+    int32_t buffer;  /**< Bytes from a line buffer to the next. */
     uint32_t offset; /**< Zero point of the input, negative, in both halfwords. */
     int32_t lead;    /**< 0 or 1. */
     int32_t pairs;   /**< Bytes of the words of two pixels. */
     int32_t tail;    /**< 0 or 1. */
     int32_t zeros;   /**< Bytes of the words of 0. */
-} aboard_dsp_stage_t;
+} aboard_dsp_fill_t;
 
 #if ABOARD_DSP_ASM
 
@@ -58,8 +58,8 @@ typedef struct {
     "sxtab16 r8, r6, r8, ror #8\n sxtab16 r10, r6, r10, ror #8\n"      \
     "strd r8, r10, [r5], #8\n"
 
-/** Four planes of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset, r7 end of the pairs. */
-ABOARD_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_UNUSED) {
+/** Four line buffers of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 line buffers, r6 offset, r7 end of the pairs. */
+ABOARD_NAKED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldr r8, [r0]\n ldr r9, [r0, #8]\n"
@@ -120,12 +120,12 @@ ABOARD_NAKED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p ABOARD_UNU
 #else
 
 /** Stages four channels. */
-ABOARD_SHARED void aboard_dsp_stage_planes(const aboard_dsp_stage_t *p) {
+ABOARD_SHARED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p) {
     const int32_t words = p->lead + p->pairs / 4 + p->tail;
     const int32_t pixels = p->lead + p->pairs / 2 + p->tail;
     const int32_t zero_point = (int16_t)p->offset;
-    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
-        int16_t *to = (int16_t *)(void *)p->to + channel * p->plane / 2;
+    for (int32_t channel = 0; channel < ABOARD_DSP_LINE_BUFFERS; ++channel) {
+        int16_t *to = (int16_t *)(void *)p->to + channel * p->buffer / 2;
         for (int32_t row = 0; row < p->rows; ++row) {
             const int8_t *const from = p->from + row * p->row_stride + channel;
             memset(to, 0, (size_t)(4 * words + p->zeros));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file line_buffer_narrow.h
- * Windows of 3x3 over whole rows of up to six pixels with one pixel of padding on both sides. Planes are as in planes.h
- * but hold no padding, whose products are left out; four channels are computed in one call.
+ * Windows of 3x3 over whole rows of up to six pixels with one pixel of padding on both sides. Line buffers are as in
+ * line buffers.h but hold no padding, whose products are left out; four channels are computed in one call.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_NARROW_H
 #define ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_NARROW_H
@@ -16,13 +16,13 @@
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Four planes of rows of five pixels: r0 pixel, r1 pixel stride, r2 to r5 planes, r6 offset; row stride and end of the
- * first plane on the stack. */
-ABOARD_NAKED void aboard_dsp_stage_five(const aboard_dsp_stage_t *p ABOARD_UNUSED) {
+/** Four line buffers of rows of five pixels: r0 pixel, r1 pixel stride, r2 to r5 line buffers, r6 offset; row stride and end of the
+ * first line buffer on the stack. */
+ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldmia r0, {r0-r6}\n"
-        /* From here: r0 pixel, r1 row stride, r2 rows, r3 pixel stride, r4 plane of the first, r5 distance, r6. */
+        /* From here: r0 pixel, r1 row stride, r2 rows, r3 pixel stride, r4 line buffer of the first, r5 distance, r6. */
         "add r2, r2, r2, lsl #1\n add r2, r4, r2, lsl #2\n"
         "push {r1, r2}\n"
         "mov r1, r3\n mov r2, r4\n add r3, r2, r5\n add r4, r2, r5, lsl #1\n add r5, r4, r5\n"
@@ -134,16 +134,16 @@ ABOARD_NAKED void aboard_dsp_stage_five(const aboard_dsp_stage_t *p ABOARD_UNUSE
 
 /** Both forms of rows of `cols` pixels. */
 #define ABOARD_DSP_NARROW(cols, two)                                   \
-    ABOARD_NAKED void aboard_dsp_narrow_##cols##_line(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_narrow_##cols##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r6}\n", "96", "")              \
             ABOARD_DSP_NARROW_SUMS(cols)                               \
             "add r6, sp, #24\n ldm r6, {r6-r8, r10, r11}\n"            \
-            ABOARD_DSP_EACH_##cols(ABOARD_DSP_EACH_LINE)               \
+            ABOARD_DSP_EACH_##cols(ABOARD_DSP_EACH_SINGLE)               \
             ABOARD_DSP_PUT_##cols                                      \
             ABOARD_DSP_NARROW_TAIL(two));                              \
     }                                                                  \
-    ABOARD_NAKED void aboard_dsp_narrow_##cols##_any(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+    ABOARD_NAKED void aboard_dsp_narrow_##cols##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r7}\n", "112", "str r7, [sp, #44]\n") \
             ABOARD_DSP_NARROW_SUMS(cols)                               \
@@ -162,23 +162,24 @@ ABOARD_DSP_NARROW(2, "8")
 ABOARD_DSP_NARROW(1, "8")
 /* clang-format on */
 
-/** Stages narrow rows, of which `cols` is a literal; see aboard_dsp_stage_planes. */
-ABOARD_INLINE void aboard_dsp_stage_narrow(const aboard_dsp_stage_t *p, int32_t cols) {
+/** Stages narrow rows, of which `cols` is a literal; see aboard_dsp_fill_line_buffers. */
+ABOARD_INLINE void aboard_dsp_fill_narrow(const aboard_dsp_fill_t *p, int32_t cols) {
     if (cols == 5) {
-        aboard_dsp_stage_five(p);
+        aboard_dsp_fill_five(p);
     } else {
-        aboard_dsp_stage_planes(p);
+        aboard_dsp_fill_line_buffers(p);
     }
 }
 
 /**
  * Results of four channels: narrow rows, which are whole rows with a pixel of padding on both sides.
  *
- * @param p    What to compute; `x` is the first row of the first plane. A plane is two rows more than results.
+ * @param p    What to compute; `x` is the first row of the first line buffer. A line buffer is two rows more than
+ * results.
  * @param cols 1 to 6.
- * @param line 1: results by lines; 0: by two roundings.
+ * @param single 1: results by a single rounding; 0: by a double rounding.
  */
-ABOARD_INLINE void aboard_dsp_narrow(const aboard_dsp_rows_t *p, int32_t cols, int32_t line) {
+ABOARD_INLINE void aboard_dsp_narrow(const aboard_dsp_rows_t *p, int32_t cols, int32_t single) {
     switch (cols) {
         ABOARD_DSP_ROWS_CASE(6, narrow_6)
         ABOARD_DSP_ROWS_CASE(5, narrow_5)
@@ -194,31 +195,32 @@ ABOARD_INLINE void aboard_dsp_narrow(const aboard_dsp_rows_t *p, int32_t cols, i
 #else
 
 /** See above. */
-ABOARD_INLINE void aboard_dsp_stage_narrow(const aboard_dsp_stage_t *p, int32_t cols) {
+ABOARD_INLINE void aboard_dsp_fill_narrow(const aboard_dsp_fill_t *p, int32_t cols) {
     (void)cols;
-    aboard_dsp_stage_planes(p);
+    aboard_dsp_fill_line_buffers(p);
 }
 
 /** See above. */
-ABOARD_SHARED void aboard_dsp_narrow(const aboard_dsp_rows_t *p, int32_t cols, int32_t line) {
+ABOARD_SHARED void aboard_dsp_narrow(const aboard_dsp_rows_t *p, int32_t cols, int32_t single) {
     const uint32_t *words = p->weights;
-    const int16_t *plane = (const int16_t *)(const void *)p->x;
-    for (int32_t channel = 0; channel < ABOARD_DSP_PLANES; ++channel) {
+    const int16_t *buffer = (const int16_t *)(const void *)p->x;
+    for (int32_t channel = 0; channel < ABOARD_DSP_LINE_BUFFERS; ++channel) {
         for (int32_t row = 0; row < p->reach / p->pitch; ++row) {
             for (int32_t col = 0; col < cols; ++col) {
                 uint32_t sum = words[3];
                 for (int32_t tap = 0; tap < 9; ++tap) {
                     const int32_t x = col + tap % 3 - 1;
                     if (x >= 0 && x < cols) {
-                        const int16_t pixel = plane[(row + tap / 3) * p->pitch / 2 + x];
-                        sum += (uint32_t)(pixel * aboard_dsp_plane_weight(words, tap / 3, tap % 3));
+                        const int16_t pixel = buffer[(row + tap / 3) * p->pitch / 2 + x];
+                        sum += (uint32_t)(pixel * aboard_dsp_line_buffer_weight(words, tap / 3, tap % 3));
                     }
                 }
-                p->y[row * p->row_stride + col * p->pixel_stride + channel] = aboard_dsp_plane_result(words, sum, line);
+                p->y[row * p->row_stride + col * p->pixel_stride + channel] =
+                    aboard_dsp_line_buffer_result(words, sum, single);
             }
         }
-        words += ABOARD_DSP_PLANE_WORDS(line);
-        plane += (p->reach + 2 * p->pitch) / 2;
+        words += ABOARD_DSP_LINE_BUFFER_WORDS(single);
+        buffer += (p->reach + 2 * p->pitch) / 2;
     }
 }
 

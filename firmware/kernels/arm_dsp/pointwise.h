@@ -45,7 +45,7 @@ typedef struct {
 
 /* clang-format off */
 /** Result of a channel in `sum`: the next results go up from r4 or r8. */
-#define ABOARD_DSP_POINT_LINE(sum, factor, constant, to)               \
+#define ABOARD_DSP_POINT_SINGLE(sum, factor, constant, to)               \
     "smmlar " sum ", " sum ", " factor ", " constant "\n"               \
     "ssat " sum ", #8, " sum ", asr #4\n"                               \
     "strb " sum ", [" to "], #1\n"
@@ -67,7 +67,7 @@ ABOARD_NAKED void aboard_dsp_points_8(const aboard_dsp_points_t *p ABOARD_UNUSED
         ".rept 4\n"
         "ldmia lr!, {r5-r11}\n"
         "smlad r5, r0, r6, r5\n smlad r5, r1, r7, r5\n smlad r5, r2, r8, r5\n smlad r5, r3, r9, r5\n"
-        ABOARD_DSP_POINT_LINE("r5", "r10", "r11", "r4")
+        ABOARD_DSP_POINT_SINGLE("r5", "r10", "r11", "r4")
         ".endr\n"
         "cmp r4, r12\n"
         "bne 2b\n"
@@ -102,7 +102,7 @@ ABOARD_NAKED void aboard_dsp_points_16(const aboard_dsp_points_t *p ABOARD_UNUSE
         "ldmia lr!, {r10-r12}\n"
         "smlad r9, r6, r10, r9\n smlad r9, r7, r11, r9\n"
         "ldr r10, [lr], #4\n"
-        ABOARD_DSP_POINT_LINE("r9", "r12", "r10", "r8")
+        ABOARD_DSP_POINT_SINGLE("r9", "r12", "r10", "r8")
         ".endr\n"
         "ldr r9, [sp, #28]\n"
         "cmp r8, r9\n"
@@ -137,12 +137,12 @@ ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
         const uint32_t *words = p->weights;
         for (int32_t channel = 0; channel < p->channels; ++channel) {
             uint32_t sum = *words++;
-            for (int32_t k = 0; k < depth; k += ABOARD_DSP_QUAD) {
-                const uint32_t quad = aboard_dsp_load(pixel + k);
-                sum = aboard_dsp_mac(aboard_dsp_even(quad), *words++, sum);
-                sum = aboard_dsp_mac(aboard_dsp_odd(quad), *words++, sum);
+            for (int32_t k = 0; k < depth; k += ABOARD_DSP_TAP_GROUP) {
+                const uint32_t tap_group = aboard_dsp_load(pixel + k);
+                sum = aboard_dsp_mac(aboard_dsp_even(tap_group), *words++, sum);
+                sum = aboard_dsp_mac(aboard_dsp_odd(tap_group), *words++, sum);
             }
-            *y++ = aboard_dsp_line(sum, (int32_t)words[0], (int32_t)words[1], ABOARD_DSP_LINE_SHIFT);
+            *y++ = aboard_dsp_single_rounding(sum, (int32_t)words[0], (int32_t)words[1], ABOARD_DSP_SINGLE_SHIFT);
             words += 2;
         }
         y += p->gap;
@@ -155,8 +155,8 @@ ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
  * int8 convolution of 1x1 with a stride of 1, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. A pixel is read before its first result is written, so that the
- *                    results may lie over the operand as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. A pixel is read before its first result is written, so that
+ * the results may lie over the operand as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     ABOARD_DSP_POINT_WORDS for each channel, see aboard_dsp_points_t.
  * @param first, last Rows [first, last) of the result are computed.
  */

@@ -64,7 +64,7 @@ ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const 
         int8_t *y = aboard_row_out_s8(&pool->out, out, r);
         for (int32_t x = 0; x < pool->out.cols; ++x) {
             const aboard_pool2d_window_t w = aboard_pool2d_window(pool, r, x);
-            for (int32_t c = 0; c < pool->out.channels; c += ABOARD_DSP_QUAD) {
+            for (int32_t c = 0; c < pool->out.channels; c += ABOARD_DSP_TAP_GROUP) {
                 aboard_dsp_sums_t sums = {0, 0};
                 for (int32_t line = 0; line < w.rows; ++line) {
                     const int8_t *const from = aboard_row_s8(&pool->in, in, w.row + line) + w.offset + c;
@@ -93,20 +93,20 @@ ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, c
                                                   aboard_dsp_sums_t *sums, int32_t first, int32_t last) {
     const aboard_view_t *from = &p->pool.in;
     if (first == 0) {
-        memset(sums, 0, (size_t)(from->channels / ABOARD_DSP_QUAD) * sizeof(*sums));
+        memset(sums, 0, (size_t)(from->channels / ABOARD_DSP_TAP_GROUP) * sizeof(*sums));
     }
     for (int32_t r = first; r < last; ++r) {
         const int8_t *const row = aboard_row_s8(from, in, r);
         aboard_dsp_sums_t *to = sums;
-        for (const int8_t *x = row; x != row + from->channels; x += ABOARD_DSP_QUAD) {
+        for (const int8_t *x = row; x != row + from->channels; x += ABOARD_DSP_TAP_GROUP) {
             aboard_dsp_sums_t more = *to;
             aboard_dsp_sums_row(&more, x, from->cols, from->pixel_stride);
             *to++ = more;
         }
     }
     for (int32_t c = 0; last == from->rows && c < from->channels; ++c) {
-        const aboard_dsp_sums_t *const quad = &sums[c / ABOARD_DSP_QUAD];
-        const uint32_t halves = (c % 2 != 0 ? quad->odd : quad->even) >> (c / 2 % 2 * 16);
+        const aboard_dsp_sums_t *const tap_group = &sums[c / ABOARD_DSP_TAP_GROUP];
+        const uint32_t halves = (c % 2 != 0 ? tap_group->odd : tap_group->even) >> (c / 2 % 2 * 16);
         out[c] = aboard_dsp_average(p, (int16_t)halves, from->rows * from->cols);
     }
 }
@@ -138,7 +138,7 @@ ABOARD_INLINE void aboard_max_pool2d_dsp(const aboard_pool2d_s8_t *p, const int8
         int8_t *y = aboard_row_out_s8(&pool->out, out, r);
         for (int32_t x = 0; x < pool->out.cols; ++x) {
             const aboard_pool2d_window_t w = aboard_pool2d_window(pool, r, x);
-            for (int32_t c = 0; c < pool->out.channels; c += ABOARD_DSP_QUAD) {
+            for (int32_t c = 0; c < pool->out.channels; c += ABOARD_DSP_TAP_GROUP) {
                 uint32_t largest = 0x01010101u * (uint8_t)p->low;
                 for (int32_t line = 0; line < w.rows; ++line) {
                     const int8_t *const from = aboard_row_s8(&pool->in, in, w.row + line) + w.offset + c;

@@ -3,9 +3,10 @@
  * @file arm_mve/conv2d.h
  * int8 convolution with Helium: two pixels times four channels at once, sixteen taps per instruction.
  *
- * Input rows are first copied into a band, as many as a window is high, with padding around and without gaps between
- * pixels. A window then is a few runs of bytes at equal distances. Where runs are whole chunks of sixteen bytes the
- * products are computed from there; else each window is copied into a patch, a single run filled up to whole chunks.
+ * Input rows are first copied into a line buffer, as many as a window is high, with padding around and without gaps
+ * between pixels. A window then is a few runs of bytes at equal distances. Where runs are whole chunks of sixteen bytes
+ * the products are computed from there; else each window is copied into an im2col column, a single run filled up to
+ * whole chunks.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_H
 #define ABOARD_KERNELS_ARM_MVE_CONV2D_H
@@ -23,13 +24,13 @@
 
 /** Parameters of aboard_conv2d_mve. */
 typedef struct {
-    aboard_mve_band_t band;     /**< Input, window and padding. */
-    aboard_view_t out;          /**< Any view. */
-    int32_t joined;             /**< 1: rows of input and result run on into the next, as one long row. */
-    int32_t patch;              /**< Bytes of a patch, a multiple of 16; 0 where windows are read where they lie. */
-    aboard_mve_reach_t reach;   /**< What products are computed from. */
-    int32_t alone;              /**< 1: a window is one run of at most sixteen bytes, see aboard_conv2d_mve_alone. */
-    aboard_mve_finish_t finish; /**< Of the result. */
+    aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
+    aboard_view_t out;                    /**< Any view. */
+    int32_t joined;                       /**< 1: rows of input and result run on into the next, as one long row. */
+    int32_t column; /**< Bytes of an im2col column, a multiple of 16; 0 where windows are read where they lie. */
+    aboard_mve_reach_t reach; /**< What products are computed from. */
+    int32_t alone;            /**< 1: a window is one run of at most sixteen bytes, see aboard_conv2d_mve_alone. */
+    aboard_mve_epilogue_t epilogue; /**< Of the result. */
 } aboard_conv2d_mve_t;
 
 #if ABOARD_MVE_ASM
@@ -73,19 +74,19 @@ ABOARD_INLINE void aboard_conv2d_mve_alone(const aboard_conv2d_mve_t *p, const i
             "vstrb.32 q0, [%[y]], %[pixel]\n\t"
             "le lr, 1b"
             : [x] "+r"(from), [y] "+l"(to)
-            : [w] "r"(weights), [c] "r"(constants), [count] "r"(count), [shift] "i"(p->finish.shift),
-              [step] "i"(p->band.stride_w * p->band.in.pixel_stride), [pixel] "i"(p->out.pixel_stride)
+            : [w] "r"(weights), [c] "r"(constants), [count] "r"(count), [shift] "i"(p->epilogue.shift),
+              [step] "i"(p->line_buffer.stride_w * p->line_buffer.in.pixel_stride), [pixel] "i"(p->out.pixel_stride)
             : "r0", "r2", "r4", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
         /* clang-format on */
         weights += 4 * ABOARD_MVE_CHUNK;
-        constants += aboard_mve_finish_words(&p->finish);
+        constants += aboard_mve_epilogue_words(&p->epilogue);
     }
 }
 
 /** Pixels at the end of a run of which sixteen bytes could reach beyond the input. */
 ABOARD_INLINE int32_t aboard_conv2d_mve_rest(const aboard_conv2d_mve_t *p) {
-    const int32_t bytes = p->band.window_width * p->band.in.channels;
-    const int32_t step = p->band.stride_w * p->band.in.pixel_stride;
+    const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
+    const int32_t step = p->line_buffer.stride_w * p->line_buffer.in.pixel_stride;
     return (ABOARD_MVE_CHUNK - bytes + step - 1) / step;
 }
 
@@ -96,9 +97,9 @@ ABOARD_INLINE void aboard_conv2d_mve_block(const aboard_conv2d_mve_t *p, const i
                                            const int8_t **weights, const int32_t *constants, int8_t *y0, int8_t *y1,
                                            int32_t count) {
     const aboard_mve_sums_t sums = aboard_mve_pair(p->reach, x0, x1, weights);
-    const aboard_mve_constants_t c = aboard_mve_constants(&p->finish, constants);
-    const aboard_mve_words_t b = aboard_mve_finish(&p->finish, sums.b, &c);
-    const aboard_mve_words_t a = aboard_mve_finish(&p->finish, sums.a, &c);
+    const aboard_mve_constants_t c = aboard_mve_constants(&p->epilogue, constants);
+    const aboard_mve_packed_words_t b = aboard_mve_epilogue(&p->epilogue, sums.b, &c);
+    const aboard_mve_packed_words_t a = aboard_mve_epilogue(&p->epilogue, sums.a, &c);
     aboard_mve_store(y1, b, count);
     aboard_mve_store(y0, a, count);
 }
@@ -112,53 +113,55 @@ ABOARD_INLINE void aboard_conv2d_mve_pixels(const aboard_conv2d_mve_t *p, const 
     ABOARD_UNROLL(1)
     for (; n + 4 <= p->out.channels; n += 4) {
         aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, 4);
-        constants += aboard_mve_finish_words(&p->finish);
+        constants += aboard_mve_epilogue_words(&p->epilogue);
     }
     if (n < p->out.channels) {
         aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, p->out.channels - n);
     }
 }
 
-/** Returns what a window sees, given its first byte in the band: that, or a patch into which it was copied. */
+/** Returns what a window sees, given its first byte in the line buffer: that, or an im2col column into which it was
+ * copied. */
 ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *p, const int8_t *x, int32_t stride,
-                                                     int8_t *patch) {
-    if (p->patch == 0) {
+                                                     int8_t *column) {
+    if (p->column == 0) {
         return x;
     }
-    const int32_t bytes = p->band.window_width * p->band.in.channels;
-    int8_t *to = patch;
+    const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
+    int8_t *to = column;
     ABOARD_UNROLL(16)
-    for (int32_t row = 0; row < p->band.window_height; ++row) {
-        if (p->band.cols == 0) {
+    for (int32_t row = 0; row < p->line_buffer.window_height; ++row) {
+        if (p->line_buffer.cols == 0) {
             aboard_mve_copy(to, x, bytes);
         } else {
-            /* Behind the band and behind a patch there is room. What is too much is overwritten, or its weights are 0.
+            /* Behind the line buffer and behind an im2col column there is room. What is too much is overwritten, or its
+             * weights are 0.
              */
             aboard_mve_copy_and_more(to, x, bytes);
         }
         to += bytes;
         x += stride;
     }
-    return patch;
+    return column;
 }
 
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Different memory. Any views, rolling buffers included.
  * @param weights     [channels / 4][chunks of a window][4][16], filled up with zeros.
- * @param constants   Of the finish: vectors of four channels, channel blocks after one another.
- * @param scratch     The band, two patches, and a vector more.
+ * @param constants   Of the epilogue: vectors of four channels, channel blocks after one another.
+ * @param scratch     The line buffer, two im2col columns, and a vector more.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
                                      const int32_t *constants, int8_t *scratch, int32_t first, int32_t last) {
-    int8_t *const patches = scratch + aboard_mve_band_bytes(&p->band);
-    const int32_t step = p->band.stride_w * aboard_mve_band_pixel(&p->band);
-    const int32_t stride = aboard_mve_band_stride(&p->band);
+    int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    const int32_t stride = aboard_mve_line_buffer_stride(&p->line_buffer);
     for (int32_t row = first; row < last; ++row) {
-        const int8_t *x = aboard_mve_band(&p->band, in, row, scratch);
+        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         int32_t left = p->joined ? (last - first) * p->out.cols : p->out.cols;
 #if ABOARD_MVE_ASM
@@ -173,8 +176,8 @@ ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t 
         /* An odd last pixel is computed twice. */
         for (; left > 0; left -= 2) {
             const int32_t second = left > 1 ? 1 : 0;
-            const int8_t *const x0 = aboard_conv2d_mve_window(p, x, stride, patches);
-            const int8_t *const x1 = aboard_conv2d_mve_window(p, x + second * step, stride, patches + p->patch);
+            const int8_t *const x0 = aboard_conv2d_mve_window(p, x, stride, columns);
+            const int8_t *const x1 = aboard_conv2d_mve_window(p, x + second * step, stride, columns + p->column);
             aboard_conv2d_mve_pixels(p, x0, x1, weights, constants, y, y + second * p->out.pixel_stride);
             x += 2 * step;
             y += 2 * p->out.pixel_stride;

@@ -31,11 +31,11 @@ typedef struct {
     int32_t stride_w; /**< 1 where a vector holds several pixels. */
     int32_t pad_top;
     int32_t pad_left;
-    int32_t cols;       /**< Pixels of a row of the ring. */
-    int32_t pixel;      /**< Bytes of a pixel in the ring: 16; the channels where a vector holds several pixels. */
-    int32_t group;      /**< Taps that may be added up in 16 bits. */
+    int32_t cols;  /**< Pixels of a row of the line buffer. */
+    int32_t pixel; /**< Bytes of a pixel in the line buffer: 16; the channels where a vector holds several pixels. */
+    int32_t group; /**< Taps that may be added up in 16 bits. */
     int32_t zero_point; /**< Of the input: what padding holds. */
-    aboard_mve_finish_t finish;
+    aboard_mve_epilogue_t epilogue;
 } aboard_depthwise_conv2d_mve_t;
 
 #if ABOARD_MVE_ASM
@@ -129,15 +129,15 @@ ABOARD_INLINE void aboard_depthwise_mve_widen(aboard_depthwise_mve_sums_t *s, ab
 /** Scaled sums of four channels from their sums of products, bias included. */
 ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2d_mve_t *p, int32x4_t sums,
                                                     const int32_t *constants, int32_t part) {
-    const int32_t vectors = aboard_mve_finish_words(&p->finish) / 4;
+    const int32_t vectors = aboard_mve_epilogue_words(&p->epilogue) / 4;
     const int32_t first = part * vectors;
     aboard_mve_constants_t c;
-    if (p->finish.form == ABOARD_MVE_ANY) {
+    if (p->epilogue.form == ABOARD_MVE_ANY) {
         c.left = aboard_mve_constant(constants, first + 1);
     }
     c.multiplier = aboard_mve_constant(constants, first + vectors - 2);
     c.right = aboard_mve_constant(constants, first + vectors - 1);
-    return aboard_mve_scaled(&p->finish, sums, &c);
+    return aboard_mve_scaled(&p->epilogue, sums, &c);
 }
 
 /**
@@ -150,7 +150,7 @@ ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2
  */
 ABOARD_INLINE int8x16_t aboard_depthwise_mve_vector(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
                                                     int32_t at, const int8_t *weights, const int32_t *constants) {
-    const int32_t vectors = aboard_mve_finish_words(&p->finish) / 4;
+    const int32_t vectors = aboard_mve_epilogue_words(&p->epilogue) / 4;
     const int32_t taps = p->window_height * p->window_width;
     aboard_depthwise_mve_sums_t s;
     s.from0 = aboard_mve_constant(constants, 0);
@@ -172,7 +172,7 @@ ABOARD_INLINE int8x16_t aboard_depthwise_mve_vector(const aboard_depthwise_conv2
     s.from2 = aboard_depthwise_mve_scaled(p, s.from2, constants, 1);
     s.from1 = aboard_depthwise_mve_scaled(p, s.from1, constants, 2);
     s.from3 = aboard_depthwise_mve_scaled(p, s.from3, constants, 3);
-    return aboard_mve_finish_sixteen(&p->finish, s.from0, s.from2, s.from1, s.from3);
+    return aboard_mve_epilogue_sixteen(&p->epilogue, s.from0, s.from2, s.from1, s.from3);
 }
 
 /** Computes a block of channels for a row of results; `y` points at its first channel in the first pixel. */
@@ -218,11 +218,11 @@ ABOARD_INLINE int32_t aboard_depthwise_mve_sum(const aboard_depthwise_conv2d_mve
 ABOARD_INLINE int8_t aboard_depthwise_mve_result(const aboard_depthwise_conv2d_mve_t *p, int32_t sum,
                                                  const int32_t *constants, int32_t lane) {
     const int32_t part = lane % 2 * 2 + lane / 2 % 2;
-    const int32_t *const c = constants + part * aboard_mve_finish_words(&p->finish) + lane / 4;
-    if (p->finish.form == ABOARD_MVE_ANY) {
-        return aboard_mve_result(&p->finish, sum, c[0], c[4], c[8], c[12]);
+    const int32_t *const c = constants + part * aboard_mve_epilogue_words(&p->epilogue) + lane / 4;
+    if (p->epilogue.form == ABOARD_MVE_ANY) {
+        return aboard_mve_result(&p->epilogue, sum, c[0], c[4], c[8], c[12]);
     }
-    return aboard_mve_result(&p->finish, sum, c[0], 0, c[4], c[8]);
+    return aboard_mve_result(&p->epilogue, sum, c[0], 0, c[4], c[8]);
 }
 
 /** Computes a block of channels for a row of results; `y` points at its first channel in the first pixel. */

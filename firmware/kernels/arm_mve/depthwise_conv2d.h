@@ -6,7 +6,7 @@
  * Products of int8 are computed eight at a time in 16 bits. The host says how many taps can be added up there before
  * the sum could overflow; then it is widened and added to 32-bit sums.
  *
- * Input rows are first copied into a ring, as many as a window is high, with padding around. There each block of
+ * Input rows are first copied into a line buffer, as many as a window is high, with padding around. There each block of
  * sixteen channels lies by itself, so that neighbouring pixels are sixteen bytes apart. Where a pixel has only two,
  * four or eight channels, a vector holds neighbouring pixels instead.
  */
@@ -21,7 +21,7 @@
 #include "helium.h"
 #include "line_buffer.h"
 
-/** Bytes of a row of the ring, of one block. A vector of several pixels may reach beyond the last. */
+/** Bytes of a row of the line buffer, of one block. A vector of several pixels may reach beyond the last. */
 ABOARD_INLINE int32_t aboard_depthwise_mve_row_bytes(const aboard_depthwise_conv2d_mve_t *p) {
     return p->cols * p->pixel + ABOARD_DEPTHWISE_MVE_BLOCK - p->pixel;
 }
@@ -84,9 +84,9 @@ ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_
 
 #endif
 
-/** Copies input row `y` of an image, or padding, into a row of the ring: channels from `channel` on. */
-ABOARD_INLINE void aboard_depthwise_mve_stage(const aboard_depthwise_conv2d_mve_t *p, const int8_t *in, int32_t image,
-                                              int32_t y, int32_t channel, int8_t *to) {
+/** Copies input row `y` of an image, or padding, into a row of the line buffer: channels from `channel` on. */
+ABOARD_INLINE void aboard_depthwise_mve_fill(const aboard_depthwise_conv2d_mve_t *p, const int8_t *in, int32_t image,
+                                             int32_t y, int32_t channel, int8_t *to) {
     if (y < 0 || y >= p->in_height) {
         aboard_depthwise_mve_pad(p, to, p->cols);
         return;
@@ -102,14 +102,14 @@ ABOARD_INLINE void aboard_depthwise_mve_stage(const aboard_depthwise_conv2d_mve_
  * int8 depthwise convolution with as many output as input channels, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rings of rows included.
+ * @param in, out     Different memory. Any views, rolling buffers included.
  * @param weights     [blocks of 16 channels][taps][16], filled up with zeros.
  * @param constants   [blocks][4][kinds][4], see aboard_depthwise_mve_vector.
- * @param ring        Scratch: [blocks][window height][a row of the ring]; keeps its content from call to call.
+ * @param lines        Scratch: [blocks][window height][a row of the line buffer]; keeps its content from call to call.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_mve(const aboard_depthwise_conv2d_mve_t *p, const int8_t *in, int8_t *out,
-                                               const int8_t *weights, const int32_t *constants, int8_t *ring,
+                                               const int8_t *weights, const int32_t *constants, int8_t *lines,
                                                int32_t first, int32_t last) {
     const int32_t row_bytes = aboard_depthwise_mve_row_bytes(p);
     const int32_t height = p->window_height;
@@ -120,7 +120,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_mve(const aboard_depthwise_conv2d_mve
         const int32_t top = line * p->stride_h;
         const int8_t *w = weights;
         const int32_t *c = constants;
-        int8_t *slots = ring;
+        int8_t *slots = lines;
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         ABOARD_OPAQUE(c);
         ABOARD_UNROLL(1)
@@ -130,14 +130,14 @@ ABOARD_INLINE void aboard_depthwise_conv2d_mve(const aboard_depthwise_conv2d_mve
             ABOARD_UNROLL(16)
             for (int32_t i = 0; i < height; ++i) {
                 if (line == 0 || i >= kept) {
-                    aboard_depthwise_mve_stage(p, in, image, top + i - p->pad_top, channel, slots + slot * row_bytes);
+                    aboard_depthwise_mve_fill(p, in, image, top + i - p->pad_top, channel, slots + slot * row_bytes);
                 }
                 rows[i] = slots + slot * row_bytes;
                 slot = slot + 1 == height ? 0 : slot + 1;
             }
             aboard_depthwise_mve_row(p, rows, w, c, p->in.channels - channel, y + channel);
             w += ABOARD_DEPTHWISE_MVE_BLOCK * height * p->window_width;
-            c += 4 * aboard_mve_finish_words(&p->finish);
+            c += 4 * aboard_mve_epilogue_words(&p->epilogue);
             slots += height * row_bytes;
         }
     }

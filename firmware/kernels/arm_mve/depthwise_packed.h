@@ -23,10 +23,10 @@
 #include "packed_layer.h"
 
 /** Computes a block of channels of `lines` lines, which are staged. */
-ABOARD_INLINE void aboard_depthwise_words_block(const aboard_depthwise_words_mve_t *p, const int8_t *strips,
-                                                int32_t lines, int32_t channels, const int8_t *record,
-                                                const aboard_depthwise_words_table_t *tables, int8_t *out) {
-    const int32_t next = aboard_depthwise_words_strips(p, p->lines) * aboard_depthwise_words_strip(p);
+ABOARD_INLINE void aboard_depthwise_packed_block(const aboard_depthwise_packed_mve_t *p, const int8_t *strips,
+                                                 int32_t lines, int32_t channels, const int8_t *record,
+                                                 const aboard_depthwise_packed_table_t *tables, int8_t *out) {
+    const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
     ABOARD_UNROLL(1)
     for (int32_t c = 0; c < channels; ++c) {
         const int8_t *strip = strips + 4 * c;
@@ -34,102 +34,103 @@ ABOARD_INLINE void aboard_depthwise_words_block(const aboard_depthwise_words_mve
         int32_t left = lines;
         ABOARD_UNROLL(1)
         for (; left >= p->lines; left -= p->lines) {
-            aboard_depthwise_words_channel(p, p->lines, &tables[0], strip, record, y);
+            aboard_depthwise_packed_channel(p, p->lines, &tables[0], strip, record, y);
             strip += next;
             y += p->lines * p->across.out_stride;
         }
         if (p->across.outputs % p->lines != 0 && left > 0) {
-            aboard_depthwise_words_channel(p, 1, &tables[1], strip, record, y);
+            aboard_depthwise_packed_channel(p, 1, &tables[1], strip, record, y);
         }
-        record += ABOARD_DEPTHWISE_WORDS_RECORD;
+        record += ABOARD_DEPTHWISE_PACKED_RECORD;
     }
 }
 
 /** Packs a line of the form LINE: its pixels, four to a word. */
-ABOARD_INLINE void aboard_depthwise_words_stage_line(const aboard_depthwise_words_mve_t *p, const int8_t *in,
-                                                     uint32_t some, const int8_t *padding, int8_t *to) {
+ABOARD_INLINE void aboard_depthwise_packed_fill_strips_line(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
+                                                            uint32_t some, const int8_t *padding, int8_t *to) {
     const int32_t words = p->along.inputs / 4;
     const int32_t rest = p->along.inputs % 4;
-    aboard_depthwise_words_rows_t rows;
+    aboard_depthwise_packed_rows_t rows;
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
         rows.from[i] = in + i * p->along.in_stride;
         rows.step[i] = 4 * p->along.in_stride;
     }
     if (words > 0) {
-        aboard_depthwise_words_pack(&rows, to, words, some);
+        aboard_depthwise_packed_pack(&rows, to, words, some);
     }
     if (rest > 0) {
         ABOARD_UNROLL(4)
         for (int32_t i = 0; i < 4; ++i) {
             rows.from[i] = i < rest ? rows.from[i] + words * rows.step[i] : padding;
         }
-        aboard_depthwise_words_pack(&rows, to + words * aboard_depthwise_words_pitch(p), 1, some);
+        aboard_depthwise_packed_pack(&rows, to + words * aboard_depthwise_packed_pitch(p), 1, some);
     }
 }
 
 /** Packs the strip of which `first` is the first pixel across; such as are not there are padding. */
-ABOARD_INLINE void aboard_depthwise_words_stage(const aboard_depthwise_words_mve_t *p, const int8_t *in, int32_t first,
-                                                uint32_t some, const int8_t *padding, int8_t *strip) {
-    const int32_t pitch = aboard_depthwise_words_pitch(p);
-    const int32_t several = p->words < ABOARD_DEPTHWISE_WORDS_BLOCK;
+ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
+                                                       int32_t first, uint32_t some, const int8_t *padding,
+                                                       int8_t *strip) {
+    const int32_t pitch = aboard_depthwise_packed_pitch(p);
+    const int32_t several = p->words < ABOARD_DEPTHWISE_PACKED_BLOCK;
     const int32_t pixels = ABOARD_MIN(p->along.inputs, p->places - p->along.pad);
     const int32_t bytes = pixels * p->words;
     int8_t *to = strip + p->along.pad * pitch;
-    aboard_depthwise_words_rows_t rows;
+    aboard_depthwise_packed_rows_t rows;
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
         const int32_t there = first + i >= 0 && first + i < p->across.inputs;
         rows.from[i] = there ? in + (first + i) * p->across.in_stride : padding;
-        rows.step[i] = there ? (several ? ABOARD_DEPTHWISE_WORDS_BLOCK : p->along.in_stride) : 0;
+        rows.step[i] = there ? (several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride) : 0;
     }
     if (!several) {
-        aboard_depthwise_words_pack(&rows, to, pixels, some);
+        aboard_depthwise_packed_pack(&rows, to, pixels, some);
         return;
     }
-    if (bytes >= ABOARD_DEPTHWISE_WORDS_BLOCK) {
-        aboard_depthwise_words_pack(&rows, to, bytes / ABOARD_DEPTHWISE_WORDS_BLOCK, 0xffff);
+    if (bytes >= ABOARD_DEPTHWISE_PACKED_BLOCK) {
+        aboard_depthwise_packed_pack(&rows, to, bytes / ABOARD_DEPTHWISE_PACKED_BLOCK, 0xffff);
     }
-    if (bytes % ABOARD_DEPTHWISE_WORDS_BLOCK != 0) {
-        const int32_t whole = bytes / ABOARD_DEPTHWISE_WORDS_BLOCK;
+    if (bytes % ABOARD_DEPTHWISE_PACKED_BLOCK != 0) {
+        const int32_t whole = bytes / ABOARD_DEPTHWISE_PACKED_BLOCK;
         ABOARD_UNROLL(4)
         for (int32_t i = 0; i < 4; ++i) {
             rows.from[i] += whole * rows.step[i];
         }
-        aboard_depthwise_words_pack(&rows, to + whole * 4 * ABOARD_DEPTHWISE_WORDS_BLOCK, 1,
-                                    (1u << bytes % ABOARD_DEPTHWISE_WORDS_BLOCK) - 1);
+        aboard_depthwise_packed_pack(&rows, to + whole * 4 * ABOARD_DEPTHWISE_PACKED_BLOCK, 1,
+                                     (1u << bytes % ABOARD_DEPTHWISE_PACKED_BLOCK) - 1);
         /* What is too much has overwritten the padding. */
         aboard_mve_fill(to + pixels * pitch, p->zero_point, (p->places - p->along.pad - pixels) * pitch);
     }
 }
 
 /** Writes the padding before and behind the pixels of all strips: it stays. */
-ABOARD_INLINE void aboard_depthwise_words_pad(const aboard_depthwise_words_mve_t *p, int8_t *strips) {
-    const int32_t pitch = aboard_depthwise_words_pitch(p);
+ABOARD_INLINE void aboard_depthwise_packed_pad(const aboard_depthwise_packed_mve_t *p, int8_t *strips) {
+    const int32_t pitch = aboard_depthwise_packed_pitch(p);
     const int32_t pixels = ABOARD_MIN(p->along.inputs, p->places - p->along.pad);
     const int32_t behind = p->along.pad + pixels;
-    for (int32_t i = 0; i < p->slab * aboard_depthwise_words_strips(p, p->lines); ++i) {
+    for (int32_t i = 0; i < p->slab * aboard_depthwise_packed_strips(p, p->lines); ++i) {
         aboard_mve_fill(strips, p->zero_point, p->along.pad * pitch);
         aboard_mve_fill(strips + behind * pitch, p->zero_point, (p->places - behind) * pitch);
-        strips += aboard_depthwise_words_strip(p);
+        strips += aboard_depthwise_packed_strip(p);
     }
 }
 
 /** Stages a block of channels of lines `line` to `line + lines - 1`. */
-ABOARD_INLINE void aboard_depthwise_words_strips_of(const aboard_depthwise_words_mve_t *p, const int8_t *in,
-                                                    int32_t line, int32_t lines, uint32_t some, const int8_t *padding,
-                                                    int8_t *strip) {
-    const int32_t each = p->lines / aboard_depthwise_words_strips(p, p->lines);
+ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
+                                                     int32_t line, int32_t lines, uint32_t some, const int8_t *padding,
+                                                     int8_t *strip) {
+    const int32_t each = p->lines / aboard_depthwise_packed_strips(p, p->lines);
     ABOARD_UNROLL(1)
     for (int32_t last = line + lines; line < last; line += each) {
-        if (p->form == ABOARD_DEPTHWISE_WORDS_LINE) {
+        if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
             const int8_t *from = in + line * p->across.stride * p->across.in_stride;
-            aboard_depthwise_words_stage_line(p, from, some, padding, strip);
+            aboard_depthwise_packed_fill_strips_line(p, from, some, padding, strip);
         } else {
             const int32_t first = line * p->across.stride - p->across.pad;
-            aboard_depthwise_words_stage(p, in, first, some, padding, strip);
+            aboard_depthwise_packed_fill_strips(p, in, first, some, padding, strip);
         }
-        strip += aboard_depthwise_words_strip(p);
+        strip += aboard_depthwise_packed_strip(p);
     }
 }
 
@@ -138,22 +139,22 @@ ABOARD_INLINE void aboard_depthwise_words_strips_of(const aboard_depthwise_words
  *
  * @param p           Parameters.
  * @param in, out     Different memory; or the same, where a slab is a whole image. Whole tensors or slices of them.
- * @param records     [channels][ABOARD_DEPTHWISE_WORDS_RECORD], weights packed as the form needs them.
+ * @param records     [channels][ABOARD_DEPTHWISE_PACKED_RECORD], weights packed as the form needs them.
  * @param scratch     The strips of a slab, and what loads reach beyond the last.
  * @param first, last All rows of the result.
  */
-ABOARD_INLINE void aboard_depthwise_words_mve(const aboard_depthwise_words_mve_t *p, const int8_t *in, int8_t *out,
-                                              const int8_t *records, int8_t *scratch, int32_t first, int32_t last) {
+ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve_t *p, const int8_t *in, int8_t *out,
+                                               const int8_t *records, int8_t *scratch, int32_t first, int32_t last) {
     const int32_t slab = p->slab * p->lines;
-    aboard_depthwise_words_table_t tables[2];
-    int8_t padding[ABOARD_DEPTHWISE_WORDS_BLOCK];
+    aboard_depthwise_packed_table_t tables[2];
+    int8_t padding[ABOARD_DEPTHWISE_PACKED_BLOCK];
     (void)first;
     (void)last;
     memset(padding, p->zero_point, sizeof(padding));
-    aboard_depthwise_words_fill(p, p->lines, &tables[0]);
-    aboard_depthwise_words_fill(p, 1, &tables[1]);
-    if (p->form != ABOARD_DEPTHWISE_WORDS_LINE) {
-        aboard_depthwise_words_pad(p, scratch);
+    aboard_depthwise_packed_fill(p, p->lines, &tables[0]);
+    aboard_depthwise_packed_fill(p, 1, &tables[1]);
+    if (p->form != ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
+        aboard_depthwise_packed_pad(p, scratch);
     }
     ABOARD_UNROLL(1)
     for (int32_t image = 0; image < p->images; ++image) {
@@ -161,11 +162,11 @@ ABOARD_INLINE void aboard_depthwise_words_mve(const aboard_depthwise_words_mve_t
         for (int32_t line = 0; line < p->across.outputs; line += slab) {
             const int32_t lines = ABOARD_MIN(slab, p->across.outputs - line);
             ABOARD_UNROLL(1)
-            for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_WORDS_BLOCK) {
-                const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_WORDS_BLOCK);
-                aboard_depthwise_words_strips_of(p, in + n, line, lines, (1u << channels) - 1, padding, scratch);
-                aboard_depthwise_words_block(p, scratch, lines, channels, records + n * ABOARD_DEPTHWISE_WORDS_RECORD,
-                                             tables, out + line * p->across.out_stride + n);
+            for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_PACKED_BLOCK) {
+                const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_PACKED_BLOCK);
+                aboard_depthwise_packed_strips_of(p, in + n, line, lines, (1u << channels) - 1, padding, scratch);
+                aboard_depthwise_packed_block(p, scratch, lines, channels, records + n * ABOARD_DEPTHWISE_PACKED_RECORD,
+                                              tables, out + line * p->across.out_stride + n);
             }
         }
         in += p->image_in;

@@ -15,7 +15,7 @@
 #include "helium.h"
 
 /** One line that the host has proven equal for every accumulator the layer can have: offset, factor, constant. */
-#define ABOARD_MVE_LINE 0
+#define ABOARD_MVE_SINGLE_ROUNDING 0
 /** TFLite's two roundings, multipliers below 1: bias, multiplier, right shift (negative). */
 #define ABOARD_MVE_RIGHT 1
 /** TFLite's two roundings in general: bias, left shift, multiplier, right shift (negative). */
@@ -23,24 +23,24 @@
 
 /** What the results of a layer have in common. */
 typedef struct {
-    int32_t form;       /**< ABOARD_MVE_LINE, ABOARD_MVE_RIGHT or ABOARD_MVE_ANY. */
-    int32_t shift;      /**< Right shift of the line, 1 to 16. */
-    int32_t zero_point; /**< Of the result; in the line it is part of the constant. */
+    int32_t form;       /**< ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT or ABOARD_MVE_ANY. */
+    int32_t shift;      /**< Right shift of the single rounding, 1 to 16. */
+    int32_t zero_point; /**< Of the result; in the single rounding it is part of the constant. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */
-} aboard_mve_finish_t;
+} aboard_mve_epilogue_t;
 
 /** Words of the constants of four channels: a vector for each kind. */
-ABOARD_INLINE int32_t aboard_mve_finish_words(const aboard_mve_finish_t *f) {
+ABOARD_INLINE int32_t aboard_mve_epilogue_words(const aboard_mve_epilogue_t *f) {
     return f->form == ABOARD_MVE_ANY ? 16 : 12;
 }
 
 /** Constants of four channels. */
 typedef struct {
-    aboard_mve_words_t bias;       /**< Or the offset of the line. */
-    aboard_mve_words_t left;       /**< Left shift; set for ABOARD_MVE_ANY only. */
-    aboard_mve_words_t multiplier; /**< Or the factor of the line. */
-    aboard_mve_words_t right;      /**< Right shift, negative; or the constant of the line. */
+    aboard_mve_packed_words_t bias;       /**< Or the offset of the single rounding. */
+    aboard_mve_packed_words_t left;       /**< Left shift; set for ABOARD_MVE_ANY only. */
+    aboard_mve_packed_words_t multiplier; /**< Or the factor of the single rounding. */
+    aboard_mve_packed_words_t right;      /**< Right shift, negative; or the constant of the single rounding. */
 } aboard_mve_constants_t;
 
 #if ABOARD_MVE_ASM
@@ -55,8 +55,8 @@ ABOARD_INLINE int32x4_t aboard_mve_constant(const int32_t *c, int32_t index) {
 #else
 
 /** Loads vector number `index` from `c`. */
-ABOARD_INLINE aboard_mve_words_t aboard_mve_constant(const int32_t *c, int32_t index) {
-    aboard_mve_words_t values;
+ABOARD_INLINE aboard_mve_packed_words_t aboard_mve_constant(const int32_t *c, int32_t index) {
+    aboard_mve_packed_words_t values;
     memcpy(&values, c + 4 * index, sizeof(values));
     return values;
 }
@@ -64,7 +64,7 @@ ABOARD_INLINE aboard_mve_words_t aboard_mve_constant(const int32_t *c, int32_t i
 #endif
 
 /** Loads the constants of four channels. */
-ABOARD_INLINE aboard_mve_constants_t aboard_mve_constants(const aboard_mve_finish_t *f, const int32_t *c) {
+ABOARD_INLINE aboard_mve_constants_t aboard_mve_constants(const aboard_mve_epilogue_t *f, const int32_t *c) {
     aboard_mve_constants_t constants;
     constants.bias = aboard_mve_constant(c, 0);
     if (f->form == ABOARD_MVE_ANY) {
@@ -92,8 +92,8 @@ ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
     return x;
 }
 
-/** Results of the line, narrowed and within the limits. */
-ABOARD_INLINE int32x4_t aboard_mve_finish_line(const aboard_mve_finish_t *f, int32x4_t x) {
+/** Results of the single rounding, narrowed and within the limits. */
+ABOARD_INLINE int32x4_t aboard_mve_epilogue_single(const aboard_mve_epilogue_t *f, int32x4_t x) {
     if (f->low == INT8_MIN && f->high == INT8_MAX) {
         return aboard_mve_narrow_to_bytes(x, f->shift);
     }
@@ -102,9 +102,10 @@ ABOARD_INLINE int32x4_t aboard_mve_finish_line(const aboard_mve_finish_t *f, int
     return (int32x4_t)vminq_s16(narrow, vdupq_n_s16((int16_t)f->high));
 }
 
-/** Four sums, bias included, before they are narrowed; those of the line still lack its right shift. */
-ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_finish_t *f, int32x4_t x, const aboard_mve_constants_t *c) {
-    if (f->form == ABOARD_MVE_LINE) {
+/** Four sums, bias included, before they are narrowed; those of the single rounding still lack its right shift. */
+ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_epilogue_t *f, int32x4_t x,
+                                          const aboard_mve_constants_t *c) {
+    if (f->form == ABOARD_MVE_SINGLE_ROUNDING) {
         return vaddq_s32(vqrdmulhq_s32(x, c->multiplier), c->right);
     }
     if (f->form == ABOARD_MVE_ANY) {
@@ -117,18 +118,18 @@ ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_finish_t *f, int32x4_
 }
 
 /** Results of four sums of products, in the lowest byte of each lane. */
-ABOARD_INLINE int32x4_t aboard_mve_finish(const aboard_mve_finish_t *f, int32x4_t sums,
-                                          const aboard_mve_constants_t *c) {
+ABOARD_INLINE int32x4_t aboard_mve_epilogue(const aboard_mve_epilogue_t *f, int32x4_t sums,
+                                            const aboard_mve_constants_t *c) {
     const int32x4_t x = aboard_mve_scaled(f, vaddq_s32(sums, c->bias), c);
-    if (f->form == ABOARD_MVE_LINE) {
-        return aboard_mve_finish_line(f, x);
+    if (f->form == ABOARD_MVE_SINGLE_ROUNDING) {
+        return aboard_mve_epilogue_single(f, x);
     }
     return vminq_s32(vmaxq_s32(x, vdupq_n_s32(f->low)), vdupq_n_s32(f->high));
 }
 
 /** Narrows scaled sums of even and of odd lanes to one vector of int16. */
-ABOARD_INLINE int16x8_t aboard_mve_narrow_pair(const aboard_mve_finish_t *f, int32x4_t even, int32x4_t odd) {
-    if (f->form == ABOARD_MVE_LINE) {
+ABOARD_INLINE int16x8_t aboard_mve_narrow_pair(const aboard_mve_epilogue_t *f, int32x4_t even, int32x4_t odd) {
+    if (f->form == ABOARD_MVE_SINGLE_ROUNDING) {
         __asm__("vqrshrnb.s32 %q0, %q0, %2\n\tvqrshrnt.s32 %q0, %q1, %2" : "+&w"(even) : "w"(odd), "i"(f->shift));
     } else {
         __asm__("vqmovnb.s32 %q0, %q0\n\tvqmovnt.s32 %q0, %q1" : "+&w"(even) : "w"(odd));
@@ -137,8 +138,8 @@ ABOARD_INLINE int16x8_t aboard_mve_narrow_pair(const aboard_mve_finish_t *f, int
 }
 
 /** Sixteen results from scaled sums of channels 0, 4, 8, 12 (and so on from 2, from 1 and from 3). */
-ABOARD_INLINE int8x16_t aboard_mve_finish_sixteen(const aboard_mve_finish_t *f, int32x4_t from0, int32x4_t from2,
-                                                  int32x4_t from1, int32x4_t from3) {
+ABOARD_INLINE int8x16_t aboard_mve_epilogue_sixteen(const aboard_mve_epilogue_t *f, int32x4_t from0, int32x4_t from2,
+                                                    int32x4_t from1, int32x4_t from3) {
     int16x8_t even = aboard_mve_narrow_pair(f, from0, from2);
     const int16x8_t odd = aboard_mve_narrow_pair(f, from1, from3);
     __asm__("vqmovnb.s16 %q0, %q0\n\tvqmovnt.s16 %q0, %q1" : "+&w"(even) : "w"(odd));
@@ -168,11 +169,11 @@ ABOARD_INLINE void aboard_mve_store(int8_t *y, int32x4_t results, int32_t count)
  *
  * @param left Left shift; used for ABOARD_MVE_ANY only.
  */
-ABOARD_INLINE int8_t aboard_mve_result(const aboard_mve_finish_t *f, int32_t sum, int32_t bias, int32_t left,
+ABOARD_INLINE int8_t aboard_mve_result(const aboard_mve_epilogue_t *f, int32_t sum, int32_t bias, int32_t left,
                                        int32_t multiplier, int32_t right) {
-    const int32_t zero_point = f->form == ABOARD_MVE_LINE ? 0 : f->zero_point;
+    const int32_t zero_point = f->form == ABOARD_MVE_SINGLE_ROUNDING ? 0 : f->zero_point;
     int32_t x = (int32_t)((uint32_t)sum + (uint32_t)bias);
-    if (f->form == ABOARD_MVE_LINE) {
+    if (f->form == ABOARD_MVE_SINGLE_ROUNDING) {
         x = (int32_t)((uint32_t)aboard_doubling_high_mul(x, multiplier) + (uint32_t)right);
         x = (int32_t)(((int64_t)x + ((int64_t)1 << (f->shift - 1))) >> f->shift);
     } else {
@@ -183,8 +184,9 @@ ABOARD_INLINE int8_t aboard_mve_result(const aboard_mve_finish_t *f, int32_t sum
 }
 
 /** Results of four sums of products. */
-ABOARD_INLINE aboard_mve_words_t aboard_mve_finish(const aboard_mve_finish_t *f, aboard_mve_words_t sums,
-                                                   const aboard_mve_constants_t *c) {
+ABOARD_INLINE aboard_mve_packed_words_t aboard_mve_epilogue(const aboard_mve_epilogue_t *f,
+                                                            aboard_mve_packed_words_t sums,
+                                                            const aboard_mve_constants_t *c) {
     for (int32_t i = 0; i < 4; ++i) {
         const int32_t left = f->form == ABOARD_MVE_ANY ? c->left.lanes[i] : 0;
         sums.lanes[i] =
@@ -194,7 +196,7 @@ ABOARD_INLINE aboard_mve_words_t aboard_mve_finish(const aboard_mve_finish_t *f,
 }
 
 /** Writes four results, or the first `count` where that is fewer; 0 or less: none. */
-ABOARD_INLINE void aboard_mve_store(int8_t *y, aboard_mve_words_t results, int32_t count) {
+ABOARD_INLINE void aboard_mve_store(int8_t *y, aboard_mve_packed_words_t results, int32_t count) {
     for (int32_t i = 0; i < ABOARD_MIN(count, 4); ++i) {
         y[i] = (int8_t)results.lanes[i];
     }

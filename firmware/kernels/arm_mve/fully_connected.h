@@ -20,9 +20,9 @@
 typedef struct {
     int32_t inputs;
     int32_t outputs;
-    int32_t samples;            /**< Of a row of the result. */
-    aboard_mve_reach_t reach;   /**< Chunks of the inputs of a sample. */
-    aboard_mve_finish_t finish; /**< Of the result. */
+    int32_t samples;                /**< Of a row of the result. */
+    aboard_mve_reach_t reach;       /**< Chunks of the inputs of a sample. */
+    aboard_mve_epilogue_t epilogue; /**< Of the result. */
 } aboard_fully_connected_mve_t;
 
 #if ABOARD_MVE_ASM
@@ -43,7 +43,7 @@ typedef struct {
     "vldrw.32 %q[d], [%[w]], #16\n\t"
 
 /** Sums of even and of odd channels become eight results. */
-#define ABOARD_MVE_EIGHTS_FINISH \
+#define ABOARD_MVE_EIGHTS_EPILOGUE \
     ABOARD_MVE_GATHER \
     ABOARD_MVE_EIGHTS_LOAD \
     "vadd.i32 %q[a], %q[a], %q[c]\n\t" \
@@ -52,7 +52,7 @@ typedef struct {
     "vqrdmulh.s32 %q[a], %q[a], %q[c]\n\t" \
     "vqrdmulh.s32 %q[b], %q[b], %q[d]\n\t" \
     ABOARD_MVE_EIGHTS_LOAD \
-    ".if %c[line]\n\t" \
+    ".if %c[single]\n\t" \
     "vadd.i32 %q[a], %q[a], %q[c]\n\t" \
     "vadd.i32 %q[b], %q[b], %q[d]\n\t" \
     "vqrshrnb.s32 %q[a], %q[a], %[shift]\n\t" \
@@ -73,14 +73,14 @@ typedef struct {
                      "1:\n\t" \
                      sums \
                      "subw %[x], %[x], #16 * %c[rows] * %c[chunks]\n\t" \
-                     ABOARD_MVE_EIGHTS_FINISH \
+                     ABOARD_MVE_EIGHTS_EPILOGUE \
                      "subs %[left], %[left], #1\n\t" \
                      "bne 1b" length \
                      : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x] "+r"(x), [w] "+r"(weights), \
                        [y] "+l"(y), [left] "=&r"(left), [again] "=&r"(again) \
                      : [blocks] "i"(p->outputs / 8), [rows] "i"(p->reach.rows), [chunks] "i"(p->reach.chunks), \
-                       [line] "i"(p->finish.form == ABOARD_MVE_LINE), [shift] "i"(p->finish.shift), \
-                       [zero_point] "i"(p->finish.zero_point) \
+                       [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [zero_point] "i"(p->epilogue.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q4")
 
 #define ABOARD_MVE_EIGHTS_UNROLLED(length) \
@@ -132,7 +132,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
         for (int32_t i = 0; i < 8; ++i) {
             const int32_t channel = i < 4 ? 2 * i : 2 * i - 7;
             y[n + channel] =
-                aboard_mve_result(&p->finish, sums[i], constants[i], 0, constants[8 + i], constants[16 + i]);
+                aboard_mve_result(&p->epilogue, sums[i], constants[i], 0, constants[8 + i], constants[16 + i]);
         }
     }
 }
@@ -140,34 +140,34 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
 #endif
 
 /** Finishes four channels and writes them, or the first `count` where that is fewer; 0 or less: none. */
-ABOARD_INLINE void aboard_fully_connected_mve_store(const aboard_mve_finish_t *f, aboard_mve_words_t sums,
+ABOARD_INLINE void aboard_fully_connected_mve_store(const aboard_mve_epilogue_t *f, aboard_mve_packed_words_t sums,
                                                     const int32_t *c, int8_t *y, int32_t count) {
     const aboard_mve_constants_t constants = aboard_mve_constants(f, c);
-    aboard_mve_store(y, aboard_mve_finish(f, sums, &constants), count);
+    aboard_mve_store(y, aboard_mve_epilogue(f, sums, &constants), count);
 }
 
 /** Computes all channels of a sample. */
 ABOARD_INLINE void aboard_fully_connected_mve_sample(const aboard_fully_connected_mve_t *p, const int8_t *x, int8_t *y,
                                                      const int8_t *weights, const int32_t *constants) {
-    const int32_t words = aboard_mve_finish_words(&p->finish);
+    const int32_t words = aboard_mve_epilogue_words(&p->epilogue);
     int32_t n = 0;
     /* A compiler that knew the constants would keep a copy of this for every eight channels. */
     ABOARD_OPAQUE(constants);
     ABOARD_UNROLL(1)
     for (; n + 8 <= p->outputs; n += 8) {
         const aboard_mve_sums_t sums = aboard_mve_eight(p->reach, x, &weights);
-        aboard_fully_connected_mve_store(&p->finish, sums.a, constants, y + n, 4);
-        aboard_fully_connected_mve_store(&p->finish, sums.b, constants + words, y + n + 4, 4);
+        aboard_fully_connected_mve_store(&p->epilogue, sums.a, constants, y + n, 4);
+        aboard_fully_connected_mve_store(&p->epilogue, sums.b, constants + words, y + n + 4, 4);
         constants += 2 * words;
     }
     const int32_t left = p->outputs - n;
     if (left > 4) {
         const aboard_mve_sums_t sums = aboard_mve_eight(p->reach, x, &weights);
-        aboard_fully_connected_mve_store(&p->finish, sums.a, constants, y + n, 4);
-        aboard_fully_connected_mve_store(&p->finish, sums.b, constants + words, y + n + 4, left - 4);
+        aboard_fully_connected_mve_store(&p->epilogue, sums.a, constants, y + n, 4);
+        aboard_fully_connected_mve_store(&p->epilogue, sums.b, constants + words, y + n + 4, left - 4);
     } else if (left > 0) {
         const aboard_mve_sums_t sums = aboard_mve_pair(p->reach, x, x, &weights);
-        aboard_fully_connected_mve_store(&p->finish, sums.a, constants, y + n, left);
+        aboard_fully_connected_mve_store(&p->epilogue, sums.a, constants, y + n, left);
     }
 }
 
@@ -178,7 +178,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_sample(const aboard_fully_connecte
  * @param in, out     Different memory, without gaps.
  * @param weights     Blocks of eight channels, [chunks of a sample][8][16], filled up with zeros; of a last block of at
  *                    most four channels [chunks of a sample][4][16].
- * @param constants   Of the finish, for four channels after one another.
+ * @param constants   Of the epilogue, for four channels after one another.
  * @param scratch     A sample's inputs, where they are no whole number of chunks.
  * @param first, last Rows [first, last) of the result are computed.
  */

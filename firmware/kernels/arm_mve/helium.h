@@ -22,12 +22,12 @@
 /** Four words: a vector. */
 #if ABOARD_MVE_ASM
 #include <arm_mve.h>
-typedef int32x4_t aboard_mve_words_t;
+typedef int32x4_t aboard_mve_packed_words_t;
 #else
 #include <stdint.h>
 typedef struct {
     int32_t lanes[4];
-} aboard_mve_words_t;
+} aboard_mve_packed_words_t;
 #endif
 
 #endif

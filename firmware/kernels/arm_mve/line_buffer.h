@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/line_buffer.h
- * The band of input rows that the windows of one row of results see, padding included.
+ * The line buffer of input rows that the windows of one row of results see, padding included.
  *
- * A band lies in scratch: rows at a fixed distance, pixels without gaps, padding filled in. From a row of results to
- * the next it moves up by the stride, so that an input row is fetched once. Where there is no padding and the input has
- * such a form already, the band is the input itself.
+ * A line buffer lies in scratch: rows at a fixed distance, pixels without gaps, padding filled in. From a row of
+ * results to the next it moves up by the stride, so that an input row is fetched once. Where there is no padding and
+ * the input has such a form already, the line buffer is the input itself.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
 #define ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
@@ -29,9 +29,9 @@ typedef struct {
     int32_t stride_w;
     int32_t pad_top;
     int32_t pad_left;
-    int32_t cols;       /**< Pixels of a row of the band; 0: the band is the input itself. */
+    int32_t cols;       /**< Pixels of a row of the line buffer; 0: the line buffer is the input itself. */
     int32_t zero_point; /**< Of the input: what padding holds. */
-} aboard_mve_band_t;
+} aboard_mve_line_buffer_t;
 
 #if ABOARD_MVE_ASM
 
@@ -100,24 +100,24 @@ ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
 
 #endif
 
-/** Bytes from a pixel of the band to the next. */
-ABOARD_INLINE int32_t aboard_mve_band_pixel(const aboard_mve_band_t *b) {
+/** Bytes from a pixel of the line buffer to the next. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_pixel(const aboard_mve_line_buffer_t *b) {
     return b->cols == 0 ? b->in.pixel_stride : b->in.channels;
 }
 
-/** Bytes from a row of the band to the next. */
-ABOARD_INLINE int32_t aboard_mve_band_stride(const aboard_mve_band_t *b) {
+/** Bytes from a row of the line buffer to the next. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_stride(const aboard_mve_line_buffer_t *b) {
     return b->cols == 0 ? b->in.row_stride : b->cols * b->in.channels;
 }
 
-/** Bytes of scratch that the band takes; a vector may reach beyond the last pixel. */
-ABOARD_INLINE int32_t aboard_mve_band_bytes(const aboard_mve_band_t *b) {
+/** Bytes of scratch that the line buffer takes; a vector may reach beyond the last pixel. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_bytes(const aboard_mve_line_buffer_t *b) {
     return b->cols == 0 ? 0 : (b->window_height * b->cols * b->in.channels + 31) / 16 * 16;
 }
 
-/** Fetches input row `y` of an image, or padding, into a row of the band. */
-ABOARD_INLINE void aboard_mve_band_row(const aboard_mve_band_t *b, const int8_t *in, int32_t image, int32_t y,
-                                       int8_t *to) {
+/** Fetches input row `y` of an image, or padding, into a row of the line buffer. */
+ABOARD_INLINE void aboard_mve_line_buffer_row(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
+                                              int32_t y, int8_t *to) {
     const int32_t depth = b->in.channels;
     if (y < 0 || y >= b->in_height) {
         aboard_mve_fill(to, b->zero_point, b->cols * depth);
@@ -141,34 +141,35 @@ ABOARD_INLINE void aboard_mve_band_row(const aboard_mve_band_t *b, const int8_t 
     aboard_mve_fill(to, b->zero_point, after * depth);
 }
 
-/** As aboard_mve_band_row for `count` rows; not expanded. */
-ABOARD_SHARED void aboard_mve_band_rows(const aboard_mve_band_t *b, const int8_t *in, int32_t image, int32_t y,
-                                        int32_t count, int8_t *to) {
+/** As aboard_mve_line_buffer_row for `count` rows; not expanded. */
+ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
+                                               int32_t y, int32_t count, int8_t *to) {
     for (int32_t i = 0; i < count; ++i) {
-        aboard_mve_band_row(b, in, image, y + i, to);
-        to += aboard_mve_band_stride(b);
+        aboard_mve_line_buffer_row(b, in, image, y + i, to);
+        to += aboard_mve_line_buffer_stride(b);
     }
 }
 
-/** Moves the band up by the stride; what it takes over is moved in ascending order, never across itself. */
-ABOARD_INLINE void aboard_mve_band_move(const aboard_mve_band_t *b, int8_t *band) {
-    const int32_t stride = aboard_mve_band_stride(b);
+/** Moves the line buffer up by the stride; what it takes over is moved in ascending order, never across itself. */
+ABOARD_INLINE void aboard_mve_line_buffer_move(const aboard_mve_line_buffer_t *b, int8_t *line_buffer) {
+    const int32_t stride = aboard_mve_line_buffer_stride(b);
     for (int32_t row = 0; row + b->stride_h < b->window_height; ++row) {
-        aboard_mve_copy(band + row * stride, band + (row + b->stride_h) * stride, stride);
+        aboard_mve_copy(line_buffer + row * stride, line_buffer + (row + b->stride_h) * stride, stride);
     }
 }
 
 /**
- * Brings the band to the windows of a row of results.
+ * Brings the line buffer to the windows of a row of results.
  *
  * @param b    Parameters.
  * @param in   Input.
  * @param row  Row of the result; within an image rows come one after the other.
- * @param band Scratch; keeps its content from row to row.
+ * @param line buffer Scratch; keeps its content from row to row.
  *
  * @return The first byte that the first window sees.
  */
-ABOARD_INLINE const int8_t *aboard_mve_band(const aboard_mve_band_t *b, const int8_t *in, int32_t row, int8_t *band) {
+ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t row,
+                                                   int8_t *line_buffer) {
     const int32_t image = b->in.rows == b->in_height ? 0 : row / b->out_height;
     const int32_t top = (row - image * b->out_height) * b->stride_h - b->pad_top;
     if (b->cols == 0) {
@@ -176,13 +177,13 @@ ABOARD_INLINE const int8_t *aboard_mve_band(const aboard_mve_band_t *b, const in
     }
     const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
     if (row == image * b->out_height) {
-        aboard_mve_band_rows(b, in, image, top, b->window_height, band);
+        aboard_mve_line_buffer_rows(b, in, image, top, b->window_height, line_buffer);
     } else {
-        aboard_mve_band_move(b, band);
-        aboard_mve_band_rows(b, in, image, top + kept, b->window_height - kept,
-                             band + kept * aboard_mve_band_stride(b));
+        aboard_mve_line_buffer_move(b, line_buffer);
+        aboard_mve_line_buffer_rows(b, in, image, top + kept, b->window_height - kept,
+                                    line_buffer + kept * aboard_mve_line_buffer_stride(b));
     }
-    return band;
+    return line_buffer;
 }
 
 #endif

@@ -22,7 +22,7 @@
 /* clang-format off */
 
 /** Packs `count` vectors of four rows; of each only the bytes that `some` names are read, the others are 0. */
-ABOARD_SHARED void aboard_depthwise_words_pack(const aboard_depthwise_words_rows_t *rows, int8_t *to, int32_t count,
+ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_rows_t *rows, int8_t *to, int32_t count,
                                                uint32_t some) {
     const int8_t *a = rows->from[0];
     const int8_t *b = rows->from[1];
@@ -53,48 +53,48 @@ ABOARD_SHARED void aboard_depthwise_words_pack(const aboard_depthwise_words_rows
 }
 
 /** All instructions for a channel of one line, or of two. */
-#define ABOARD_DEPTHWISE_WORDS_RUN(text) \
+#define ABOARD_DEPTHWISE_PACKED_RUN(text) \
     __asm__ volatile(text \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
-                     : [line] "i"(p->finish.form == ABOARD_MVE_LINE), [shift] "i"(p->finish.shift), \
-                       [zero_point] "i"(p->finish.zero_point), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
+                     : [line] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [zero_point] "i"(p->epilogue.zero_point), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
                        [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
 /* clang-format on */
 
 /** Computes a channel of `lines` lines. */
-ABOARD_INLINE void aboard_depthwise_words_channel(const aboard_depthwise_words_mve_t *p, int32_t lines,
-                                                  const aboard_depthwise_words_table_t *table, const int8_t *strip,
-                                                  const int8_t *record, int8_t *out) {
+ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t lines,
+                                                   const aboard_depthwise_packed_table_t *table, const int8_t *strip,
+                                                   const int8_t *record, int8_t *out) {
     const int32_t results = 8 / lines;
     const int32_t groups = p->along.outputs / results;
-    const int32_t rest = aboard_depthwise_words_first(lines, p->along.outputs % results);
-    const int32_t step = aboard_depthwise_words_step(p) * aboard_depthwise_words_pitch(p);
-    const int32_t strip_bytes = aboard_depthwise_words_strip(p);
+    const int32_t rest = aboard_depthwise_packed_first(lines, p->along.outputs % results);
+    const int32_t step = aboard_depthwise_packed_step(p) * aboard_depthwise_packed_pitch(p);
+    const int32_t strip_bytes = aboard_depthwise_packed_strip(p);
     const int32_t skip = results * p->along.out_stride;
     int32_t left;
-    if (p->form == ABOARD_DEPTHWISE_WORDS_LINE) {
-        ABOARD_DEPTHWISE_WORDS_RUN(ABOARD_DEPTHWISE_WORDS_LINE_TEXT);
-    } else if (p->form == ABOARD_DEPTHWISE_WORDS_FOUR && lines == 2) {
-        ABOARD_DEPTHWISE_WORDS_RUN(ABOARD_DEPTHWISE_WORDS_FOUR_TEXT);
-    } else if (p->form == ABOARD_DEPTHWISE_WORDS_FOUR) {
-        ABOARD_DEPTHWISE_WORDS_RUN(ABOARD_DEPTHWISE_WORDS_TWO_TEXT);
+    if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT);
+    } else if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR && lines == 2) {
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_FOUR_TEXT);
+    } else if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_TWO_TEXT);
     } else if (lines == 2) {
-        ABOARD_DEPTHWISE_WORDS_RUN(ABOARD_DEPTHWISE_WORDS_PAIR_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PAIR_TEXT);
     } else {
-        ABOARD_DEPTHWISE_WORDS_RUN(ABOARD_DEPTHWISE_WORDS_ONE_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_TEXT);
     }
 }
 
 #else
 
 /** Packs `count` vectors of four rows; of each only the bytes that `some` names are read, the others are 0. */
-ABOARD_SHARED void aboard_depthwise_words_pack(const aboard_depthwise_words_rows_t *rows, int8_t *to, int32_t count,
-                                               uint32_t some) {
+ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_rows_t *rows, int8_t *to, int32_t count,
+                                                uint32_t some) {
     for (int32_t i = 0; i < count; ++i) {
-        for (int32_t lane = 0; lane < ABOARD_DEPTHWISE_WORDS_BLOCK; ++lane) {
+        for (int32_t lane = 0; lane < ABOARD_DEPTHWISE_PACKED_BLOCK; ++lane) {
             for (int32_t row = 0; row < 4; ++row) {
                 *to++ = (int8_t)(some >> lane & 1 ? rows->from[row][i * rows->step[row] + lane] : 0);
             }
@@ -103,8 +103,8 @@ ABOARD_SHARED void aboard_depthwise_words_pack(const aboard_depthwise_words_rows
 }
 
 /** Sum of products of a window: `count` words at `pitch`, of each `bytes` bytes, times as many words of weights. */
-ABOARD_INLINE int32_t aboard_depthwise_words_sum(const int8_t *x, int32_t pitch, const int8_t *weights, int32_t count,
-                                                 int32_t bytes) {
+ABOARD_INLINE int32_t aboard_depthwise_packed_sum(const int8_t *x, int32_t pitch, const int8_t *weights, int32_t count,
+                                                  int32_t bytes) {
     int32_t sum = 0;
     for (int32_t i = 0; i < 4 * count; ++i) {
         if (i % 4 < bytes) {
@@ -115,15 +115,15 @@ ABOARD_INLINE int32_t aboard_depthwise_words_sum(const int8_t *x, int32_t pitch,
 }
 
 /** Sum of products of window `along` of line `line`. */
-ABOARD_INLINE int32_t aboard_depthwise_words_window(const aboard_depthwise_words_mve_t *p, const int8_t *strip,
-                                                    const int8_t *record, int32_t line, int32_t along) {
-    const int32_t pitch = aboard_depthwise_words_pitch(p);
-    if (p->form == ABOARD_DEPTHWISE_WORDS_FOUR) {
-        return aboard_depthwise_words_sum(strip + along * pitch + line, pitch, record + 4, 3, 3);
+ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
+                                                     const int8_t *record, int32_t line, int32_t along) {
+    const int32_t pitch = aboard_depthwise_packed_pitch(p);
+    if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
+        return aboard_depthwise_packed_sum(strip + along * pitch + line, pitch, record + 4, 3, 3);
     }
-    if (p->form == ABOARD_DEPTHWISE_WORDS_ONE) {
-        const int8_t *const x = strip + line * aboard_depthwise_words_strip(p) + along * p->along.stride * pitch;
-        return aboard_depthwise_words_sum(x, pitch, record, 4, 4);
+    if (p->form == ABOARD_DEPTHWISE_PACKED_ONE) {
+        const int8_t *const x = strip + line * aboard_depthwise_packed_strip(p) + along * p->along.stride * pitch;
+        return aboard_depthwise_packed_sum(x, pitch, record, 4, 4);
     }
     int32_t sum = 0;
     for (int32_t tap = 0; tap < 13; ++tap) {
@@ -133,17 +133,17 @@ ABOARD_INLINE int32_t aboard_depthwise_words_window(const aboard_depthwise_words
 }
 
 /** Computes a channel of `lines` lines. */
-ABOARD_INLINE void aboard_depthwise_words_channel(const aboard_depthwise_words_mve_t *p, int32_t lines,
-                                                  const aboard_depthwise_words_table_t *table, const int8_t *strip,
-                                                  const int8_t *record, int8_t *out) {
+ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t lines,
+                                                   const aboard_depthwise_packed_table_t *table, const int8_t *strip,
+                                                   const int8_t *record, int8_t *out) {
     int32_t c[3];
     (void)table;
     memcpy(c, record + 20, sizeof(c));
     for (int32_t along = 0; along < p->along.outputs; ++along) {
         for (int32_t line = 0; line < lines; ++line) {
-            const int32_t sum = aboard_depthwise_words_window(p, strip, record, line, along);
+            const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);
             out[along * p->along.out_stride + line * p->across.out_stride] =
-                aboard_mve_result(&p->finish, sum, c[0], 0, c[1], c[2]);
+                aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], c[2]);
         }
     }
 }

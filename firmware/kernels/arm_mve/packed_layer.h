@@ -14,15 +14,15 @@
 
 /** Two windows across a word times two along the words: windows of up to 3x3, strides of 1. Vectors of weights are
  * [0, column, column, column], a word each; a column's last byte is 0. One line alone takes eight results along. */
-#define ABOARD_DEPTHWISE_WORDS_FOUR 0
+#define ABOARD_DEPTHWISE_PACKED_FOUR 0
 /** One window in a vector: windows of up to 4x4. Vectors of weights are [column, column, column, column]. */
-#define ABOARD_DEPTHWISE_WORDS_ONE 1
+#define ABOARD_DEPTHWISE_PACKED_ONE 1
 /** Words follow each other along the axis of their bytes. Windows are lines of up to 13, with a stride of 1: four
  * windows in a vector. Vectors of weights are [0, 0, 0, taps..., 0]. */
-#define ABOARD_DEPTHWISE_WORDS_LINE 2
+#define ABOARD_DEPTHWISE_PACKED_ONE_AXIS 2
 
 /** Channels of a strip. */
-#define ABOARD_DEPTHWISE_WORDS_BLOCK 16
+#define ABOARD_DEPTHWISE_PACKED_BLOCK 16
 
 /** One of the two axes of an image. */
 typedef struct {
@@ -32,61 +32,61 @@ typedef struct {
     int32_t pad;        /**< Pixels of padding before the first. */
     int32_t in_stride;  /**< Bytes from a pixel to the next. */
     int32_t out_stride; /**< Bytes from a result to the next. */
-} aboard_depthwise_words_axis_t;
+} aboard_depthwise_packed_axis_t;
 
-/** Parameters of aboard_depthwise_words_mve. */
+/** Parameters of aboard_depthwise_packed_mve. */
 typedef struct {
-    aboard_depthwise_words_axis_t across; /**< Of which four neighbours share a word; not in the form LINE. */
-    aboard_depthwise_words_axis_t along;  /**< In which words follow each other. */
-    int32_t form;                         /**< ABOARD_DEPTHWISE_WORDS_FOUR, _ONE or _LINE. */
-    int32_t lines;                        /**< Results across that are computed together: 2, or 1. */
-    int32_t slab;                         /**< How many times that many are staged before any is computed. */
-    int32_t images;                       /**< Of the batch. */
-    int32_t image_in;                     /**< Bytes from an image to the next. */
-    int32_t image_out;                    /**< Likewise, of the result. */
+    aboard_depthwise_packed_axis_t across; /**< Of which four neighbours share a word; not in the form LINE. */
+    aboard_depthwise_packed_axis_t along;  /**< In which words follow each other. */
+    int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE or _LINE. */
+    int32_t lines;                         /**< Results across that are computed together: 2, or 1. */
+    int32_t slab;                          /**< How many times that many are staged before any is computed. */
+    int32_t images;                        /**< Of the batch. */
+    int32_t image_in;                      /**< Bytes from an image to the next. */
+    int32_t image_out;                     /**< Likewise, of the result. */
     int32_t channels;
-    int32_t words;              /**< Of a place of a strip: 16; the channels where a vector holds several pixels. */
-    int32_t places;             /**< Words of a channel in a strip. */
-    int32_t zero_point;         /**< Of the input: what padding holds. */
-    aboard_mve_finish_t finish; /**< ABOARD_MVE_LINE or ABOARD_MVE_RIGHT, without limits. */
-} aboard_depthwise_words_mve_t;
+    int32_t words;                  /**< Of a place of a strip: 16; the channels where a vector holds several pixels. */
+    int32_t places;                 /**< Words of a channel in a strip. */
+    int32_t zero_point;             /**< Of the input: what padding holds. */
+    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
+} aboard_depthwise_packed_mve_t;
 
 /** Four rows of pixels. */
 typedef struct {
     const int8_t *from[4];
     int32_t step[4]; /**< Bytes from a vector to the next. */
-} aboard_depthwise_words_rows_t;
+} aboard_depthwise_packed_rows_t;
 
 /** Bytes from a word of a channel to the next. */
-ABOARD_INLINE int32_t aboard_depthwise_words_pitch(const aboard_depthwise_words_mve_t *p) {
+ABOARD_INLINE int32_t aboard_depthwise_packed_pitch(const aboard_depthwise_packed_mve_t *p) {
     return 4 * p->words;
 }
 
 /** Bytes of a strip; the last vector of several pixels may reach beyond the last place. */
-ABOARD_INLINE int32_t aboard_depthwise_words_strip(const aboard_depthwise_words_mve_t *p) {
-    return p->places * aboard_depthwise_words_pitch(p) + 4 * (ABOARD_DEPTHWISE_WORDS_BLOCK - p->words);
+ABOARD_INLINE int32_t aboard_depthwise_packed_strip(const aboard_depthwise_packed_mve_t *p) {
+    return p->places * aboard_depthwise_packed_pitch(p) + 4 * (ABOARD_DEPTHWISE_PACKED_BLOCK - p->words);
 }
 
 /** Strips that `lines` lines need. */
-ABOARD_INLINE int32_t aboard_depthwise_words_strips(const aboard_depthwise_words_mve_t *p, int32_t lines) {
-    return p->form == ABOARD_DEPTHWISE_WORDS_ONE ? lines : 1;
+ABOARD_INLINE int32_t aboard_depthwise_packed_strips(const aboard_depthwise_packed_mve_t *p, int32_t lines) {
+    return p->form == ABOARD_DEPTHWISE_PACKED_ONE ? lines : 1;
 }
 
 /** Places from a vector to the next. */
-ABOARD_INLINE int32_t aboard_depthwise_words_step(const aboard_depthwise_words_mve_t *p) {
-    if (p->form == ABOARD_DEPTHWISE_WORDS_LINE) {
+ABOARD_INLINE int32_t aboard_depthwise_packed_step(const aboard_depthwise_packed_mve_t *p) {
+    if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         return 1;
     }
-    return p->form == ABOARD_DEPTHWISE_WORDS_FOUR ? 2 : p->along.stride;
+    return p->form == ABOARD_DEPTHWISE_PACKED_FOUR ? 2 : p->along.stride;
 }
 
 /** Number of the result along that lane `lane` of a group of `lines` lines holds. */
-ABOARD_INLINE int32_t aboard_depthwise_words_result(int32_t lines, int32_t lane) {
+ABOARD_INLINE int32_t aboard_depthwise_packed_result(int32_t lines, int32_t lane) {
     return lane / 2 + (lines == 1 ? lane % 2 * 4 : 0);
 }
 
 /** Predicate of the lanes of a group that hold one of its first `count` results along. */
-ABOARD_INLINE int32_t aboard_depthwise_words_first(int32_t lines, int32_t count) {
+ABOARD_INLINE int32_t aboard_depthwise_packed_first(int32_t lines, int32_t count) {
     /* Two bits a lane. Without a loop, which -Og would not resolve to a literal. */
     if (lines == 2) {
         return (1 << 4 * count) - 1;
@@ -97,17 +97,17 @@ ABOARD_INLINE int32_t aboard_depthwise_words_first(int32_t lines, int32_t count)
 }
 
 /** Fills the table of `lines` lines that are computed together. */
-ABOARD_INLINE void aboard_depthwise_words_fill(const aboard_depthwise_words_mve_t *p, int32_t lines,
-                                               aboard_depthwise_words_table_t *table) {
-    const int32_t pitch = aboard_depthwise_words_pitch(p);
+ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mve_t *p, int32_t lines,
+                                                aboard_depthwise_packed_table_t *table) {
+    const int32_t pitch = aboard_depthwise_packed_pitch(p);
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
         /* Loads add their step before they read. */
-        table->words[i] = (uint32_t)((i - aboard_depthwise_words_step(p)) * pitch);
+        table->words[i] = (uint32_t)((i - aboard_depthwise_packed_step(p)) * pitch);
     }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {
-        const int32_t along = aboard_depthwise_words_result(lines, lane) * p->along.out_stride;
+        const int32_t along = aboard_depthwise_packed_result(lines, lane) * p->along.out_stride;
         table->results[lane] = (uint16_t)(along + (lines == 2 ? lane % 2 * p->across.out_stride : 0));
     }
 }

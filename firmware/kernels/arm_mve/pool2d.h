@@ -62,7 +62,7 @@ ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, const ab
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters; a window has at most 255 pixels.
- * @param in           Operand. Any view, a ring of at least a window's lines included.
+ * @param in           Operand. Any view, a rolling buffer of at least a window's rows included.
  * @param out          Result, another memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */

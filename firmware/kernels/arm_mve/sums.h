@@ -32,8 +32,8 @@ typedef struct {
 
 /** Two vectors of sums. */
 typedef struct {
-    aboard_mve_words_t a;
-    aboard_mve_words_t b;
+    aboard_mve_packed_words_t a;
+    aboard_mve_packed_words_t b;
 } aboard_mve_sums_t;
 
 #if ABOARD_MVE_ASM

@@ -20,9 +20,9 @@
 /** Parameters of aboard_conv2d_smlal. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t line;       /**< 1: results by lines; 0: by two roundings. */
-    int32_t clamped;    /**< 1: results are kept between low and high. */
-    int32_t zero_point; /**< Of the input: what padding holds. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t clamped;         /**< 1: results are kept between low and high. */
+    int32_t zero_point;      /**< Of the input: what padding holds. */
     int32_t low;
     int32_t high;
 } aboard_conv2d_smlal_t;
@@ -33,7 +33,7 @@ ABOARD_INLINE int32_t aboard_conv2d_smlal_words(const aboard_conv2d_shape_t *s) 
 }
 
 /** Puts taps of two pixels into the same words; returns behind them. */
-ABOARD_INLINE int32_t *aboard_smlal_stage(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+ABOARD_INLINE int32_t *aboard_smlal_im2col(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     int32_t *const end = to + taps;
     int32_t *const whole = to + taps / 4 * 4;
     while (to != whole) {
@@ -54,8 +54,8 @@ ABOARD_INLINE int32_t *aboard_smlal_stage(int32_t *to, const int8_t *a, const in
 /** Taps of a row that are staged without a loop. */
 #define ABOARD_SMLAL_FEW 12
 
-/** As aboard_smlal_stage, for a literal number of taps up to ABOARD_SMLAL_FEW. */
-ABOARD_INLINE int32_t *aboard_smlal_stage_few(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+/** As aboard_smlal_im2col, for a literal number of taps up to ABOARD_SMLAL_FEW. */
+ABOARD_INLINE int32_t *aboard_smlal_im2col_few(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     ABOARD_UNROLL(12)
     for (int32_t k = 0; k < taps; ++k) {
         to[k] = a[k] + (int32_t)((uint32_t)b[k] << ABOARD_SMLAL_BITS);
@@ -63,9 +63,9 @@ ABOARD_INLINE int32_t *aboard_smlal_stage_few(int32_t *to, const int8_t *a, cons
     return to + taps;
 }
 
-/** As aboard_smlal_stage, not expanded. */
-ABOARD_SHARED int32_t *aboard_smlal_stage_shared(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
-    return aboard_smlal_stage(to, a, b, taps);
+/** As aboard_smlal_im2col, not expanded. */
+ABOARD_SHARED int32_t *aboard_smlal_im2col_shared(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+    return aboard_smlal_im2col(to, a, b, taps);
 }
 
 /**
@@ -120,8 +120,8 @@ ABOARD_INLINE int32_t *aboard_conv2d_smlal_row(const aboard_conv2d_smlal_t *p, c
 }
 
 /** Address of row `tap` of a window at the input's first column, or NULL where it is padding. */
-ABOARD_INLINE const int8_t *aboard_conv2d_smlal_line(const aboard_conv2d_shape_t *s, const int8_t *x,
-                                                     const aboard_conv2d_window_t *w, int32_t tap) {
+ABOARD_INLINE const int8_t *aboard_conv2d_smlal_single(const aboard_conv2d_shape_t *s, const int8_t *x,
+                                                       const aboard_conv2d_window_t *w, int32_t tap) {
     const int32_t row = w->top + tap * s->dilation_h;
     return row >= 0 && row < s->in_height ? aboard_row_s8(&s->in, x, w->base + row) : NULL;
 }
@@ -140,12 +140,12 @@ ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, c
     const int32_t taps = s->window_width * depth;
     const bool inside = aboard_conv2d_smlal_inside(s, &w[0]) && aboard_conv2d_smlal_inside(s, &w[1]);
     for (int32_t tap = 0; tap < s->window_height; ++tap) {
-        const int8_t *const a = aboard_conv2d_smlal_line(s, x, &w[0], tap);
-        const int8_t *const b = aboard_conv2d_smlal_line(s, x, &w[1], tap);
+        const int8_t *const a = aboard_conv2d_smlal_single(s, x, &w[0], tap);
+        const int8_t *const b = aboard_conv2d_smlal_single(s, x, &w[1], tap);
         if (inside && a != NULL && b != NULL && taps <= ABOARD_SMLAL_FEW) {
-            words = aboard_smlal_stage_few(words, a + w[0].left * depth, b + w[1].left * depth, taps);
+            words = aboard_smlal_im2col_few(words, a + w[0].left * depth, b + w[1].left * depth, taps);
         } else if (inside && a != NULL && b != NULL) {
-            words = aboard_smlal_stage_shared(words, a + w[0].left * depth, b + w[1].left * depth, taps);
+            words = aboard_smlal_im2col_shared(words, a + w[0].left * depth, b + w[1].left * depth, taps);
         } else {
             aboard_conv2d_smlal_row(p, a, w[0].left, words, false);
             words = aboard_conv2d_smlal_row(p, b, w[1].left, words, true);
@@ -154,11 +154,12 @@ ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, c
 }
 
 /** Results of all channels of a group for two pixels, from their staged windows. */
-ABOARD_INLINE void aboard_conv2d_smlal_finish(const aboard_conv2d_smlal_t *p, aboard_smlal_pair_t *job,
-                                              int8_t *const *y) {
+ABOARD_INLINE void aboard_conv2d_smlal_epilogue(const aboard_conv2d_smlal_t *p, aboard_smlal_pair_t *job,
+                                                int8_t *const *y) {
     const int32_t channels = p->shape.out.channels / p->shape.groups;
     const int32_t whole = channels / ABOARD_SMLAL_BLOCK * ABOARD_SMLAL_BLOCK;
-    void (*const pair)(const aboard_smlal_pair_t *) = p->line ? aboard_smlal_pair_line : aboard_smlal_pair_any;
+    void (*const pair)(const aboard_smlal_pair_t *) =
+        p->single_rounding ? aboard_smlal_pair_single : aboard_smlal_pair_double;
     if (whole > 0) {
         job->y0 = y[0];
         job->y1 = y[1];
@@ -167,7 +168,7 @@ ABOARD_INLINE void aboard_conv2d_smlal_finish(const aboard_conv2d_smlal_t *p, ab
     }
     if (whole < channels) {
         /* Of the last block some channels are none. */
-        const int32_t words = p->line ? ABOARD_SMLAL_LINE_WORDS : ABOARD_SMLAL_ANY_WORDS;
+        const int32_t words = p->single_rounding ? ABOARD_SMLAL_SINGLE_WORDS : ABOARD_SMLAL_DOUBLE_WORDS;
         const int32_t block =
             ABOARD_SMLAL_HEAD_WORDS + aboard_conv2d_smlal_words(&p->shape) + ABOARD_SMLAL_BLOCK * words;
         int8_t last[2][ABOARD_SMLAL_BLOCK];
@@ -216,7 +217,7 @@ ABOARD_INLINE void aboard_conv2d_smlal_group(const aboard_conv2d_smlal_t *p, con
             y[1] = aboard_conv2d_smlal_next(s, out, &row, &col);
         }
         aboard_conv2d_smlal_windows(p, x, windows, words);
-        aboard_conv2d_smlal_finish(p, &job, y);
+        aboard_conv2d_smlal_epilogue(p, &job, y);
     }
 }
 
@@ -241,9 +242,9 @@ ABOARD_INLINE void aboard_conv2d_smlal_pixels(const aboard_conv2d_smlal_t *p, co
         int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
         for (int32_t left = rows * in->cols; left > 0; left -= 2) {
             const bool both = left > 1;
-            aboard_smlal_stage_shared(words, a, both ? a + in->pixel_stride : a, aboard_conv2d_taps(&p->shape));
+            aboard_smlal_im2col_shared(words, a, both ? a + in->pixel_stride : a, aboard_conv2d_taps(&p->shape));
             y[1] = both ? y[0] + to->pixel_stride : y[0];
-            aboard_conv2d_smlal_finish(p, &job, y);
+            aboard_conv2d_smlal_epilogue(p, &job, y);
             a += 2 * in->pixel_stride;
             y[0] += 2 * to->pixel_stride;
         }
@@ -255,8 +256,8 @@ ABOARD_INLINE void aboard_conv2d_smlal_pixels(const aboard_conv2d_smlal_t *p, co
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_smlal_pair_t; groups after one another.
  * @param words       Scratch of a word for each tap of a window, in whole pairs.
  * @param first, last Rows [first, last) of the result are computed.
@@ -267,8 +268,9 @@ ABOARD_INLINE void aboard_conv2d_smlal(const aboard_conv2d_smlal_t *p, const int
     const int32_t depth = s->in.channels / s->groups;
     const int32_t channels = s->out.channels / s->groups;
     const int32_t count = aboard_conv2d_smlal_words(s);
-    const int32_t block = ABOARD_SMLAL_HEAD_WORDS + count +
-                          ABOARD_SMLAL_BLOCK * (p->line ? ABOARD_SMLAL_LINE_WORDS : ABOARD_SMLAL_ANY_WORDS);
+    const int32_t block =
+        ABOARD_SMLAL_HEAD_WORDS + count +
+        ABOARD_SMLAL_BLOCK * (p->single_rounding ? ABOARD_SMLAL_SINGLE_WORDS : ABOARD_SMLAL_DOUBLE_WORDS);
     /* Behind an odd number of taps, where weights are 0. */
     words[count - 1] = 0;
     for (int32_t group = 0; group < s->groups; ++group) {

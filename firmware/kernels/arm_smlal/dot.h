@@ -34,32 +34,34 @@
 /** Bits of the first pixel's sum. */
 #define ABOARD_SMLAL_BITS 23
 
-/** Channels of a block, words before its weights, and for each of its channels behind them: by lines and by roundings.
+/** Channels of a block, words before its weights, and for each of its channels behind them: by single roundings and by
+ * roundings.
  */
 #define ABOARD_SMLAL_BLOCK 4
 #define ABOARD_SMLAL_HEAD_WORDS 8
-#define ABOARD_SMLAL_LINE_WORDS 2
-#define ABOARD_SMLAL_ANY_WORDS 3
+#define ABOARD_SMLAL_SINGLE_WORDS 2
+#define ABOARD_SMLAL_DOUBLE_WORDS 3
 
-/** Right shift of the one-line requantisation; the same for every layer, as it stands in the instruction. */
-#define ABOARD_SMLAL_LINE_SHIFT 4
+/** Right shift of the single rounding; the same for every layer, as it stands in the instruction. */
+#define ABOARD_SMLAL_SINGLE_SHIFT 4
 
 /** All channels of two pixels; the assembly knows the order. */
 typedef struct {
-    int8_t *y0;             /**< Results. */
-    int8_t *y1;             /**< May equal y0 where both pixels are the same. */
-    int8_t *end;            /**< Behind the results of y0: a multiple of four, at least four. */
-    const int32_t *x;       /**< A word for each tap. */
-    const int32_t *x_end;   /**< Behind them. */
-    int32_t steps;          /**< Pairs of taps, at least 1. */
-    const int32_t *weights; /**< For each four channels: starts of the sums, 64 bits each; bytes of the four channels
-                             * for each tap; for each channel factor and constant, and by two roundings the shift. */
+    int8_t *y0;           /**< Results. */
+    int8_t *y1;           /**< May equal y0 where both pixels are the same. */
+    int8_t *end;          /**< Behind the results of y0: a multiple of four, at least four. */
+    const int32_t *x;     /**< A word for each tap. */
+    const int32_t *x_end; /**< Behind them. */
+    int32_t steps;        /**< Pairs of taps, at least 1. */
+    const int32_t
+        *weights; /**< For each four channels: starts of the sums, 64 bits each; bytes of the four channels
+                   * for each tap; for each channel factor and constant, and by a double rounding the shift. */
 } aboard_smlal_pair_t;
 
 #if ABOARD_SMLAL_ASM
 
 /* clang-format off */
-/** Pairs of taps in a turn; each is 17 instructions of 4 bytes. */
+/** Pairs of taps in a iteration; each is 17 instructions of 4 bytes. */
 #define ABOARD_SMLAL_STEPS "8"
 
 /** Products of the word of one tap with the weights of four channels. Loads stand in pairs: the second takes a cycle
@@ -71,7 +73,7 @@ typedef struct {
     "smlal r4, r5, " x ", r10\n smlal r6, r7, " x ", lr\n"
 
 /** Frame: y0, y1, end, x, x_end, entry. Sums in r0 to r7, weights in r12. A number of steps that is no multiple of those
- * of a turn enters the turn in its middle. */
+ * of a iteration enters the iteration in its middle. */
 #define ABOARD_SMLAL_PAIR_HEAD                                         \
     "push {r4-r11, lr}\n"                                              \
     "ldm r0, {r4-r10}\n"                                               \
@@ -105,8 +107,8 @@ typedef struct {
     "orr " high ", " low ", " high ", lsl #9\n"                        \
     "sub " high ", " high ", lr, asr #31\n"
 
-/** Results of a channel by a line; r10 and r11 are where they go. */
-#define ABOARD_SMLAL_LINE(low, high)                                   \
+/** Results of a channel by a single rounding; r10 and r11 are where they go. */
+#define ABOARD_SMLAL_SINGLE(low, high)                                   \
     "ldrd r8, r9, [r12], #8\n"                                         \
     ABOARD_SMLAL_SPLIT(low, high)                                      \
     "smull " low ", " high ", " high ", r8\n"                          \
@@ -115,7 +117,7 @@ typedef struct {
     "ssat " high ", #8, " high ", asr #4\n ssat lr, #8, lr, asr #4\n"  \
     "strb " high ", [r11], #1\n strb lr, [r10], #1\n"
 
-/** A result by two roundings, from sum to sum; r8 factor, r9 constant, r10 shift. */
+/** A result by a double rounding, from sum to sum; r8 factor, r9 constant, r10 shift. */
 #define ABOARD_SMLAL_ROUND(sum, low)                                   \
     "mov " low ", #0x80000000\n"                                       \
     "add r11, " sum ", " sum ", asr #31\n"                             \
@@ -124,7 +126,7 @@ typedef struct {
     "asr r11, r10\n"                                                   \
     "ssat " sum ", #8, r11\n"
 
-/** Results of a channel by two roundings. */
+/** Results of a channel by a double rounding. */
 #define ABOARD_SMLAL_ANY(low, high)                                    \
     "ldmia r12!, {r8-r10}\n"                                           \
     ABOARD_SMLAL_SPLIT(low, high)                                      \
@@ -142,21 +144,21 @@ typedef struct {
     "add sp, #24\n"                                                    \
     "pop {r4-r11, pc}\n"
 
-/** All channels of two pixels, requantised by lines. */
-ABOARD_NAKED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p ABOARD_UNUSED) {
+/** All channels of two pixels, requantised by single roundings. */
+ABOARD_NAKED void aboard_smlal_pair_single(const aboard_smlal_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_SMLAL_PAIR_HEAD
         "ldrd r10, r11, [sp]\n"
-        ABOARD_SMLAL_LINE("r0", "r1")
-        ABOARD_SMLAL_LINE("r2", "r3")
-        ABOARD_SMLAL_LINE("r4", "r5")
-        ABOARD_SMLAL_LINE("r6", "r7")
+        ABOARD_SMLAL_SINGLE("r0", "r1")
+        ABOARD_SMLAL_SINGLE("r2", "r3")
+        ABOARD_SMLAL_SINGLE("r4", "r5")
+        ABOARD_SMLAL_SINGLE("r6", "r7")
         "strd r10, r11, [sp]\n"
         ABOARD_SMLAL_PAIR_TAIL);
 }
 
-/** All channels of two pixels, requantised by two roundings. */
-ABOARD_NAKED void aboard_smlal_pair_any(const aboard_smlal_pair_t *p ABOARD_UNUSED) {
+/** All channels of two pixels, requantised by a double rounding. */
+ABOARD_NAKED void aboard_smlal_pair_double(const aboard_smlal_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_SMLAL_PAIR_HEAD
         ABOARD_SMLAL_ANY("r0", "r1")
@@ -174,26 +176,28 @@ ABOARD_INLINE int8_t aboard_smlal_saturate(int32_t x) {
     return (int8_t)(x < INT8_MIN ? INT8_MIN : x > INT8_MAX ? INT8_MAX : x);
 }
 
-/** Result of a sum by the line of its channel. */
-ABOARD_INLINE int8_t aboard_smlal_line(int32_t sum, const int32_t *c, int32_t shift) {
+/** Result of a sum by the single rounding of its channel. */
+ABOARD_INLINE int8_t aboard_smlal_single_rounding(int32_t sum, const int32_t *c, int32_t shift) {
     const int32_t high = (int32_t)((int64_t)sum * c[0] >> 32);
     return aboard_smlal_saturate((high + c[1]) >> shift);
 }
 
-/** Result of a sum by two roundings: the factor is twice the multiplier less 2^32, the constant has half of 2^shift. */
-ABOARD_INLINE int8_t aboard_smlal_any(int32_t sum, const int32_t *c) {
+/** Result of a sum by a double rounding: the factor is twice the multiplier less 2^32, the constant has half of
+ * 2^shift. */
+ABOARD_INLINE int8_t aboard_smlal_double_rounding(int32_t sum, const int32_t *c) {
     const int64_t product = (int64_t)sum * c[0] + INT64_C(0x80000000);
     return aboard_smlal_saturate(((int32_t)(product >> 32) + sum + (sum >> 31) + c[1]) >> c[2]);
 }
 
 /** Result of a sum by the constants of its channel. */
-ABOARD_INLINE int8_t aboard_smlal_result(int32_t sum, const int32_t *c, bool line) {
-    return line ? aboard_smlal_line(sum, c, ABOARD_SMLAL_LINE_SHIFT) : aboard_smlal_any(sum, c);
+ABOARD_INLINE int8_t aboard_smlal_result(int32_t sum, const int32_t *c, bool single) {
+    return single ? aboard_smlal_single_rounding(sum, c, ABOARD_SMLAL_SINGLE_SHIFT)
+                  : aboard_smlal_double_rounding(sum, c);
 }
 
 /** All channels of two pixels. */
-ABOARD_INLINE void aboard_smlal_pair(const aboard_smlal_pair_t *p, bool line) {
-    const int32_t words = line ? ABOARD_SMLAL_LINE_WORDS : ABOARD_SMLAL_ANY_WORDS;
+ABOARD_INLINE void aboard_smlal_pair(const aboard_smlal_pair_t *p, bool single) {
+    const int32_t words = single ? ABOARD_SMLAL_SINGLE_WORDS : ABOARD_SMLAL_DOUBLE_WORDS;
     const int32_t *head = p->weights;
     for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_SMLAL_BLOCK) {
         const int8_t *const weights = (const int8_t *)(head + ABOARD_SMLAL_HEAD_WORDS);
@@ -206,20 +210,20 @@ ABOARD_INLINE void aboard_smlal_pair(const aboard_smlal_pair_t *p, bool line) {
             const int32_t first = (int32_t)((uint32_t)sum << (32 - ABOARD_SMLAL_BITS)) >> (32 - ABOARD_SMLAL_BITS);
             const int32_t second = (int32_t)((sum - first) >> ABOARD_SMLAL_BITS);
             const int32_t *const c = constants + i * words;
-            p->y1[n + i] = aboard_smlal_result(second, c, line);
-            p->y0[n + i] = aboard_smlal_result(first, c, line);
+            p->y1[n + i] = aboard_smlal_result(second, c, single);
+            p->y0[n + i] = aboard_smlal_result(first, c, single);
         }
         head = constants + ABOARD_SMLAL_BLOCK * words;
     }
 }
 
-/** All channels of two pixels, requantised by lines. */
-ABOARD_SHARED void aboard_smlal_pair_line(const aboard_smlal_pair_t *p) {
+/** All channels of two pixels, requantised by single roundings. */
+ABOARD_SHARED void aboard_smlal_pair_single(const aboard_smlal_pair_t *p) {
     aboard_smlal_pair(p, true);
 }
 
-/** All channels of two pixels, requantised by two roundings. */
-ABOARD_SHARED void aboard_smlal_pair_any(const aboard_smlal_pair_t *p) {
+/** All channels of two pixels, requantised by a double rounding. */
+ABOARD_SHARED void aboard_smlal_pair_double(const aboard_smlal_pair_t *p) {
     aboard_smlal_pair(p, false);
 }
 

@@ -22,24 +22,24 @@
 
 /** Parameters of aboard_fully_connected_smlal. Input and result are stored whole and without gaps. */
 typedef struct {
-    int32_t inputs;       /**< Values of a sample, at least 2. */
-    int32_t outputs;      /**< Results of a sample. */
-    int32_t samples;      /**< Samples for each row of the result. */
-    int32_t line;         /**< 1: results by a line; 0: by two roundings. */
-    int32_t clamped;      /**< 1: results are kept between low and high. */
-    int32_t constants[3]; /**< Of all channels: factor, constant, shift. */
+    int32_t inputs;          /**< Values of a sample, at least 2. */
+    int32_t outputs;         /**< Results of a sample. */
+    int32_t samples;         /**< Samples for each row of the result. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t clamped;         /**< 1: results are kept between low and high. */
+    int32_t constants[3];    /**< Of all channels: factor, constant, shift. */
     int32_t low;
     int32_t high;
 } aboard_fully_connected_smlal_t;
 
-/** Bits of the first of two sums, words of a block before its weights, and right shift of the line. */
+/** Bits of the first of two sums, words of a block before its weights, and right shift of the single rounding. */
 #define ABOARD_SMLAL_MATRIX_BITS 24
 #define ABOARD_SMLAL_MATRIX_HEAD_WORDS 4
 #define ABOARD_SMLAL_MATRIX_SHIFT 2
 
 /** Words of constants behind the weights of a block: of each channel factor, constant and, where results are rounded
  * twice, shift. */
-#define ABOARD_SMLAL_MATRIX_EACH(line) ((line) ? 8 : 12)
+#define ABOARD_SMLAL_MATRIX_EACH(single) ((single) ? 8 : 12)
 
 /** Channels of one sample; the assembly knows the order. */
 typedef struct {
@@ -57,7 +57,7 @@ typedef struct {
 #if ABOARD_SMLAL_ASM
 
 /* clang-format off */
-/** Pairs of inputs in a turn; each is 11 instructions of 4 bytes. */
+/** Pairs of inputs in a iteration; each is 11 instructions of 4 bytes. */
 #define ABOARD_SMLAL_MATRIX_STEPS "8"
 
 /** Products of one input with a word of weights. */
@@ -65,7 +65,7 @@ typedef struct {
     "and r7, r8, " word "\n smlal r0, r1, " x ", r7\n"                 \
     "and " word ", r8, " word ", ror #16\n smlal r2, r3, " x ", " word "\n"
 
-/** Frame: job, entry of the turns. Sums in r0 to r3, mask in r8, inputs in r9, weights in r10, first entry in r12. */
+/** Frame: job, entry of the iterations. Sums in r0 to r3, mask in r8, inputs in r9, weights in r10, first entry in r12. */
 #define ABOARD_SMLAL_MATRIX_HEAD                                       \
     "push {r4-r11, lr}\n"                                              \
     "ldrd r9, r10, [r0, #20]\n"                                        \
@@ -120,14 +120,14 @@ typedef struct {
 
 /** Constants in r4 to r6: of all channels, and of the next one. */
 #define ABOARD_SMLAL_MATRIX_CONSTANTS "ldr r6, [r7, #20]\n ldm r6, {r4-r6}\n"
-#define ABOARD_SMLAL_MATRIX_NEXT_LINE "ldmia r10!, {r4, r5}\n"
+#define ABOARD_SMLAL_MATRIX_NEXT_SINGLE "ldmia r10!, {r4, r5}\n"
 #define ABOARD_SMLAL_MATRIX_NEXT_ROUND "ldmia r10!, {r4-r6}\n"
 
-/** A result by the line, from sum to sum. */
-#define ABOARD_SMLAL_MATRIX_LINE(sum)                                  \
+/** A result by the single rounding, from sum to sum. */
+#define ABOARD_SMLAL_MATRIX_SINGLE(sum)                                  \
     "smull lr, " sum ", " sum ", r4\n add " sum ", r5\n ssat " sum ", #8, " sum ", asr #2\n"
 
-/** A result by two roundings, from sum to sum; r7 is lost. */
+/** A result by a double rounding, from sum to sum; r7 is lost. */
 #define ABOARD_SMLAL_MATRIX_ROUND(sum)                                 \
     "mov lr, #0x80000000\n"                                            \
     "add r7, " sum ", " sum ", asr #31\n add r7, r5\n"                 \
@@ -154,20 +154,20 @@ typedef struct {
             ABOARD_SMLAL_MATRIX_TAIL);                                 \
     }
 
-ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_line, ABOARD_SMLAL_MATRIX_LINE, ABOARD_SMLAL_MATRIX_CONSTANTS, "")
+ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_single, ABOARD_SMLAL_MATRIX_SINGLE, ABOARD_SMLAL_MATRIX_CONSTANTS, "")
 ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_any, ABOARD_SMLAL_MATRIX_ROUND, ABOARD_SMLAL_MATRIX_CONSTANTS, "")
-ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_line_each, ABOARD_SMLAL_MATRIX_LINE, "", ABOARD_SMLAL_MATRIX_NEXT_LINE)
+ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_single_each, ABOARD_SMLAL_MATRIX_SINGLE, "", ABOARD_SMLAL_MATRIX_NEXT_SINGLE)
 ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_any_each, ABOARD_SMLAL_MATRIX_ROUND, "", ABOARD_SMLAL_MATRIX_NEXT_ROUND)
 /* clang-format on */
 
 #else
 
-/** Sums of the first and fourth channel of a block, or of the third and second with a turn of 16 bits. */
+/** Sums of the first and fourth channel of a block, or of the third and second with a iteration of 16 bits. */
 ABOARD_INLINE void aboard_smlal_matrix_sums(const aboard_smlal_matrix_t *p, const uint32_t *head,
-                                            const uint32_t *weights, uint32_t turn, int32_t *sums) {
+                                            const uint32_t *weights, uint32_t rotated, int32_t *sums) {
     int64_t sum = (int64_t)((uint64_t)head[1] << 32 | head[0]) - p->offset;
     for (int32_t k = 0; p->x + k != p->x_end; ++k) {
-        const uint32_t word = weights[k] << turn | (uint32_t)((uint64_t)weights[k] >> (32 - turn));
+        const uint32_t word = weights[k] << rotated | (uint32_t)((uint64_t)weights[k] >> (32 - rotated));
         sum += (int64_t)p->x[k] * (int32_t)(word & 0xff0000ffu);
     }
     sums[0] = (int32_t)((uint32_t)sum << (32 - ABOARD_SMLAL_MATRIX_BITS)) >> (32 - ABOARD_SMLAL_MATRIX_BITS);
@@ -175,7 +175,7 @@ ABOARD_INLINE void aboard_smlal_matrix_sums(const aboard_smlal_matrix_t *p, cons
 }
 
 /** All channels of a sample. */
-ABOARD_INLINE void aboard_smlal_matrix(aboard_smlal_matrix_t *p, bool line, bool each) {
+ABOARD_INLINE void aboard_smlal_matrix(aboard_smlal_matrix_t *p, bool single, bool each) {
     const uint32_t *head = p->weights;
     for (; p->y != p->y_end; p->y += ABOARD_SMLAL_BLOCK) {
         const uint32_t *const weights = head + ABOARD_SMLAL_MATRIX_HEAD_WORDS;
@@ -186,18 +186,18 @@ ABOARD_INLINE void aboard_smlal_matrix(aboard_smlal_matrix_t *p, bool line, bool
         aboard_smlal_matrix_sums(p, head + 2, weights, 16, middle);
         const int32_t sums[ABOARD_SMLAL_BLOCK] = {ends[0], middle[1], middle[0], ends[1]};
         for (int32_t i = 0; i < ABOARD_SMLAL_BLOCK; ++i) {
-            const int32_t words = ABOARD_SMLAL_MATRIX_EACH(line) / ABOARD_SMLAL_BLOCK;
+            const int32_t words = ABOARD_SMLAL_MATRIX_EACH(single) / ABOARD_SMLAL_BLOCK;
             const int32_t *const constants = each ? (const int32_t *)behind + i * words : p->constants;
-            p->y[i] = line ? aboard_smlal_line(sums[i], constants, ABOARD_SMLAL_MATRIX_SHIFT)
-                           : aboard_smlal_any(sums[i], constants);
+            p->y[i] = single ? aboard_smlal_single_rounding(sums[i], constants, ABOARD_SMLAL_MATRIX_SHIFT)
+                             : aboard_smlal_double_rounding(sums[i], constants);
         }
-        head = behind + (each ? ABOARD_SMLAL_MATRIX_EACH(line) : 0);
+        head = behind + (each ? ABOARD_SMLAL_MATRIX_EACH(single) : 0);
     }
 }
 
-#define aboard_smlal_matrix_line(p) aboard_smlal_matrix(p, true, false)
+#define aboard_smlal_matrix_single(p) aboard_smlal_matrix(p, true, false)
 #define aboard_smlal_matrix_any(p) aboard_smlal_matrix(p, false, false)
-#define aboard_smlal_matrix_line_each(p) aboard_smlal_matrix(p, true, true)
+#define aboard_smlal_matrix_single_each(p) aboard_smlal_matrix(p, true, true)
 #define aboard_smlal_matrix_any_each(p) aboard_smlal_matrix(p, false, true)
 
 #endif
@@ -210,12 +210,12 @@ ABOARD_INLINE void aboard_fully_connected_smlal_some(const aboard_fully_connecte
     some.weights = weights;
     some.y = y;
     some.y_end = y + channels;
-    if (each && p->line) {
-        aboard_smlal_matrix_line_each(&some);
+    if (each && p->single_rounding) {
+        aboard_smlal_matrix_single_each(&some);
     } else if (each) {
         aboard_smlal_matrix_any_each(&some);
-    } else if (p->line) {
-        aboard_smlal_matrix_line(&some);
+    } else if (p->single_rounding) {
+        aboard_smlal_matrix_single(&some);
     } else {
         aboard_smlal_matrix_any(&some);
     }
@@ -249,7 +249,7 @@ ABOARD_INLINE void aboard_fully_connected_smlal_any(const aboard_fully_connected
         }
         if (whole < p->outputs) {
             int8_t last_block[ABOARD_SMLAL_BLOCK];
-            const int32_t constants = each ? ABOARD_SMLAL_MATRIX_EACH(p->line) : 0;
+            const int32_t constants = each ? ABOARD_SMLAL_MATRIX_EACH(p->single_rounding) : 0;
             const int32_t block = ABOARD_SMLAL_MATRIX_HEAD_WORDS + p->inputs + constants;
             const uint32_t *const behind = weights + whole / ABOARD_SMLAL_BLOCK * block;
             aboard_fully_connected_smlal_some(p, &job, behind, last_block, ABOARD_SMLAL_BLOCK, each);

@@ -2,7 +2,8 @@
 /**
  * @file portable/conv2d.h
  * Convolution of int8 in portable C, for cores without SIMD: what the windows of two pixels see is copied side by side
- * into a pair of patches, then blocks of four channels are computed for both, so that six loads feed eight products.
+ * into a pair of im2col columns, then blocks of four channels are computed for both, so that six loads feed eight
+ * products.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CONV2D_H
 #define ABOARD_KERNELS_PORTABLE_CONV2D_H
@@ -16,17 +17,17 @@
 #include "aboard/view.h"
 #include "conv2d_window.h"
 #include "epilogue.h"
-#include "staging.h"
+#include "im2col.h"
 
 /** Parameters of aboard_conv2d_s8. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t direct;         /**< 1: a window of 1x1 without padding, read where it lies. */
-    int32_t zero_point;     /**< Of the input: what padding holds. */
-    aboard_finish_t finish; /**< Of the result. */
+    int32_t direct;             /**< 1: a window of 1x1 without padding, read where it lies. */
+    int32_t zero_point;         /**< Of the input: what padding holds. */
+    aboard_epilogue_t epilogue; /**< Of the result. */
 } aboard_conv2d_s8_t;
 
-/** Taps computed per turn of the inner loop, and of one pixel that lie together in a pair of patches. */
+/** Taps computed per iteration of the inner loop, and of one pixel that lie together in a pair of im2col columns. */
 #define ABOARD_CONV2D_TAPS 8
 
 /** How many of them stand in the code one after another. */
@@ -49,44 +50,44 @@ ABOARD_INLINE int32_t aboard_conv2d_padded_taps(const aboard_conv2d_shape_t *s) 
 }
 
 /** Copies one row of a window: `left` is the column of its first tap, which may lie outside the input. */
-ABOARD_INLINE int8_t *aboard_conv2d_s8_patch_row(const aboard_conv2d_s8_t *p, const int8_t *row, int32_t left,
-                                                 int8_t *patch) {
+ABOARD_INLINE int8_t *aboard_conv2d_s8_im2col_row(const aboard_conv2d_s8_t *p, const int8_t *row, int32_t left,
+                                                  int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     if (s->dilation_w == 1 && s->in.pixel_stride == depth) {
         if (left >= 0 && left + s->window_width <= s->in.cols) {
-            return aboard_stage_copy(patch, row + left * depth, s->window_width * depth);
+            return aboard_im2col_copy(column, row + left * depth, s->window_width * depth);
         }
         const int32_t before = ABOARD_MIN(ABOARD_MAX(-left, 0), s->window_width);
         const int32_t after = ABOARD_MIN(ABOARD_MAX(left + s->window_width - s->in.cols, 0), s->window_width);
-        patch = aboard_stage_fill_shared(patch, p->zero_point, before * depth);
-        patch =
-            aboard_stage_copy_shared(patch, row + (left + before) * depth, (s->window_width - before - after) * depth);
-        return aboard_stage_fill_shared(patch, p->zero_point, after * depth);
+        column = aboard_im2col_fill_shared(column, p->zero_point, before * depth);
+        column = aboard_im2col_copy_shared(column, row + (left + before) * depth,
+                                           (s->window_width - before - after) * depth);
+        return aboard_im2col_fill_shared(column, p->zero_point, after * depth);
     }
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t x = left + tap * s->dilation_w;
         if (x >= 0 && x < s->in.cols) {
-            patch = aboard_stage_copy_shared(patch, row + x * s->in.pixel_stride, depth);
+            column = aboard_im2col_copy_shared(column, row + x * s->in.pixel_stride, depth);
         } else {
-            patch = aboard_stage_fill_shared(patch, p->zero_point, depth);
+            column = aboard_im2col_fill_shared(column, p->zero_point, depth);
         }
     }
-    return patch;
+    return column;
 }
 
 /** Copies what the window of result pixel (row, col) sees; `x` points at the group's first channel. */
-ABOARD_INLINE void aboard_conv2d_s8_patch(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row, int32_t col,
-                                          int8_t *patch) {
+ABOARD_INLINE void aboard_conv2d_s8_im2col(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row, int32_t col,
+                                           int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const aboard_conv2d_window_t w = aboard_conv2d_window(s, row, col);
     for (int32_t tap = 0; tap < s->window_height; ++tap) {
         const int32_t y = w.top + tap * s->dilation_h;
         if (y >= 0 && y < s->in_height) {
             const int8_t *from = aboard_row_s8(&s->in, x, w.base + y);
-            patch = aboard_conv2d_s8_patch_row(p, from, w.left, patch);
+            column = aboard_conv2d_s8_im2col_row(p, from, w.left, column);
         } else {
-            patch = aboard_stage_fill_shared(patch, p->zero_point, s->window_width * (s->in.channels / s->groups));
+            column = aboard_im2col_fill_shared(column, p->zero_point, s->window_width * (s->in.channels / s->groups));
         }
     }
 }
@@ -100,19 +101,19 @@ ABOARD_INLINE const int8_t *aboard_conv2d_s8_pixel(const aboard_conv2d_shape_t *
 }
 
 /**
- * Puts what the window of result pixel (row, col) sees into one half of a pair of patches.
+ * Puts what the window of result pixel (row, col) sees into one half of a pair of im2col columns.
  *
  * @param pair  Where the half's first eight taps go; those of the other half lie between them and the next eight.
  *              What lies behind the last tap is left as it is: its weights are 0.
- * @param patch Scratch of one patch; not used where `direct` is set.
+ * @param column Scratch of one im2col column; not used where `direct` is set.
  */
 ABOARD_INLINE void aboard_conv2d_s8_half(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row, int32_t col,
-                                         int8_t *pair, int8_t *patch) {
-    const int8_t *from = patch;
+                                         int8_t *pair, int8_t *column) {
+    const int8_t *from = column;
     if (p->direct) {
         from = aboard_conv2d_s8_pixel(&p->shape, x, row, col);
     } else {
-        aboard_conv2d_s8_patch(p, x, row, col, patch);
+        aboard_conv2d_s8_im2col(p, x, row, col, column);
     }
     int32_t left = aboard_conv2d_taps(&p->shape);
     for (; left >= ABOARD_CONV2D_TAPS; left -= ABOARD_CONV2D_TAPS) {
@@ -120,7 +121,7 @@ ABOARD_INLINE void aboard_conv2d_s8_half(const aboard_conv2d_s8_t *p, const int8
         pair += 2 * ABOARD_CONV2D_TAPS;
         from += ABOARD_CONV2D_TAPS;
     }
-    aboard_stage_copy(pair, from, left);
+    aboard_im2col_copy(pair, from, left);
 }
 
 #if ABOARD_THUMB1
@@ -200,50 +201,50 @@ ABOARD_INLINE const int8_t *aboard_conv2d_s8_sums(int32_t taps, const int8_t *pa
 /**
  * Computes all channels of a group for two pixels.
  *
- * @param finish    Constants of the layer.
+ * @param epilogue    Constants of the layer.
  * @param taps      Taps of a window, padded to a multiple of ABOARD_CONV2D_TAPS.
  * @param channels  Channels of the group.
  * @param pair      Eight taps of the first pixel, the same taps of the second, the next eight of the first, and so on.
  * @param weights   [channels / 4][padded taps][4], filled up with zeros.
- * @param constants ABOARD_FINISH_BLOCK words for each block of four channels.
+ * @param constants ABOARD_EPILOGUE_BLOCK words for each block of four channels.
  * @param y0, y1    Results; y1 is written before y0 and may be the same.
  */
-ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_finish_t *finish, int32_t taps, int32_t channels,
+ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_epilogue_t *epilogue, int32_t taps, int32_t channels,
                                          const int8_t *pair, const int8_t *weights, const int32_t *constants,
                                          int8_t *y0, int8_t *y1) {
     for (int32_t left = channels; left > 0; left -= 4) {
         int32_t sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         weights = aboard_conv2d_s8_sums(taps, pair, weights, sums);
-        aboard_finish_block(finish, sums + 4, constants, y1, left);
-        aboard_finish_block(finish, sums, constants, y0, left);
+        aboard_epilogue_block(epilogue, sums + 4, constants, y1, left);
+        aboard_epilogue_block(epilogue, sums, constants, y0, left);
         y0 += 4;
         y1 += 4;
-        constants += ABOARD_FINISH_BLOCK;
+        constants += ABOARD_EPILOGUE_BLOCK;
     }
 }
 
 /** As aboard_conv2d_s8_pair, not expanded. */
-ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s8_pair_shared(const aboard_finish_t *finish, int32_t taps,
+ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s8_pair_shared(const aboard_epilogue_t *epilogue, int32_t taps,
                                                            int32_t channels, const int8_t *pair, const int8_t *weights,
                                                            const int32_t *constants, int8_t *y0, int8_t *y1) {
-    aboard_conv2d_s8_pair(finish, taps, channels, pair, weights, constants, y0, y1);
+    aboard_conv2d_s8_pair(epilogue, taps, channels, pair, weights, constants, y0, y1);
 }
 
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_conv2d_s8_pair; groups after one another.
  * @param constants   Likewise.
- * @param patches     Scratch of two times the padded taps of a window and, where `direct` is not set, its taps.
+ * @param columns     Scratch of two times the padded taps of a window and, where `direct` is not set, its taps.
  * @param first, last Rows [first, last) of the result are computed.
  * @param own         True: the code that computes products is expanded here, so that literal parameters fold into it;
  *                    false: one copy serves all layers of a model.
  */
 ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
-                                        const int8_t *weights, const int32_t *constants, int8_t *patches, int32_t first,
+                                        const int8_t *weights, const int32_t *constants, int8_t *columns, int32_t first,
                                         int32_t last, bool own) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t channels = s->out.channels / s->groups;
@@ -257,7 +258,7 @@ ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_
         while (row < last) {
             int8_t *results[2] = {NULL, NULL};
             for (int32_t half = 0; half < 2 && row < last; ++half) {
-                aboard_conv2d_s8_half(p, x, row, col, patches + half * ABOARD_CONV2D_TAPS, patches + 2 * padded);
+                aboard_conv2d_s8_half(p, x, row, col, columns + half * ABOARD_CONV2D_TAPS, columns + 2 * padded);
                 results[half] = aboard_row_out_s8(&s->out, y, row) + col * s->out.pixel_stride;
                 if (++col == s->out.cols) {
                     col = 0;
@@ -267,35 +268,35 @@ ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_
             /* A last single pixel: the other half holds an older one, whose results are overwritten at once. */
             int8_t *const second = results[1] ? results[1] : results[0];
             if (own) {
-                aboard_conv2d_s8_pair(&p->finish, padded, channels, patches, weights, constants, results[0], second);
+                aboard_conv2d_s8_pair(&p->epilogue, padded, channels, columns, weights, constants, results[0], second);
             } else {
-                aboard_conv2d_s8_pair_shared(&p->finish, padded, channels, patches, weights, constants, results[0],
+                aboard_conv2d_s8_pair_shared(&p->epilogue, padded, channels, columns, weights, constants, results[0],
                                              second);
             }
         }
         weights += blocks * padded * 4;
-        constants += blocks * ABOARD_FINISH_BLOCK;
+        constants += blocks * ABOARD_EPILOGUE_BLOCK;
     }
 }
 
 /** int8 convolution, see aboard_conv2d_s8_any: all code of the layer's own. The fastest and largest. */
 ABOARD_INLINE void aboard_conv2d_s8_own(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
-                                        const int8_t *weights, const int32_t *constants, int8_t *patches, int32_t first,
+                                        const int8_t *weights, const int32_t *constants, int8_t *columns, int32_t first,
                                         int32_t last) {
-    aboard_conv2d_s8_any(p, in, out, weights, constants, patches, first, last, true);
+    aboard_conv2d_s8_any(p, in, out, weights, constants, columns, first, last, true);
 }
 
 /** int8 convolution, see aboard_conv2d_s8_any: the layer's own code finds the pixels, shared code computes products. */
 ABOARD_INLINE void aboard_conv2d_s8(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out, const int8_t *weights,
-                                    const int32_t *constants, int8_t *patches, int32_t first, int32_t last) {
-    aboard_conv2d_s8_any(p, in, out, weights, constants, patches, first, last, false);
+                                    const int32_t *constants, int8_t *columns, int32_t first, int32_t last) {
+    aboard_conv2d_s8_any(p, in, out, weights, constants, columns, first, last, false);
 }
 
 /** int8 convolution, see aboard_conv2d_s8_any: one copy of everything for all layers of a model. The smallest. */
 ABOARD_SHARED void aboard_conv2d_s8_shared(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
-                                           const int8_t *weights, const int32_t *constants, int8_t *patches,
+                                           const int8_t *weights, const int32_t *constants, int8_t *columns,
                                            int32_t first, int32_t last) {
-    aboard_conv2d_s8_any(p, in, out, weights, constants, patches, first, last, false);
+    aboard_conv2d_s8_any(p, in, out, weights, constants, columns, first, last, false);
 }
 
 #endif

@@ -97,8 +97,8 @@ ABOARD_INLINE void aboard_conv2d_f32_any(const aboard_conv2d_f32_t *p, const flo
  * float32 convolution.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     [channels / 4][taps][4], the last block of a group filled up with zeros; groups after one another.
  * @param constants   Four biases for each block of four channels.
  * @param first, last Rows [first, last) of the result are computed.

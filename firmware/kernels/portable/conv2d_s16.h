@@ -3,9 +3,9 @@
  * @file portable/conv2d_s16.h
  * Convolution of int16 with int8 weights in portable C.
  *
- * What the windows of two pixels see is copied into patches, unless windows are single pixels, then blocks of four
- * channels are computed for both, so that six loads feed eight products. Sums have 32 bits; where a window has more
- * taps than such a sum holds, its parts are added up in 64 bits.
+ * What the windows of two pixels see is copied into im2col columns, unless windows are single pixels, then blocks of
+ * four channels are computed for both, so that six loads feed eight products. Sums have 32 bits; where a window has
+ * more taps than such a sum holds, its parts are added up in 64 bits.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CONV2D_S16_H
 #define ABOARD_KERNELS_PORTABLE_CONV2D_S16_H
@@ -19,19 +19,19 @@
 #include "aboard/view.h"
 #include "conv2d_window.h"
 #include "epilogue_s16.h"
-#include "staging.h"
+#include "im2col.h"
 
 /** Parameters of aboard_conv2d_s16. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t direct;             /**< 1: a window of 1x1 without padding, read where it lies. */
-    int32_t chunk;              /**< Taps whose products a sum of 32 bits holds; `taps` of a window, or fewer. */
-    aboard_finish_s16_t finish; /**< Of the result. */
+    int32_t direct;                 /**< 1: a window of 1x1 without padding, read where it lies. */
+    int32_t chunk;                  /**< Taps whose products a sum of 32 bits holds; `taps` of a window, or fewer. */
+    aboard_epilogue_s16_t epilogue; /**< Of the result. */
 } aboard_conv2d_s16_t;
 
 /** Copies one row of a window of which part may lie outside the input; what does is 0. */
 ABOARD_INLINE int16_t *aboard_conv2d_s16_gather_row(const aboard_conv2d_shape_t *s, const int16_t *row, int32_t left,
-                                                    int16_t *patch) {
+                                                    int16_t *column) {
     const int32_t depth = s->in.channels / s->groups;
     const int32_t pixel = s->in.pixel_stride / (int32_t)sizeof(int16_t);
     const int32_t bytes = depth * (int32_t)sizeof(int16_t);
@@ -39,37 +39,37 @@ ABOARD_INLINE int16_t *aboard_conv2d_s16_gather_row(const aboard_conv2d_shape_t 
         const int32_t before = ABOARD_MIN(ABOARD_MAX(-left, 0), s->window_width);
         const int32_t behind = ABOARD_MAX(left + s->window_width - s->in.cols, 0);
         const int32_t after = ABOARD_MIN(behind, s->window_width - before);
-        int8_t *to = aboard_stage_fill_shared((int8_t *)patch, 0, before * bytes);
-        to = aboard_stage_copy_shared(to, (const int8_t *)(row + (left + before) * depth),
-                                      (s->window_width - before - after) * bytes);
-        aboard_stage_fill_shared(to, 0, after * bytes);
-        return patch + s->window_width * depth;
+        int8_t *to = aboard_im2col_fill_shared((int8_t *)column, 0, before * bytes);
+        to = aboard_im2col_copy_shared(to, (const int8_t *)(row + (left + before) * depth),
+                                       (s->window_width - before - after) * bytes);
+        aboard_im2col_fill_shared(to, 0, after * bytes);
+        return column + s->window_width * depth;
     }
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t x = left + tap * s->dilation_w;
         if (x >= 0 && x < s->in.cols) {
-            aboard_stage_copy_shared((int8_t *)patch, (const int8_t *)(row + x * pixel), bytes);
+            aboard_im2col_copy_shared((int8_t *)column, (const int8_t *)(row + x * pixel), bytes);
         } else {
-            aboard_stage_fill_shared((int8_t *)patch, 0, bytes);
+            aboard_im2col_fill_shared((int8_t *)column, 0, bytes);
         }
-        patch += depth;
+        column += depth;
     }
-    return patch;
+    return column;
 }
 
 /** Copies what the window of result pixel (row, col) sees; `x` points at the group's first channel. */
 ABOARD_INLINE void aboard_conv2d_s16_gather(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row, int32_t col,
-                                            int16_t *patch) {
+                                            int16_t *column) {
     const aboard_conv2d_window_t w = aboard_conv2d_window(s, row, col);
     const int32_t width = s->window_width * (s->in.channels / s->groups);
     for (int32_t tap = 0; tap < s->window_height; ++tap) {
         const int32_t y = w.top + tap * s->dilation_h;
         if (y >= 0 && y < s->in_height) {
             const int16_t *from = aboard_row_s16(&s->in, x, w.base + y);
-            patch = aboard_conv2d_s16_gather_row(s, from, w.left, patch);
+            column = aboard_conv2d_s16_gather_row(s, from, w.left, column);
         } else {
-            aboard_stage_fill_shared((int8_t *)patch, 0, width * (int32_t)sizeof(int16_t));
-            patch += width;
+            aboard_im2col_fill_shared((int8_t *)column, 0, width * (int32_t)sizeof(int16_t));
+            column += width;
         }
     }
 }
@@ -118,14 +118,14 @@ ABOARD_INLINE void aboard_conv2d_s16_sums(int32_t *sums, const int16_t *a, const
  * @param p         Parameters.
  * @param a, b      Taps of the windows of both pixels.
  * @param weights   [channels / 4][taps][4], filled up with zeros.
- * @param constants Of each channel, see aboard_finish_s16.
+ * @param constants Of each channel, see aboard_epilogue_s16.
  * @param y0, y1    Results; y1 is written before y0 and may be the same.
  */
 ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s16_pair(const aboard_conv2d_s16_t *p, const int16_t *a, const int16_t *b,
                                                      const int8_t *weights, const int32_t *constants, int16_t *y0,
                                                      int16_t *y1) {
     const int32_t taps = aboard_conv2d_taps(&p->shape);
-    const int32_t words = aboard_s16_words(p->finish.form);
+    const int32_t words = aboard_s16_words(p->epilogue.form);
     for (int32_t left = p->shape.out.channels / p->shape.groups; left > 0; left -= 4) {
         int64_t totals[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         for (int32_t done = 0; done < taps; done += p->chunk) {
@@ -138,8 +138,8 @@ ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s16_pair(const aboard_conv2d_s16_t *
             }
         }
         for (int32_t i = 0; i < ABOARD_MIN(left, 4); ++i) {
-            *y1++ = aboard_finish_s16(&p->finish, totals[4 + i], constants + i * words);
-            *y0++ = aboard_finish_s16(&p->finish, totals[i], constants + i * words);
+            *y1++ = aboard_epilogue_s16(&p->epilogue, totals[4 + i], constants + i * words);
+            *y0++ = aboard_epilogue_s16(&p->epilogue, totals[i], constants + i * words);
         }
         constants += 4 * words;
     }
@@ -149,15 +149,15 @@ ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s16_pair(const aboard_conv2d_s16_t *
  * Convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_conv2d_s16_pair; groups after one another.
  * @param constants   Likewise, for whole blocks of four channels.
- * @param patches     Scratch of two times the taps of a window; not used where `direct` is set.
+ * @param columns     Scratch of two times the taps of a window; not used where `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_s16(const aboard_conv2d_s16_t *p, const int16_t *in, int16_t *out,
-                                     const int8_t *weights, const int32_t *constants, int16_t *patches, int32_t first,
+                                     const int8_t *weights, const int32_t *constants, int16_t *columns, int32_t first,
                                      int32_t last) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t channels = s->out.channels / s->groups;
@@ -168,14 +168,14 @@ ABOARD_INLINE void aboard_conv2d_s16(const aboard_conv2d_s16_t *p, const int16_t
         int32_t row = first;
         int32_t col = 0;
         while (row < last) {
-            const int16_t *windows[2] = {patches, patches};
+            const int16_t *windows[2] = {columns, columns};
             int16_t *results[2] = {NULL, NULL};
             for (int32_t half = 0; half < 2 && row < last; ++half) {
                 if (p->direct) {
                     windows[half] = aboard_conv2d_s16_pixel(s, x, row, col);
                 } else {
-                    windows[half] = patches + half * taps;
-                    aboard_conv2d_s16_gather(s, x, row, col, patches + half * taps);
+                    windows[half] = columns + half * taps;
+                    aboard_conv2d_s16_gather(s, x, row, col, columns + half * taps);
                 }
                 results[half] = aboard_row_out_s16(&s->out, y, row) + col * (s->out.pixel_stride / 2);
                 if (++col == s->out.cols) {
@@ -189,7 +189,7 @@ ABOARD_INLINE void aboard_conv2d_s16(const aboard_conv2d_s16_t *p, const int16_t
                                    single ? results[0] : results[1]);
         }
         weights += (channels + 3) / 4 * taps * 4;
-        constants += (channels + 3) / 4 * 4 * aboard_s16_words(p->finish.form);
+        constants += (channels + 3) / 4 * 4 * aboard_s16_words(p->epilogue.form);
     }
 }
 

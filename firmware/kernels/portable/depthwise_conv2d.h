@@ -3,9 +3,9 @@
  * @file portable/depthwise_conv2d.h
  * Depthwise convolution in portable C, for cores without SIMD: int8, float32, and float32 with int8 weights.
  *
- * int8: where there is padding, the input rows a window sees are staged with their padding in a ring in scratch. Then
- * a channel is computed for several pixels of a row at once, so that a weight and an input are loaded once for all of
- * them.
+ * int8: where there is padding, the input rows a window sees are staged with their padding in a line buffer in scratch.
+ * Then a channel is computed for several pixels of a row at once, so that a weight and an input are loaded once for all
+ * of them.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
@@ -16,7 +16,7 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "epilogue.h"
-#include "staging.h"
+#include "im2col.h"
 
 /** Geometry of a depthwise convolution. */
 typedef struct {
@@ -44,60 +44,60 @@ typedef struct {
 /** Parameters of aboard_depthwise_conv2d_s8. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    int32_t block;          /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
-    int32_t staged_cols;    /**< Pixels of a staged row; 0 where there is no padding and rows are read in place. */
-    int32_t zero_point;     /**< Of the input: what padding holds. */
-    aboard_finish_t finish; /**< Of the result. */
+    int32_t block;         /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
+    int32_t buffered_cols; /**< Pixels of a staged row; 0 where there is no padding and rows are read in place. */
+    int32_t zero_point;    /**< Of the input: what padding holds. */
+    aboard_epilogue_t epilogue; /**< Of the result. */
 } aboard_depthwise_conv2d_s8_t;
 
-/** Rows of the ring: those a window spans, dilation included. */
-ABOARD_INLINE int32_t aboard_depthwise_conv2d_ring(const aboard_depthwise_conv2d_shape_t *s) {
+/** Rows of the line buffer: those a window spans, dilation included. */
+ABOARD_INLINE int32_t aboard_depthwise_conv2d_extent(const aboard_depthwise_conv2d_shape_t *s) {
     return (s->window_height - 1) * s->dilation_h + 1;
 }
 
 /** Copies row `y` of an image, which may lie outside it, with its padding. */
-ABOARD_INLINE void aboard_depthwise_conv2d_s8_stage_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
-                                                        int32_t image, int32_t y, int8_t *to) {
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                       int32_t image, int32_t y, int8_t *to) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t channels = s->in.channels;
     if (y < 0 || y >= s->in_height) {
-        aboard_stage_fill_shared(to, p->zero_point, p->staged_cols * channels);
+        aboard_im2col_fill_shared(to, p->zero_point, p->buffered_cols * channels);
         return;
     }
-    const int32_t left = ABOARD_MIN(s->pad_left, p->staged_cols);
-    const int32_t cols = ABOARD_MIN(s->in.cols, p->staged_cols - left);
+    const int32_t left = ABOARD_MIN(s->pad_left, p->buffered_cols);
+    const int32_t cols = ABOARD_MIN(s->in.cols, p->buffered_cols - left);
     const int8_t *from = aboard_row_s8(&s->in, in, image * s->in_height + y);
-    to = aboard_stage_fill_shared(to, p->zero_point, left * channels);
+    to = aboard_im2col_fill_shared(to, p->zero_point, left * channels);
     if (s->in.pixel_stride == channels) {
-        to = aboard_stage_copy_shared(to, from, cols * channels);
+        to = aboard_im2col_copy_shared(to, from, cols * channels);
     } else {
         for (int32_t x = 0; x < cols; ++x) {
-            to = aboard_stage_copy_shared(to, from + x * s->in.pixel_stride, channels);
+            to = aboard_im2col_copy_shared(to, from + x * s->in.pixel_stride, channels);
         }
     }
-    aboard_stage_fill_shared(to, p->zero_point, (p->staged_cols - left - cols) * channels);
+    aboard_im2col_fill_shared(to, p->zero_point, (p->buffered_cols - left - cols) * channels);
 }
 
 /** Stages the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
  * Not expanded: one copy serves all layers of a model. */
-ABOARD_SHARED void aboard_depthwise_conv2d_s8_stage(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
-                                                    int32_t image, int32_t y, int8_t *ring) {
+ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                   int32_t image, int32_t y, int8_t *lines) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const int32_t depth = aboard_depthwise_conv2d_ring(s);
+    const int32_t depth = aboard_depthwise_conv2d_extent(s);
     const int32_t fresh = y == 0 ? depth : ABOARD_MIN(depth, s->stride_h);
     for (int32_t row = y * s->stride_h + depth - fresh; row < y * s->stride_h + depth; ++row) {
-        aboard_depthwise_conv2d_s8_stage_row(p, in, image, row - s->pad_top,
-                                             ring + row % depth * (p->staged_cols * s->in.channels));
+        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - s->pad_top,
+                                            lines + row % depth * (p->buffered_cols * s->in.channels));
     }
 }
 
 /** Address of the row that window row `tap` sees for row `y` of the result. */
 ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
-                                                           const int8_t *ring, int32_t image, int32_t y, int32_t tap) {
+                                                           const int8_t *lines, int32_t image, int32_t y, int32_t tap) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t row = y * s->stride_h + tap * s->dilation_h;
-    if (p->staged_cols > 0) {
-        return ring + row % aboard_depthwise_conv2d_ring(s) * (p->staged_cols * s->in.channels);
+    if (p->buffered_cols > 0) {
+        return lines + row % aboard_depthwise_conv2d_extent(s) * (p->buffered_cols * s->in.channels);
     }
     return aboard_row_s8(&s->in, in, image * s->in_height + row);
 }
@@ -106,7 +106,7 @@ ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwis
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
                                                    const int8_t *x, const int8_t *weights) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const int32_t pixel = p->staged_cols > 0 ? s->in.channels : s->in.pixel_stride;
+    const int32_t pixel = p->buffered_cols > 0 ? s->in.channels : s->in.pixel_stride;
     ABOARD_UNROLL(8)
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t w = weights[tap];
@@ -129,12 +129,12 @@ typedef struct {
 
 /** True where windows lie in the operand itself, their rows at equal distances. */
 ABOARD_INLINE bool aboard_depthwise_conv2d_s8_direct(const aboard_depthwise_conv2d_s8_t *p) {
-    return p->staged_cols == 0 && p->shape.in.depth >= p->shape.in.rows;
+    return p->buffered_cols == 0 && p->shape.in.depth >= p->shape.in.rows;
 }
 
 /** Adds the products of the windows of `block` pixels; `from` leads from a row's begin to the first pixel's channel. */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
-                                                     const int8_t *in, const int8_t *ring,
+                                                     const int8_t *in, const int8_t *lines,
                                                      const aboard_depthwise_conv2d_rows_t *at, int32_t image, int32_t y,
                                                      int32_t from, const int8_t *weights) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
@@ -151,7 +151,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv
     for (int32_t tap = 0; tap < s->window_height; ++tap) {
         const int8_t *x = s->window_height <= ABOARD_DEPTHWISE_ROWS
                               ? at->rows[tap]
-                              : aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+                              : aboard_depthwise_conv2d_s8_row(p, in, lines, image, y, tap);
         x += from;
         ABOARD_OPAQUE(x);
         aboard_depthwise_conv2d_s8_taps(p, sums, x, weights + tap * s->window_width);
@@ -163,17 +163,17 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv
  *
  * Pixels are computed in blocks; the last block ends with the row and may compute pixels of the one before again.
  */
-ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
-                                                   const int8_t *weights, const int32_t *constants, const int8_t *ring,
-                                                   int32_t image, int32_t y, int8_t *out) {
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+                                                         const int8_t *weights, const int32_t *constants,
+                                                         const int8_t *lines, int32_t image, int32_t y, int8_t *out) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t taps = s->window_height * s->window_width;
-    const int32_t step = (p->staged_cols > 0 ? s->in.channels : s->in.pixel_stride) * s->stride_w;
-    const bool line = p->finish.fast == 3;
+    const int32_t step = (p->buffered_cols > 0 ? s->in.channels : s->in.pixel_stride) * s->stride_w;
+    const bool single = p->epilogue.fast == 3;
     aboard_depthwise_conv2d_rows_t at;
-    at.top = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, 0);
+    at.top = aboard_depthwise_conv2d_s8_row(p, in, lines, image, y, 0);
     for (int32_t tap = 0; s->window_height <= ABOARD_DEPTHWISE_ROWS && tap < s->window_height; ++tap) {
-        at.rows[tap] = aboard_depthwise_conv2d_s8_row(p, in, ring, image, y, tap);
+        at.rows[tap] = aboard_depthwise_conv2d_s8_row(p, in, lines, image, y, tap);
     }
     for (int32_t n = 0; n < s->out.channels; ++n) {
         const int32_t channel = n / s->multiplier;
@@ -184,21 +184,21 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d
             const int32_t *c = constants;
             ABOARD_OPAQUE(w);
             ABOARD_OPAQUE(c);
-            const int32_t start = line ? c[0] : 0;
+            const int32_t start = single ? c[0] : 0;
             int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {start, start, start, start, start, start};
-            aboard_depthwise_conv2d_s8_window(p, sums, in, ring, &at, image, y, channel + col * step, w);
+            aboard_depthwise_conv2d_s8_window(p, sums, in, lines, &at, image, y, channel + col * step, w);
             int8_t *to = out + n + col * s->out.pixel_stride;
             ABOARD_OPAQUE(to);
             const int32_t factor = c[1];
-            const int32_t last = line ? c[2] : w[taps];
+            const int32_t last = single ? c[2] : w[taps];
             ABOARD_UNROLL(6)
             for (int32_t j = 0; j < p->block; ++j) {
-                to[j * s->out.pixel_stride] = line ? aboard_finish_line(&p->finish, sums[j], factor, last)
-                                                   : aboard_finish(&p->finish, sums[j], c[0], factor, last);
+                to[j * s->out.pixel_stride] = single ? aboard_epilogue_single(&p->epilogue, sums[j], factor, last)
+                                                     : aboard_epilogue(&p->epilogue, sums[j], c[0], factor, last);
             }
         }
-        weights += taps + (line ? 0 : 1);
-        constants += line ? 3 : 2;
+        weights += taps + (single ? 0 : 1);
+        constants += single ? 3 : 2;
     }
 }
 
@@ -206,25 +206,27 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_line(const aboard_depthwise_conv2d
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     For each channel of the result its taps, row by row, and behind them its shift, if not by lines.
- * @param constants   For each channel of the result bias and multiplier; by lines bias, factor and constant.
- * @param ring        Scratch of the rows a window spans (dilation included) times `staged_cols` pixels; keeps its
- *                    content between calls. Not used where `staged_cols` is 0.
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param weights     For each channel of the result its taps, row by row, and behind them its shift, if not by single
+ * roundings.
+ * @param constants   For each channel of the result bias and multiplier; by single roundings bias, factor and constant.
+ * @param lines        Scratch of the rows a window spans (dilation included) times `buffered_cols` pixels; keeps its
+ *                    content between calls. Not used where `buffered_cols` is 0.
  * @param first, last Rows [first, last) of the result are computed; calls come in ascending order.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in, int8_t *out,
-                                              const int8_t *weights, const int32_t *constants, int8_t *ring,
+                                              const int8_t *weights, const int32_t *constants, int8_t *lines,
                                               int32_t first, int32_t last) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     for (int32_t r = first; r < last; ++r) {
         const int32_t image = s->out.rows == s->out_height ? 0 : r / s->out_height;
         const int32_t y = r - image * s->out_height;
-        if (p->staged_cols > 0) {
-            aboard_depthwise_conv2d_s8_stage(p, in, image, y, ring);
+        if (p->buffered_cols > 0) {
+            aboard_depthwise_conv2d_s8_fill(p, in, image, y, lines);
         }
-        aboard_depthwise_conv2d_s8_line(p, in, weights, constants, ring, image, y, aboard_row_out_s8(&s->out, out, r));
+        aboard_depthwise_conv2d_s8_result_row(p, in, weights, constants, lines, image, y,
+                                              aboard_row_out_s8(&s->out, out, r));
     }
 }
 
@@ -289,8 +291,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_f32_any(const aboard_depthwise_conv2d
  * float32 depthwise convolution.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row.
  * @param constants   For each channel of the result its bias.
  * @param first, last Rows [first, last) of the result are computed.

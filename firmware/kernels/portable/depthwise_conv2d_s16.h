@@ -17,7 +17,7 @@
 /** Parameters of aboard_depthwise_conv2d_s16. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    aboard_finish_s16_t finish; /**< Of the result. */
+    aboard_epilogue_s16_t epilogue; /**< Of the result. */
 } aboard_depthwise_conv2d_s16_t;
 
 /** Taps [first, last) of a window along one axis that lie within the input. */
@@ -94,10 +94,10 @@ ABOARD_INLINE int64_t aboard_depthwise_s16_sum(const aboard_depthwise_conv2d_sha
  * Depthwise convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rings of rows included. Different memory, but the result may grow over the operand from
- *                    below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
+ * from below as far as the host computed (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row.
- * @param constants   Of each channel, see aboard_finish_s16.
+ * @param constants   Of each channel, see aboard_epilogue_s16.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_s16(const aboard_depthwise_conv2d_s16_t *p, const int16_t *in, int16_t *out,
@@ -105,15 +105,15 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s16(const aboard_depthwise_conv2d_s16
                                                int32_t last) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t taps = s->window_height * s->window_width;
-    const int32_t words = aboard_s16_words(p->finish.form);
+    const int32_t words = aboard_s16_words(p->epilogue.form);
     for (int32_t r = first; r < last; ++r) {
         int16_t *y = aboard_row_out_s16(&s->out, out, r);
         for (int32_t col = 0; col < s->out.cols; ++col) {
             const aboard_depthwise_s16_window_t window = aboard_depthwise_s16_window(s, r, col);
             for (int32_t n = 0; n < s->out.channels; ++n) {
                 const int64_t sum = aboard_depthwise_s16_sum(s, &window, in, n / s->multiplier, weights + n * taps,
-                                                             p->finish.form == ABOARD_S16_SHORT);
-                y[n] = aboard_finish_s16(&p->finish, sum, constants + n * words);
+                                                             p->epilogue.form == ABOARD_S16_SHORT);
+                y[n] = aboard_epilogue_s16(&p->epilogue, sum, constants + n * words);
             }
             y += s->out.pixel_stride / (int32_t)sizeof(int16_t);
         }

@@ -15,14 +15,15 @@
 /** What the results of a layer have in common. */
 typedef struct {
     int32_t fast;       /**< 0: the general form; 1: the short form, for which the host has proven the ranges; 2: the
-                             short form where low and high are the range of int8; 3: by lines, see aboard_finish_line. */
+                             short form where low and high are the range of int8; 3: by single roundings, see
+                           aboard_epilogue_single. */
     int32_t zero_point; /**< Of the result. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */
-} aboard_finish_t;
+} aboard_epilogue_t;
 
 /** Restricts `x` to [low, high]; one instruction on Arm where that is the range of int8. */
-ABOARD_INLINE int8_t aboard_finish_clamp(int32_t x, int32_t low, int32_t high) {
+ABOARD_INLINE int8_t aboard_epilogue_clamp(int32_t x, int32_t low, int32_t high) {
 #if defined(__ARM_FEATURE_SAT)
     if (low == INT8_MIN && high == INT8_MAX) {
         return (int8_t)__builtin_arm_ssat(x, 8);
@@ -44,64 +45,65 @@ ABOARD_INLINE int8_t aboard_finish_clamp(int32_t x, int32_t low, int32_t high) {
  * x = floor((2a * m + 2^31) / 2^32) is the doubling high product, and with s = x < 0 ? -1 : 0,
  * floor((x + s + 2^(e-1)) / 2^e) + z = floor((floor((x + s) / 2^(e-1)) + 1 + 2z) / 2).
  */
-ABOARD_INLINE int8_t aboard_finish(const aboard_finish_t *f, int32_t accumulator, int32_t bias, int32_t multiplier,
-                                   int32_t shift) {
+ABOARD_INLINE int8_t aboard_epilogue(const aboard_epilogue_t *f, int32_t accumulator, int32_t bias, int32_t multiplier,
+                                     int32_t shift) {
     if (f->fast) {
         const int32_t x = aboard_rounded_high_mul(bias + 2 * accumulator, multiplier);
         const int32_t y = (((x + (x >> 31)) >> shift) + (2 * f->zero_point + 1)) >> 1;
-        return aboard_finish_clamp(y, f->low, f->high);
+        return aboard_epilogue_clamp(y, f->low, f->high);
     }
     const int32_t sum = (int32_t)((uint32_t)accumulator + (uint32_t)bias);
-    return aboard_finish_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
+    return aboard_epilogue_clamp(aboard_requantize(sum, multiplier, shift) + f->zero_point, f->low, f->high);
 }
 
-/** Right shift of the one-line requantisation, the same for all channels. */
-#define ABOARD_FINISH_LINE_SHIFT 4
+/** Right shift of the single rounding, the same for all channels. */
+#define ABOARD_EPILOGUE_SINGLE_SHIFT 4
 
 /**
- * The result of one accumulator by the line of its channel, which the host has found to have the same steps as the two
- * roundings (host/aboard/kernels/single_rounding.py).
+ * The result of one accumulator by the single rounding of its channel, which the host has found to have the same steps
+ * as the two roundings (host/aboard/kernels/single_rounding.py).
  *
  * @param f        Constants of the layer: low and high count.
- * @param sum      Sum of products that began with the bias of the line.
- * @param factor   Of the line.
- * @param constant Of the line.
+ * @param sum      Sum of products that began with the bias of the single rounding.
+ * @param factor   Of the single rounding.
+ * @param constant Of the single rounding.
  */
-ABOARD_INLINE int8_t aboard_finish_line(const aboard_finish_t *f, int32_t sum, int32_t factor, int32_t constant) {
-    return aboard_finish_clamp((aboard_high_mul(sum, factor) + constant) >> ABOARD_FINISH_LINE_SHIFT, f->low, f->high);
+ABOARD_INLINE int8_t aboard_epilogue_single(const aboard_epilogue_t *f, int32_t sum, int32_t factor, int32_t constant) {
+    return aboard_epilogue_clamp((aboard_high_mul(sum, factor) + constant) >> ABOARD_EPILOGUE_SINGLE_SHIFT, f->low,
+                                 f->high);
 }
 
 /** Words of the constants of a block of four channels: four biases, four multipliers, four shifts of a byte each. */
-#define ABOARD_FINISH_BLOCK 9
+#define ABOARD_EPILOGUE_BLOCK 9
 
-/** The result of channel `i` of a block of four; `block` points at its ABOARD_FINISH_BLOCK words. */
-ABOARD_INLINE int8_t aboard_finish_in_block(const aboard_finish_t *f, int32_t accumulator, const int32_t *block,
-                                            int32_t i) {
-    return aboard_finish(f, accumulator, block[i], block[4 + i], ((const int8_t *)(block + 8))[i]);
+/** The result of channel `i` of a block of four; `block` points at its ABOARD_EPILOGUE_BLOCK words. */
+ABOARD_INLINE int8_t aboard_epilogue_in_block(const aboard_epilogue_t *f, int32_t accumulator, const int32_t *block,
+                                              int32_t i) {
+    return aboard_epilogue(f, accumulator, block[i], block[4 + i], ((const int8_t *)(block + 8))[i]);
 }
 
 /** The first `count` results of a block of four channels, in any form; not expanded, as most models never need it. */
-ABOARD_SHARED void aboard_finish_some(const aboard_finish_t *f, const int32_t *sums, const int32_t *block, int8_t *y,
-                                      int32_t count) {
+ABOARD_SHARED void aboard_epilogue_some(const aboard_epilogue_t *f, const int32_t *sums, const int32_t *block,
+                                        int8_t *y, int32_t count) {
     for (int32_t i = 0; i < ABOARD_MIN(count, 4); ++i) {
-        y[i] = aboard_finish_in_block(f, sums[i], block, i);
+        y[i] = aboard_epilogue_in_block(f, sums[i], block, i);
     }
 }
 
 /** Results of a block of four channels, of which there are `count` left: 1 or more. */
-ABOARD_INLINE void aboard_finish_block(const aboard_finish_t *f, const int32_t *sums, const int32_t *block, int8_t *y,
-                                       int32_t count) {
+ABOARD_INLINE void aboard_epilogue_block(const aboard_epilogue_t *f, const int32_t *sums, const int32_t *block,
+                                         int8_t *y, int32_t count) {
     if (f->fast == 2 && count >= 4) {
-        const aboard_finish_t full = {2, f->zero_point, INT8_MIN, INT8_MAX};
+        const aboard_epilogue_t full = {2, f->zero_point, INT8_MIN, INT8_MAX};
         ABOARD_UNROLL(4)
         for (int32_t i = 0; i < 4; ++i) {
-            y[i] = aboard_finish_in_block(&full, sums[i], block, i);
+            y[i] = aboard_epilogue_in_block(&full, sums[i], block, i);
         }
         return;
     }
     /* A copy: the address of the sums themselves would keep them in memory everywhere. */
     const int32_t copy[4] = {sums[0], sums[1], sums[2], sums[3]};
-    aboard_finish_some(f, copy, block, y, count);
+    aboard_epilogue_some(f, copy, block, y, count);
 }
 
 #endif

@@ -28,7 +28,7 @@ typedef struct {
     aboard_s16_form_t form;
     int32_t low;  /**< Smallest result. */
     int32_t high; /**< Largest result. */
-} aboard_finish_s16_t;
+} aboard_epilogue_s16_t;
 
 /** Words of the constants of a channel: bias and multiplier; in the forms that are not short the high half of the bias
  * and the shift as well. */
@@ -54,7 +54,7 @@ ABOARD_INLINE int16_t aboard_clamp_s16(int32_t x, int32_t low, int32_t high) {
  * @param sum Sum of products, without the bias.
  * @param c   Constants of the channel.
  */
-ABOARD_INLINE int16_t aboard_finish_s16(const aboard_finish_s16_t *f, int64_t sum, const int32_t *c) {
+ABOARD_INLINE int16_t aboard_epilogue_s16(const aboard_epilogue_s16_t *f, int64_t sum, const int32_t *c) {
     if (f->form == ABOARD_S16_SHORT) {
         return aboard_clamp_s16(aboard_rounded_high_mul((int32_t)sum + c[0], c[1]), f->low, f->high);
     }

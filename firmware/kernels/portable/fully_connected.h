@@ -20,10 +20,10 @@ typedef struct {
     int32_t inputs;  /**< Values of a sample. */
     int32_t outputs; /**< Results of a sample. */
     int32_t samples; /**< Samples for each row of the result. */
-    aboard_finish_t finish;
+    aboard_epilogue_t epilogue;
 } aboard_fully_connected_s8_t;
 
-/** Channels computed at once, and inputs per turn of the inner loop. */
+/** Channels computed at once, and inputs per iteration of the inner loop. */
 #define ABOARD_FULLY_CONNECTED_BLOCK 8
 #define ABOARD_FULLY_CONNECTED_TAPS 8
 
@@ -42,7 +42,7 @@ ABOARD_INLINE void aboard_fully_connected_s8_tap(int32_t *sums, int32_t x, const
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
  * @param weights     [outputs / 8][inputs][8], the last block filled up with zeros.
- * @param constants   Two times ABOARD_FINISH_BLOCK words for each block of eight channels.
+ * @param constants   Two times ABOARD_EPILOGUE_BLOCK words for each block of eight channels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
@@ -52,7 +52,8 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
         const int8_t *w = weights;
         const int32_t *c = constants;
         int8_t *const y = out + sample * p->outputs;
-        /* Of a model's only such layer gcc knows the weights, and would load those of a turn in the turn before. */
+        /* Of a model's only such layer gcc knows the weights, and would load those of a iteration in the iteration
+         * before. */
         ABOARD_OPAQUE(w);
         for (int32_t n = 0; n < p->outputs; n += ABOARD_FULLY_CONNECTED_BLOCK) {
             int32_t sums[ABOARD_FULLY_CONNECTED_BLOCK] = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -72,12 +73,12 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
                 aboard_fully_connected_s8_tap(sums, x[k], w);
                 w += ABOARD_FULLY_CONNECTED_BLOCK;
             }
-            aboard_finish_block(&p->finish, sums, c, y + n, p->outputs - n);
-            c += ABOARD_FINISH_BLOCK;
+            aboard_epilogue_block(&p->epilogue, sums, c, y + n, p->outputs - n);
+            c += ABOARD_EPILOGUE_BLOCK;
             if (p->outputs - n > 4) {
-                aboard_finish_block(&p->finish, sums + 4, c, y + n + 4, p->outputs - n - 4);
+                aboard_epilogue_block(&p->epilogue, sums + 4, c, y + n + 4, p->outputs - n - 4);
             }
-            c += ABOARD_FINISH_BLOCK;
+            c += ABOARD_EPILOGUE_BLOCK;
         }
     }
 }

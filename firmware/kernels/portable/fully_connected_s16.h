@@ -13,11 +13,11 @@
 
 /** Parameters of aboard_fully_connected_s16. Input and result are stored whole and without gaps. */
 typedef struct {
-    int32_t inputs;             /**< Values of a sample. */
-    int32_t outputs;            /**< Results of a sample. */
-    int32_t samples;            /**< Samples for each row of the result. */
-    int32_t chunk;              /**< Inputs whose products a sum of 32 bits holds. */
-    aboard_finish_s16_t finish; /**< Of the result. */
+    int32_t inputs;                 /**< Values of a sample. */
+    int32_t outputs;                /**< Results of a sample. */
+    int32_t samples;                /**< Samples for each row of the result. */
+    int32_t chunk;                  /**< Inputs whose products a sum of 32 bits holds. */
+    aboard_epilogue_s16_t epilogue; /**< Of the result. */
 } aboard_fully_connected_s16_t;
 
 /** Adds the products of `count` inputs with the weights of four channels. */
@@ -41,13 +41,13 @@ ABOARD_INLINE void aboard_fully_connected_s16_sums(int32_t *sums, const int16_t 
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
  * @param weights     [outputs / 4][inputs][4], the last block filled up with zeros.
- * @param constants   Of each channel, see aboard_finish_s16.
+ * @param constants   Of each channel, see aboard_epilogue_s16.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_SHARED ABOARD_HOT void aboard_fully_connected_s16(const aboard_fully_connected_s16_t *p, const int16_t *in,
                                                          int16_t *out, const int8_t *weights, const int32_t *constants,
                                                          int32_t first, int32_t last) {
-    const int32_t words = aboard_s16_words(p->finish.form);
+    const int32_t words = aboard_s16_words(p->epilogue.form);
     for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
         const int16_t *const x = in + sample * p->inputs;
         int16_t *const y = out + sample * p->outputs;
@@ -64,7 +64,7 @@ ABOARD_SHARED ABOARD_HOT void aboard_fully_connected_s16(const aboard_fully_conn
                 }
             }
             for (int32_t i = 0; i < ABOARD_MIN(4, p->outputs - n); ++i) {
-                y[n + i] = aboard_finish_s16(&p->finish, totals[i], constants + (n + i) * words);
+                y[n + i] = aboard_epilogue_s16(&p->epilogue, totals[i], constants + (n + i) * words);
             }
         }
     }

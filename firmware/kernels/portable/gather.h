@@ -110,7 +110,7 @@ ABOARD_INLINE void aboard_gather_row(const aboard_gather_t *p, const uint8_t *in
  * Copies elements that lie in the operand at regular distances along every axis of the result.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view, a ring of rows included.
+ * @param in           Operand. Any view, a rolling buffer included.
  * @param out          Result, another memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */

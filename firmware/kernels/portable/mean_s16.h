@@ -44,7 +44,7 @@ ABOARD_INLINE int32_t aboard_mean_sum_s16(const aboard_mean_t *p, const int16_t 
  * Average of int16 elements.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view that is no ring.
+ * @param in           Operand. Any view that is no rolling buffer.
  * @param out          Result, another memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */

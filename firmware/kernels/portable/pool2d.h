@@ -102,7 +102,7 @@ ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboar
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view, a ring of at least a window's lines included.
+ * @param in           Operand. Any view, a rolling buffer of at least a window's rows included.
  * @param out          Result. Any view. Another memory than the operand, but it may grow over the operand from below
  *                     as far as the host computed (host/aboard/kernels/overlap.py).
  * @param first, last  Rows [first, last) of the result are written.
@@ -129,7 +129,7 @@ ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const i
  * it.
  *
  * @param p            Parameters; the result is one pixel.
- * @param in           Operand. Any view, a ring included.
+ * @param in           Operand. Any view, a rolling buffer included.
  * @param out          Result, written when the last row is taken in.
  * @param sums         Scratch of a word for each channel, kept from call to call.
  * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.

@@ -63,7 +63,7 @@ ABOARD_INLINE void aboard_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view, a ring of at least a window's lines included.
+ * @param in           Operand. Any view, a rolling buffer of at least a window's rows included.
  * @param out          Result. Any view. Another memory than the operand, but it may grow over the operand from below
  *                     as far as the host computed (host/aboard/kernels/overlap.py).
  * @param first, last  Rows [first, last) of the result are written.
@@ -84,7 +84,7 @@ ABOARD_INLINE void aboard_max_pool2d_s16(const aboard_pool2d_s16_t *p, const int
  * it.
  *
  * @param p            Parameters; the result is one pixel.
- * @param in           Operand. Any view, a ring included.
+ * @param in           Operand. Any view, a rolling buffer included.
  * @param out          Result, written when the last row is taken in.
  * @param sums         Scratch of a word for each channel, kept from call to call.
  * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 
 from aboard.emit import c_text
 from aboard.ir import Array
-from aboard.kernels.contract import Argument, Call, Constant, ConstantArg, ExternalCall, InputArg, KernelCall, OutputArg
+from aboard.kernels.contract import (
+    Argument,
+    Call,
+    ConstantArg,
+    ExternalCall,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+)
 from aboard.kernels.select import code_size
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
@@ -53,7 +62,7 @@ class Instances:
 
     Attributes:
         instances: In the order of first use.
-        arrays: Constant arrays, each content once.
+        arrays: PackedConstant arrays, each content once.
     """
 
     def __init__(self, program: Program, target: Target) -> None:
@@ -90,10 +99,10 @@ class Instances:
         if isinstance(argument, InputArg):
             data = step.node.input(argument.index).data
             if data is not None:
-                return self._array(f"{prefix}_operand_{argument.index}", Constant("operand", data))
+                return self._array(f"{prefix}_operand_{argument.index}", PackedConstant("operand", data))
         return ""
 
-    def _array(self, name: str, constant: Constant) -> str:
+    def _array(self, name: str, constant: PackedConstant) -> str:
         key = (str(constant.values.dtype), constant.values.tobytes())
         if key not in self._array_names:
             self._array_names[key] = name

@@ -1,13 +1,13 @@
 """Kernels: how each op is computed on a kind of core. One file per op; `contract` says what one provides."""
 
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     View,
@@ -15,13 +15,13 @@ from aboard.kernels.contract import (
 from aboard.kernels.registry import implements, of
 
 __all__ = [
-    "Constant",
     "ConstantArg",
     "Implementation",
     "InputArg",
     "KernelCall",
     "Literal",
     "OutputArg",
+    "PackedConstant",
     "Scratch",
     "ScratchArg",
     "View",

@@ -22,7 +22,7 @@ ALIGN = 16
 
 
 @dataclass(frozen=True)
-class Region:
+class ClaimedRegion:
     """A claimed part of the graph.
 
     Attributes:
@@ -69,7 +69,7 @@ class DeviceCode:
     results: tuple[tuple[int, ...], ...]
     runtime: Runtime | None = None
 
-    def check(self, region: Region, where: str) -> None:
+    def check(self, region: ClaimedRegion, where: str) -> None:
         """Checks that the code fits its region.
 
         Args:

@@ -40,8 +40,8 @@ class View:
         channels: Elements of a pixel.
         row_stride: From a row to the next.
         pixel_stride: From a pixel to the next; more than `channels * element_bytes` for a slice of a wider tensor.
-        depth: Rows of memory behind the view; fewer than `rows` for a ring.
-        phase: Row of the ring in which row 0 lies, so that rows of one call lie together.
+        depth: Rows of memory behind the view; fewer than `rows` for a rolling buffer.
+        phase: Row of the rolling buffer in which row 0 is stored, so that rows of one call lie together.
         element_bytes: Bytes of an element.
         offset: Bytes from the start of the buffer to element (0, 0, 0).
         step: Of a result in a cascade, rows that a call computes at most (`RowWise`); 0 where it is none.
@@ -86,7 +86,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Constant:
+class PackedConstant:
     """An array in flash.
 
     Attributes:
@@ -109,8 +109,8 @@ class Scratch:
     Attributes:
         bytes: Size.
         align: Alignment in bytes.
-        persistent: True when the content must survive from one call to the next of the same node (a ring of staged
-            rows, accumulators); False when it may be overwritten between calls.
+        persistent: True when the content must survive from one call to the next of the same node (a line buffer,
+            accumulators); False when it may be overwritten between calls.
     """
 
     bytes: int
@@ -138,7 +138,7 @@ class OutputArg:
 class ConstantArg:
     """Argument: address of a packed constant."""
 
-    constant: Constant
+    constant: PackedConstant
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class KernelCall:
         return f"{self.header}|{self.function}|{kinds}|{self.code_key}"
 
     @property
-    def constants(self) -> list[Constant]:
+    def constants(self) -> list[PackedConstant]:
         """The packed constants, in the order of the arguments."""
         return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
 
@@ -231,7 +231,7 @@ class ExternalCall:
     slow_epilogue: ClassVar[bool] = False
 
     @property
-    def constants(self) -> list[Constant]:
+    def constants(self) -> list[PackedConstant]:
         """The packed constants, in the order of the arguments."""
         return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
 
@@ -246,14 +246,14 @@ Call = KernelCall | ExternalCall
 
 @dataclass(frozen=True)
 class RowWise:
-    """How an implementation computes a node a few rows at a time, operands and result in rings.
+    """How an implementation computes a node a few rows at a time, operands and result in rolling buffers.
 
     Attributes:
         rows: Rows that a call should compute; the last may get fewer.
         accumulates: True when rows are those of operand 0, of which every call takes some in; the result is there
             after the last.
         keeps: True when it copies rows of operand 0 and keeps them as long as it needs them: it reads each row once, in
-            the first turn whose window sees it.
+            the first stripe whose window sees it.
     """
 
     rows: int = 1
@@ -273,7 +273,7 @@ class Implementation(ABC):
         in_place: Pairs (result, operand) that may be the same memory when both views are equal.
         strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
         align: Alignment in bytes that operands and results need beyond that of their elements.
-        by_rows: True when it can compute one row after another, operands and results in rings (`View.depth`).
+        by_rows: True when it can compute one row after another, operands and results in rolling buffers (`View.depth`).
     """
 
     op: ClassVar[str]
@@ -324,9 +324,9 @@ class Implementation(ABC):
         return RowWise() if self.by_rows else None
 
     def growth(self, node: Node, rows: int) -> float:
-        """Returns how much more work it is to compute a node in turns of so many rows than all at once, as a factor.
+        """Returns how much more work it is to compute a node in stripes of so many rows than all at once, as a factor.
 
-        Set-ups of the calls are not counted: what counts is what turns leave unused, or do twice.
+        Set-ups of the calls are not counted: what counts is what stripes leave unused, or compute twice.
         """
         del node, rows
         return 1.0

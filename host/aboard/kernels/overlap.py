@@ -23,17 +23,17 @@ class Reads(Enum):
     FIRST = "first"  #: Before the first element of the pixel is written: the window was copied.
     PIXEL = "pixel"  #: When the last element of the pixel is written.
     PAIR = "pair"  #: When the last element of the pixel and of the one after it is written.
-    QUAD = "quad"  #: When the last element of the pixel and of the three after it is written.
+    FOUR = "four"  #: When the last element of the pixel and of the three after it is written.
     ROW = "row"  #: When the last pixel of the row is written.
     STAGED = "staged"  #: Before the first pixel of the row is written: every row down to the window's last was copied.
 
 
 #: Pixels after a pixel that are written before it was read for the last time.
-_LATER = {Reads.PAIR: 1, Reads.QUAD: 3}
+_LATER = {Reads.PAIR: 1, Reads.FOUR: 3}
 
 
 @dataclass(frozen=True)
-class Window:
+class SlidingWindow:
     """A window that slides over images. Sizes are (height, width) in pixels.
 
     Attributes:
@@ -51,7 +51,7 @@ class Window:
     dilations: tuple[int, int] = (1, 1)
 
 
-def distance(window: Window, x: View, y: View, reads: Reads) -> int | None:
+def distance(window: SlidingWindow, x: View, y: View, reads: Reads) -> int | None:
     """Returns how many bytes the operand must begin after the result, at least; None where they must be apart.
 
     Args:
@@ -87,14 +87,14 @@ def _row_ends(y: View) -> npt.NDArray[np.int64]:
     return np.arange(1, y.rows + 1) * y.row_stride
 
 
-def _image_rows(window: Window, y: View) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _image_rows(window: SlidingWindow, y: View) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Returns, for each row of the result, its image and its line in the image."""
     rows = np.arange(y.rows)
     height = y.rows // window.images
     return rows // height, rows % height
 
 
-def _rows_staged(window: Window, x: View, y: View) -> npt.NDArray[np.int64]:
+def _rows_staged(window: SlidingWindow, x: View, y: View) -> npt.NDArray[np.int64]:
     """Returns, for each row of the result, how many rows of the operand were copied when its first pixel is written."""
     image, line = _image_rows(window, y)
     height = x.rows // window.images
@@ -102,7 +102,7 @@ def _rows_staged(window: Window, x: View, y: View) -> npt.NDArray[np.int64]:
     return image * height + np.clip(bottom, 0, height)
 
 
-def _first_reads(window: Window, x: View, y: View) -> npt.NDArray[np.int64]:
+def _first_reads(window: SlidingWindow, x: View, y: View) -> npt.NDArray[np.int64]:
     """Returns, for each pixel of the result, the lowest byte of the operand that it or a later pixel reads."""
     image, line = _image_rows(window, y)
     height = x.rows // window.images

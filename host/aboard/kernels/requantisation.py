@@ -39,7 +39,7 @@ class RequantisedLayer:
         constant: Addend of the high half of the product.
         shift: Right shift after that.
         is_single_rounding: Whether every channel takes a single rounding.
-        params: Fields `line`, `clamped`, `low` and `high` of a kernel's parameters.
+        params: Fields `single_rounding`, `clamped`, `low` and `high` of a kernel's parameters.
     """
 
     weights: Int64
@@ -124,7 +124,7 @@ def requantised(
     return sums.single_rounding(shift) or sums.double_rounding()
 
 
-def with_single_roundings(
+def requantised_once(
     node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int, shift: int
 ) -> RequantisedLayer | None:
     """Returns an INT8 layer with a single rounding in every channel, or None where a channel has none.
@@ -216,7 +216,7 @@ class _LayerSums:
 
     def _params(self, single: int) -> Mapping[str, Literal]:
         low, high = self.result[1:]
-        return {"line": single, "clamped": int((low, high) != (-128, 127)), "low": low, "high": high}
+        return {"single_rounding": single, "clamped": int((low, high) != (-128, 127)), "low": low, "high": high}
 
 
 def sum_range(weights: Int64) -> Int64:

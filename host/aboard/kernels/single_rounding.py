@@ -1,7 +1,8 @@
-"""Requantisation in one line, searched for and proven on the host, channel by channel.
+"""Requantisation with a single rounding, searched for and proven on the host, channel by channel.
 
 TFLite rounds twice: x = round(a * m / 2**31), then x / 2**e, ties away from zero. Yet a result is one of at most 256
-values, so it is a step function of the accumulator `a`, and often a single line has the very same steps::
+values, so it is a step function of the accumulator `a`, and often one product and one shift, a line, have the very
+same steps::
 
     clamp((high_product(a + offset, factor) + constant + 2**(shift-1)) >> shift)
 
@@ -69,7 +70,7 @@ class DoubleRounding:
 
 @dataclass(frozen=True)
 class SingleRounding:
-    """The constants of a line; `shift` is that of the layer.
+    """The constants of a single rounding; `shift` is that of the layer.
 
     `half` is what is added to the product before its high part is taken: 2**30, or 0 on cores that do not round there.
     """

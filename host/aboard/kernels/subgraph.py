@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from aboard.ir import Node
-from aboard.kernels.accelerator import ALIGN, DeviceCode, Region
+from aboard.kernels.accelerator import ALIGN, ClaimedRegion, DeviceCode
 from aboard.kernels.contract import ExternalCall, Implementation, View
 from aboard.kernels.registry import implements
 from aboard.ops import rows_of
@@ -47,7 +47,7 @@ class DeviceRegion(Implementation):
         return ExternalCall(region.name, code.source, code.arguments, rows, device, folder, code.runtime)
 
 
-def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], target: Target) -> Region:
+def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], target: Target) -> ClaimedRegion:
     """Returns a claimed region in the form in which its device gets it.
 
     Args:
@@ -63,6 +63,6 @@ def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], t
     device = target.devices[attrs.device]
     tiles = tiling.plans(device, attrs.patterns, attrs.tuning)
     memory = tiling.memory(device)
-    return Region(
+    return ClaimedRegion(
         attrs.graph.name, attrs.graph, attrs.patterns, inputs, outputs, attrs.tuning, tiles, memory, target.host
     )

@@ -11,7 +11,7 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels.contract import Literal, View
 from aboard.ops.activation import Activation
-from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form, channel_scales, form
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Precision, channel_scales, form
 
 Float32 = npt.NDArray[np.float32]
 
@@ -19,7 +19,7 @@ Float32 = npt.NDArray[np.float32]
 _MOST_TAPS = (1 << 31) // (1 << 14) - 1
 
 
-def refusal(node: Node, wanted: Form, axis: int) -> str | None:
+def refusal(node: Node, wanted: Precision, axis: int) -> str | None:
     """Returns why an implementation for one form does not take a node, or None when it does.
 
     Args:
@@ -34,7 +34,7 @@ def refusal(node: Node, wanted: Form, axis: int) -> str | None:
         if tensor is not None and not tensor.is_constant:
             return f"{tensor.name} is computed at run time, weights and bias must be constants"
     taps = node.input(WEIGHTS).type.elements // node.input(WEIGHTS).shape[axis]
-    if wanted is Form.INT8 and taps > _MOST_TAPS:
+    if wanted is Precision.INT8 and taps > _MOST_TAPS:
         return f"sums {taps} products, at most {_MOST_TAPS} fit an accumulator of 32 bits"
     return None
 
@@ -93,7 +93,7 @@ def blocks(weights: Array, channels: int) -> Array:
 
 def float_constants(node: Node, axis: int) -> Float32:
     """Returns bias, and below it in a HYBRID node the scales of the weights, as [1 or 2, output channels]."""
-    scales = np.array([channel_scales(node, axis)], np.float32) if form(node) is Form.HYBRID else None
+    scales = np.array([channel_scales(node, axis)], np.float32) if form(node) is Precision.HYBRID else None
     given = bias(node)
     row = np.zeros(node.input(WEIGHTS).shape[axis]) if given is None else given.reshape(-1)
     biases = row.astype(np.float32)[np.newaxis]

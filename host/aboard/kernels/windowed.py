@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import Implementation, RowWise, View
-from aboard.kernels.overlap import Reads, Window, distance
+from aboard.kernels.overlap import Reads, SlidingWindow, distance
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS
 
@@ -17,10 +17,10 @@ def groups(node: Node) -> int:
     return node.input(INPUT).shape[3] // node.input(WEIGHTS).shape[3]
 
 
-def sliding_window(node: Node) -> Window:
+def sliding_window(node: Node) -> SlidingWindow:
     """Returns the window of a conv2d or depthwise_conv2d."""
     attrs = op.attributes(node)
-    return Window(op.window(node), attrs.strides, attrs.padding, node.output.shape[0], attrs.dilations)
+    return SlidingWindow(op.window(node), attrs.strides, attrs.padding, node.output.shape[0], attrs.dilations)
 
 
 class Windowed(Implementation):

@@ -45,7 +45,7 @@ _WIDE_SUM_LIMIT, _WIDE_MOST_SHIFT = 1 << 47, 7
 _MOST_SHIFT = 30
 
 
-class Form(Enum):
+class Precision(Enum):
     """Element types of an op with weights."""
 
     INT8 = "int8"
@@ -55,23 +55,23 @@ class Form(Enum):
 
 
 _FORMS = {
-    (DType.INT8, DType.INT8, DType.INT8): Form.INT8,
-    (DType.INT16, DType.INT8, DType.INT16): Form.INT16,
-    (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32): Form.FLOAT,
-    (DType.FLOAT32, DType.INT8, DType.FLOAT32): Form.HYBRID,
+    (DType.INT8, DType.INT8, DType.INT8): Precision.INT8,
+    (DType.INT16, DType.INT8, DType.INT16): Precision.INT16,
+    (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32): Precision.FLOAT,
+    (DType.FLOAT32, DType.INT8, DType.FLOAT32): Precision.HYBRID,
 }
 
 
-def form(node: Node) -> Form | None:
+def form(node: Node) -> Precision | None:
     """Returns the form of a node, or None where its element types are no supported combination."""
     return _FORMS.get((node.input(INPUT).dtype, node.input(WEIGHTS).dtype, node.output.dtype))
 
 
 _BIASES = {
-    Form.INT8: (DType.INT32,),
-    Form.INT16: (DType.INT64, DType.INT32),
-    Form.FLOAT: (DType.FLOAT32,),
-    Form.HYBRID: (DType.FLOAT32,),
+    Precision.INT8: (DType.INT32,),
+    Precision.INT16: (DType.INT64, DType.INT32),
+    Precision.FLOAT: (DType.FLOAT32,),
+    Precision.HYBRID: (DType.FLOAT32,),
 }
 
 
@@ -81,7 +81,7 @@ def has_wide_sums(node: Node) -> bool:
     They do unless the bias is int32: then sums have 32 bits, and are rescaled as those of INT8 nodes.
     """
     bias = node.optional_input(BIAS)
-    return form(node) is Form.INT16 and (bias is None or bias.dtype is not DType.INT32)
+    return form(node) is Precision.INT16 and (bias is None or bias.dtype is not DType.INT32)
 
 
 def with_bias_type(source: SourceNode, node: Node) -> Node:
@@ -92,7 +92,7 @@ def with_bias_type(source: SourceNode, node: Node) -> Node:
         node: The node it became.
     """
     wanted = int(source.options["QuantizedBiasType"])
-    if form(node) is not Form.INT16 or node.optional_input(BIAS) is not None or wanted != _TFLITE_INT32:
+    if form(node) is not Precision.INT16 or node.optional_input(BIAS) is not None or wanted != _TFLITE_INT32:
         return node
     channels = node.output.shape[-1] if node.output.shape else 1
     zeros = Tensor(f"{node.output.name}/zero_bias", TensorType((channels,), DType.INT32), np.zeros(channels, np.int32))
@@ -115,12 +115,12 @@ def problem(node: Node, axis: int, *, narrow: bool = True) -> str | None:
         return f"element types of input, weights and result, got {got}, expected {_known_forms()}"
     biases = _BIASES[kind] if narrow else _BIASES[kind][:1]
     wrong = _bias_problem(node.optional_input(BIAS), weights.shape[axis], biases)
-    if wrong is None and kind is not Form.FLOAT:
+    if wrong is None and kind is not Precision.FLOAT:
         wrong = _weights_problem(weights, axis)
-    if wrong is None and kind in (Form.INT8, Form.INT16):
+    if wrong is None and kind in (Precision.INT8, Precision.INT16):
         wrong = _tensor_problem(node.input(INPUT)) or _tensor_problem(node.output)
         wrong = wrong or _rescaling_problem(node, axis)
-    if wrong is not None or kind in (Form.FLOAT, Form.HYBRID):
+    if wrong is not None or kind in (Precision.FLOAT, Precision.HYBRID):
         return wrong
     return _wide_problem(node, axis) if has_wide_sums(node) else _narrow_problem(node, axis)
 
@@ -275,7 +275,7 @@ def values(operands: Sequence[Array | None]) -> tuple[Array, Array, Array | None
 
 def real_weights(node: Node, weights: Array, axis: int) -> Float64:
     """Returns weights as real numbers: those of a HYBRID node times their scales, others as they are."""
-    if form(node) is not Form.HYBRID:
+    if form(node) is not Precision.HYBRID:
         return weights.astype(np.float64)
     shape = [1] * weights.ndim
     shape[axis] = -1
@@ -285,7 +285,7 @@ def real_weights(node: Node, weights: Array, axis: int) -> Float64:
 
 def centered(node: Node, x: Array) -> Float64:
     """Returns the input as what is multiplied: less the zero point in an INT8 node, which alone may have one."""
-    zero_point = node.input(INPUT).quant.zero_point if form(node) is Form.INT8 else 0
+    zero_point = node.input(INPUT).quant.zero_point if form(node) is Precision.INT8 else 0
     real: Float64 = x.astype(np.float64) - zero_point
     return real
 
@@ -300,7 +300,7 @@ def finish(node: Node, sums: Float64, bias: Array | None, activation: Activation
         activation: The fused activation.
         axis: Axis of the weights that counts output channels.
     """
-    if form(node) not in (Form.INT8, Form.INT16):
+    if form(node) not in (Precision.INT8, Precision.INT16):
         low, high = activation.float_range()
         result = sums if bias is None else sums + bias.astype(np.float64).reshape(-1)
         return np.clip(result, low, high).astype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 from aboard.compiler import pipeline
 from aboard.errors import TargetError
 from aboard.ir import Graph
-from aboard.kernels.accelerator import Region
+from aboard.kernels.accelerator import ClaimedRegion
 from aboard.target import Target, columns
 from bench import costs
 from support import models
@@ -51,6 +51,6 @@ def test_by_cost_the_hosts_own_kernels_keep_what_they_compute_in_fewer_instructi
 
 
 def test_a_region_without_a_host_is_refused() -> None:
-    region = Region("net_0", Graph("net_0", [], [], []), (), (), ())
+    region = ClaimedRegion("net_0", Graph("net_0", [], [], []), (), (), ())
     with pytest.raises(TargetError, match=r"kind cmsis-nn: the host of net_0 is missing, expected one\. Report this"):
         columns.call(Target("cmsis-nn", as_device=True), "cost", region)

@@ -11,17 +11,17 @@ import pytest
 from aboard.base import resources
 from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
 from aboard.ir.numerics import multiply_by_quantized_multiplier
-from aboard.kernels.portable.epilogue import finish
+from aboard.kernels.portable.epilogue import epilogue
 from aboard.kernels.weights import refusal
 from aboard.ops.activation import Activation
-from aboard.ops.weighted import Form
+from aboard.ops.weighted import Precision
 
 _SOURCE = """
 #include "portable/epilogue.h"
 void run(const int32_t *sums, int8_t *y, int32_t n, int32_t zero, int32_t bias, int32_t multiplier, int32_t shift);
 void run(const int32_t *sums, int8_t *y, int32_t n, int32_t zero, int32_t bias, int32_t multiplier, int32_t shift) {
-    const aboard_finish_t f = {1, zero, -128, 127};
-    for (int32_t i = 0; i < n; ++i) { y[i] = aboard_finish(&f, sums[i], bias, multiplier, shift); }
+    const aboard_epilogue_t f = {1, zero, -128, 127};
+    for (int32_t i = 0; i < n; ++i) { y[i] = aboard_epilogue(&f, sums[i], bias, multiplier, shift); }
 }
 """
 
@@ -29,7 +29,7 @@ void run(const int32_t *sums, int8_t *y, int32_t n, int32_t zero, int32_t bias, 
 @pytest.fixture(scope="module")
 def short_form(tmp_path_factory: pytest.TempPathFactory):
     """Returns a function that applies the short form of the C kernel to accumulators."""
-    folder = tmp_path_factory.mktemp("finish")
+    folder = tmp_path_factory.mktemp("epilogue")
     (folder / "run.c").write_text(_SOURCE)
     include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
     command = ["gcc", "-std=c99", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", *include]
@@ -72,25 +72,25 @@ def node(weights: np.ndarray, scale_out: float) -> Node:
 
 def test_short_form_only_where_it_is_proven() -> None:
     weights = np.array([[5, -7], [0, 0]], np.int8)
-    good = finish(node(weights, 1.0), weights, None, Activation.NONE, 0)
+    good = epilogue(node(weights, 1.0), weights, None, Activation.NONE, 0)
     assert good.fast
     assert good.params == {"fast": 2, "zero_point": -4, "low": -128, "high": 127}
     assert good.bias[0] == 2 * -3 * (5 - 7)
     # A shift to the left, and an accumulator that cannot be doubled, need the general form.
-    assert not finish(node(weights, 0.01), weights, None, Activation.NONE, 0).fast
-    assert not finish(node(weights, 1.0), weights, np.array([1 << 30, 0]), Activation.NONE, 0).fast
+    assert not epilogue(node(weights, 0.01), weights, None, Activation.NONE, 0).fast
+    assert not epilogue(node(weights, 1.0), weights, np.array([1 << 30, 0]), Activation.NONE, 0).fast
 
 
 def test_channel_without_weights_keeps_its_one_result() -> None:
     weights = np.array([[5, -7], [0, 0]], np.int8)
-    found = finish(node(weights, 1.0), weights, np.array([0, 2**31 - 1]), Activation.NONE, 0)
+    found = epilogue(node(weights, 1.0), weights, np.array([0, 2**31 - 1]), Activation.NONE, 0)
     assert found.fast
     assert (found.multiplier[1], found.shift[1], found.bias[1]) == (1 << 30, 0, 8 * (127 + 4))
 
 
 def test_more_products_than_an_accumulator_holds_are_refused() -> None:
     weights = np.zeros((1, 1 << 17), np.int8)
-    message = refusal(node(weights, 1.0), Form.INT8, 0)
+    message = refusal(node(weights, 1.0), Precision.INT8, 0)
     assert message == "sums 131072 products, at most 131071 fit an accumulator of 32 bits"
-    assert refusal(node(weights[:, 1:], 1.0), Form.INT8, 0) is None
-    assert refusal(node(weights, 1.0), Form.FLOAT, 0) == "is for float32"
+    assert refusal(node(weights[:, 1:], 1.0), Precision.INT8, 0) is None
+    assert refusal(node(weights, 1.0), Precision.FLOAT, 0) == "is for float32"

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aboard.kernels.contract import View
-from aboard.kernels.overlap import Reads, Window, distance
+from aboard.kernels.overlap import Reads, SlidingWindow, distance
 from aboard.ops.window import Padding, output_size, reach
 
 
 @st.composite
-def layers(draw: st.DrawFn) -> tuple[Window, View, View]:
+def layers(draw: st.DrawFn) -> tuple[SlidingWindow, View, View]:
     size = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
     strides = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
     dilations = (draw(st.integers(1, 2)), draw(st.integers(1, 2)))
@@ -23,10 +23,10 @@ def layers(draw: st.DrawFn) -> tuple[Window, View, View]:
     height, width = output_size(shape, size, strides, padding, dilations)
     x = View.whole((images, *shape, before), 1)
     y = View.whole((images, height, width, after), 1)
-    return Window(size, strides, padding, images, dilations), x, y
+    return SlidingWindow(size, strides, padding, images, dilations), x, y
 
 
-def read_bytes(window: Window, x: View, y: View, row: int, col: int) -> set[int]:
+def read_bytes(window: SlidingWindow, x: View, y: View, row: int, col: int) -> set[int]:
     """Every byte of the operand that a pixel of the result reads."""
     out_height, in_height = y.rows // window.images, x.rows // window.images
     image, line = divmod(row, out_height)
@@ -41,7 +41,7 @@ def read_bytes(window: Window, x: View, y: View, row: int, col: int) -> set[int]
     return read
 
 
-def spoils(window: Window, x: View, y: View, reads: Reads, gap: int) -> bool:
+def spoils(window: SlidingWindow, x: View, y: View, reads: Reads, gap: int) -> bool:
     """Plays the kernel in one memory, the operand `gap` bytes after the result; True where a read comes too late."""
     order = [(row, col) for row in range(y.rows) for col in range(y.cols)]
     written_end = 0
@@ -51,7 +51,7 @@ def spoils(window: Window, x: View, y: View, reads: Reads, gap: int) -> bool:
         elif reads is Reads.ROW:
             still_read = [pixel for pixel in order if pixel[0] >= row]
         else:
-            late_by = {Reads.PAIR: 1, Reads.QUAD: 3}.get(reads, 0)
+            late_by = {Reads.PAIR: 1, Reads.FOUR: 3}.get(reads, 0)
             still_read = order[max(number - late_by, 0) :]
         if reads is Reads.STAGED:
             still_read = [pixel for pixel in still_read if pixel[0] > row]
@@ -66,7 +66,7 @@ def spoils(window: Window, x: View, y: View, reads: Reads, gap: int) -> bool:
     return False
 
 
-def staged(window: Window, x: View, y: View, row: int) -> set[int]:
+def staged(window: SlidingWindow, x: View, y: View, row: int) -> set[int]:
     """Bytes of the operand that a staging kernel has copied when it writes row `row`."""
     out_height, in_height = y.rows // window.images, x.rows // window.images
     image, line = divmod(row, out_height)
@@ -76,7 +76,7 @@ def staged(window: Window, x: View, y: View, row: int) -> set[int]:
 
 @given(layers(), st.sampled_from(list(Reads)))
 @settings(max_examples=150, deadline=None)
-def test_the_distance_is_enough(layer: tuple[Window, View, View], reads: Reads) -> None:
+def test_the_distance_is_enough(layer: tuple[SlidingWindow, View, View], reads: Reads) -> None:
     gap = distance(*layer, reads)
     assert gap is not None
     assert not spoils(*layer, reads, gap)
@@ -84,9 +84,11 @@ def test_the_distance_is_enough(layer: tuple[Window, View, View], reads: Reads) 
 
 @given(layers(), st.sampled_from([Reads.FIRST, Reads.PIXEL, Reads.ROW]))
 @settings(max_examples=100, deadline=None)
-def test_no_smaller_distance_would_do_for_windows_of_one_tap(layer: tuple[Window, View, View], reads: Reads) -> None:
+def test_no_smaller_distance_would_do_for_windows_of_one_tap(
+    layer: tuple[SlidingWindow, View, View], reads: Reads
+) -> None:
     window, x, y = layer
-    plain = Window((1, 1), window.strides, Padding(), window.images)
+    plain = SlidingWindow((1, 1), window.strides, Padding(), window.images)
     height = math.ceil(x.rows // window.images / window.strides[0])
     y = View.whole((window.images, height, math.ceil(x.cols / window.strides[1]), y.channels), 1)
     gap = distance(plain, x, y, reads)
@@ -96,11 +98,11 @@ def test_no_smaller_distance_would_do_for_windows_of_one_tap(layer: tuple[Window
 
 @pytest.mark.parametrize(
     ("reads", "wanted"),
-    [(Reads.STAGED, 0), (Reads.FIRST, 384), (Reads.PIXEL, 448), (Reads.PAIR, 512), (Reads.QUAD, 640), (Reads.ROW, 640)],
+    [(Reads.STAGED, 0), (Reads.FIRST, 384), (Reads.PIXEL, 448), (Reads.PAIR, 512), (Reads.FOUR, 640), (Reads.ROW, 640)],
 )
 def test_a_padded_3x3_layer_of_kws(reads: Reads, wanted: int) -> None:
     view = View.whole((1, 25, 5, 64), 1)
-    got = distance(Window((3, 3), (1, 1), Padding(1, 1, 1, 1), 1), view, view, reads)
+    got = distance(SlidingWindow((3, 3), (1, 1), Padding(1, 1, 1, 1), 1), view, view, reads)
     # A row of 320 bytes and a pixel of 64, and what is read late; rounding to alignment is the planner's.
     assert got == wanted
 
@@ -108,4 +110,4 @@ def test_a_padded_3x3_layer_of_kws(reads: Reads, wanted: int) -> None:
 def test_a_slice_of_a_wider_tensor_stays_apart() -> None:
     view = View.whole((1, 4, 4, 8), 1)
     narrow = View(4, 4, 4, 32, 8, 4, 1)
-    assert distance(Window((1, 1), (1, 1), Padding(), 1), narrow, view, Reads.FIRST) is None
+    assert distance(SlidingWindow((1, 1), (1, 1), Padding(), 1), narrow, view, Reads.FIRST) is None

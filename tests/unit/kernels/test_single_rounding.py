@@ -11,7 +11,7 @@ from aboard.importers import load
 from aboard.ir import Node
 from aboard.ir.numerics import INT32_MAX, INT32_MIN
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve.epilogue import FinishForm, finish
+from aboard.kernels.arm_mve.epilogue import Rounding, epilogue
 from aboard.kernels.single_rounding import DoubleRounding, SingleRounding, find
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected
 from aboard.ops.weighted import INPUT, multipliers
@@ -98,11 +98,11 @@ def test_every_channel_of_a_model_at_every_threshold(name: str) -> None:
         module = OPS[node.op]
         matrix, bias = packing.matrix(node, module.AXIS), packing.bias(node)
         activation = module.attributes(node).activation
-        result = finish(node, matrix, bias, activation, module.AXIS)
+        result = epilogue(node, matrix, bias, activation, module.AXIS)
         low, high = activation.range(node.output.quant)
         if low == node.output.quant.zero_point:
-            assert result.form is FinishForm.LINE, node.name
-        if result.form is not FinishForm.LINE:
+            assert result.form is Rounding.SINGLE, node.name
+        if result.form is not Rounding.SINGLE:
             continue
         relu += 1
         _check_layer(node, module.AXIS, result.rows, result.params["shift"], (low, high))

@@ -13,7 +13,7 @@ from aboard import ops
 from aboard.compiler import pipeline as compiler
 from aboard.errors import TargetError
 from aboard.importers import load
-from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.accelerator import ClaimedRegion, Cost
 from aboard.kernels.select import strategy
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
@@ -25,7 +25,7 @@ from support.device import device
 from support.tflite_builder import ModelBuilder
 
 HOST = "c -mcpu=cortex-m4"
-Pricing = Callable[[Target, Region], Cost]
+Pricing = Callable[[Target, ClaimedRegion], Cost]
 
 
 def by_cost(*devices: str, more: str = "") -> Target:
@@ -36,7 +36,7 @@ def by_cost(*devices: str, more: str = "") -> Target:
 def a_mac(cycles: float, *, setup: float = 0, transfer: float = 0) -> Pricing:
     """Returns the prices of a device that takes so long for a multiply-accumulate, and for a byte at its border."""
 
-    def cost(target: Target, region: Region) -> Cost:
+    def cost(target: Target, region: ClaimedRegion) -> Cost:
         macs = sum(ops.get(node.op).macs(node) for node in region.graph.nodes)
         border = sum(tensor.type.bytes for tensor in (*region.graph.inputs, *region.graph.outputs))
         return Cost(setup + macs * cycles, border * transfer)
@@ -129,7 +129,7 @@ def test_the_cheaper_of_two_devices_gets_it() -> None:
 def test_several_small_matches_win_over_a_large_one_that_costs_more() -> None:
     long = DevicePattern("long", chain(op("conv2d"), op("pad"), op("conv2d")))
 
-    def cost(target: Target, region: Region) -> Cost:
+    def cost(target: Target, region: ClaimedRegion) -> Cost:
         return Cost(100_000.0 if len(region.patterns[0].nodes) == 3 else 1.0)
 
     decided = decide(windows([8, 8, 8]), long, PADDED, cost=cost)

@@ -13,8 +13,8 @@ import aboard
 from aboard.compiler.pipeline import Module
 from aboard.errors import TargetError
 from aboard.ir import DType
-from aboard.kernels.accelerator import DeviceCode, Region
-from aboard.kernels.contract import Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
+from aboard.kernels.contract import ConstantArg, InputArg, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Runtime, Target
 from support import fake_device, oracle, sanitized
@@ -149,37 +149,37 @@ def test_the_module_says_who_computes_what() -> None:
     assert decided.placements[0].refused[0].reason == "window, got 3x3, expected 1x1 over all channels"
 
 
-def good_code(region: Region) -> DeviceCode:
+def good_code(region: ClaimedRegion) -> DeviceCode:
     return fake_device.codegen(Target("fake", as_device=True), region)
 
 
-def wrong_shape(target: Target, region: Region) -> DeviceCode:
+def wrong_shape(target: Target, region: ClaimedRegion) -> DeviceCode:
     return DeviceCode(good_code(region).source, good_code(region).arguments, ((1, 2, 3),))
 
 
-def no_output(target: Target, region: Region) -> DeviceCode:
+def no_output(target: Target, region: ClaimedRegion) -> DeviceCode:
     code = good_code(region)
     kept = tuple(a for a in code.arguments if not isinstance(a, OutputArg))
     return DeviceCode(code.source, (*kept, InputArg(4, "const int8_t *")), code.results)
 
 
-def odd_scratch(target: Target, region: Region) -> DeviceCode:
+def odd_scratch(target: Target, region: ClaimedRegion) -> DeviceCode:
     code = good_code(region)
     return DeviceCode(code.source, (*code.arguments, ScratchArg(Scratch(4, 3), "int8_t *")), code.results)
 
 
-def empty_constant(target: Target, region: Region) -> DeviceCode:
+def empty_constant(target: Target, region: ClaimedRegion) -> DeviceCode:
     code = good_code(region)
-    nothing = ConstantArg(Constant("nothing", np.zeros(0, np.int8)))
+    nothing = ConstantArg(PackedConstant("nothing", np.zeros(0, np.int8)))
     return DeviceCode(code.source, (*code.arguments, nothing), code.results)
 
 
-def other_function(target: Target, region: Region) -> DeviceCode:
+def other_function(target: Target, region: ClaimedRegion) -> DeviceCode:
     code = good_code(region)
     return DeviceCode(code.source.replace(region.name, "other"), code.arguments, code.results)
 
 
-def text_alone(target: Target, region: Region) -> str:
+def text_alone(target: Target, region: ClaimedRegion) -> str:
     return good_code(region).source
 
 
@@ -240,7 +240,7 @@ def other_runtime(target: Target) -> Runtime:
     return Runtime(files, original.include_folders, tuple(map(renamed, original.definitions)))
 
 
-def other_codegen(target: Target, region: Region) -> DeviceCode:
+def other_codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     code = fake_device.codegen(target, region)
     return DeviceCode(renamed(code.source), code.arguments, code.results)
 

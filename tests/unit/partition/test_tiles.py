@@ -11,7 +11,7 @@ import pytest
 import aboard
 from aboard.errors import TargetError
 from aboard.ir import Graph
-from aboard.kernels.accelerator import Cost, DeviceCode, Region
+from aboard.kernels.accelerator import ClaimedRegion, Cost, DeviceCode
 from aboard.ops.subgraph import Matched
 from aboard.partition.partitioner import partition
 from aboard.partition.pattern import DevicePattern, chain, op, optional
@@ -71,13 +71,13 @@ class Seen:
     """Columns of a device that note which regions they are asked about."""
 
     def __init__(self) -> None:
-        self.regions: list[Region] = []
+        self.regions: list[ClaimedRegion] = []
 
-    def codegen(self, target: Target, region: Region) -> DeviceCode:
+    def codegen(self, target: Target, region: ClaimedRegion) -> DeviceCode:
         self.regions.append(region)
         return fake_device.codegen(target, region)
 
-    def cost(self, target: Target, region: Region) -> Cost:
+    def cost(self, target: Target, region: ClaimedRegion) -> Cost:
         (tiles,) = region.tiles
         assert tiles is not None
         self.regions.append(region)

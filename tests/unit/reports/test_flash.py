@@ -27,7 +27,7 @@ def test_symbols_by_what_they_are() -> None:
     symbols = [
         symbol("k0_conv2d_dsp.constprop.0", 300),
         symbol("k0_conv2d_dsp.part.1", 20),
-        symbol("aboard_dsp_pair_line", 500),
+        symbol("aboard_dsp_pair_single", 500),
         symbol("cascade_0", 100),
         symbol("turns.9", 40, code=False),
         symbol("__aeabi_fadd", 60),
@@ -39,7 +39,7 @@ def test_symbols_by_what_they_are() -> None:
     ]
     found = flash.split(SECTIONS, symbols, SIZES, "m")
     assert found.constants == {0: 450, 12: 200}
-    assert found.kernels == (Function("aboard_dsp_pair_line", 500), Function("k0_conv2d_dsp", 320))
+    assert found.kernels == (Function("aboard_dsp_pair_single", 500), Function("k0_conv2d_dsp", 320))
     assert found.code == (Function("cascade_0", 100), Function("turns", 40), Function("m_model", 30))
     assert found.library == (Function("__aeabi_fadd", 60),)
     assert (found.constants_bytes, found.kernels_bytes, found.code_bytes, found.library_bytes) == (650, 820, 170, 60)

@@ -14,7 +14,7 @@ from aboard.compiler.pipeline import Module
 from aboard.device.input_files import Named
 from aboard.errors import TargetError, ToolError
 from aboard.ir import DType
-from aboard.kernels.accelerator import DeviceCode, Region
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Knob, Target
 from aboard.tuner.bench import Outcome, ThisProcess
@@ -138,7 +138,7 @@ def test_a_wrong_region_behind_a_softmax_is_found(monkeypatch: pytest.MonkeyPatc
 
 
 def codegen(wrong: Any) -> Any:
-    def generate(target: Target, region: Region) -> DeviceCode:
+    def generate(target: Target, region: ClaimedRegion) -> DeviceCode:
         code = fake_device.codegen(target, region)
         return wrong(code) if region.tuning["runs"] == 1 else code
 

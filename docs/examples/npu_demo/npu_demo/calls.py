@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aboard.ir import Array
-from aboard.kernels.accelerator import DeviceCode, Region
-from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, OutputArg
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
+from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, PackedConstant
 from aboard.target import Target
 from npu_demo.core import MAGIC
 
@@ -16,8 +16,8 @@ _PATIENCE = 10_000
 
 def code(
     target: Target,
-    region: Region,
-    constants: Sequence[Constant],
+    region: ClaimedRegion,
+    constants: Sequence[PackedConstant],
     words: Array | None,
     fixed: Sequence[int],
     cycles: int,
@@ -38,7 +38,7 @@ def code(
     count = len(fixed)
     lines = ['#include "npu_demo.h"', ""]
     if words is not None:
-        arguments.append(ConstantArg(Constant("commands", words, 16)))
+        arguments.append(ConstantArg(PackedConstant("commands", words, 16)))
         parameters.append("const uint32_t *commands")
         count = words.size
     version = 1 if target.get("model") == "v1" else 2

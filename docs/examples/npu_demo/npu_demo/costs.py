@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.accelerator import ClaimedRegion, Cost
 from aboard.target import Target
 from npu_demo import v1
 
@@ -10,7 +10,7 @@ from npu_demo import v1
 _CALL_CYCLES = 150.0
 
 
-def cost(target: Target, region: Region) -> Cost:
+def cost(target: Target, region: ClaimedRegion) -> Cost:
     """Returns cycles by the data sheet; the device has the clock of the CPU, and its transfers are part of them."""
     if target.get("model") == "v1":
         return Cost(_CALL_CYCLES + sum(v1.cycles(matched) for matched in region.patterns))

@@ -6,7 +6,7 @@ import numpy as np
 
 from aboard import ops
 from aboard.ir import Array, Node
-from aboard.kernels.contract import Constant
+from aboard.kernels.contract import PackedConstant
 from aboard.ops import conv2d, fully_connected, weighted
 from aboard.ops.activation import Activation
 from aboard.ops.subgraph import Matched
@@ -22,15 +22,15 @@ def layer_of(matched: Matched) -> Node:
     return matched.named["layer"]
 
 
-def weights(matched: Matched, *, transposed: bool) -> Constant:
+def weights(matched: Matched, *, transposed: bool) -> PackedConstant:
     """Returns the weights: in the order of the model, or with the outputs last."""
     data = _known(layer_of(matched).input(1).data)
     if transposed:
         data = data.reshape(data.shape[0], -1).T
-    return Constant("weights", np.ascontiguousarray(data).reshape(-1), ALIGN)
+    return PackedConstant("weights", np.ascontiguousarray(data).reshape(-1), ALIGN)
 
 
-def parameters(matched: Matched) -> Constant:
+def parameters(matched: Matched) -> PackedConstant:
     """Returns bias, multiplier and shift of each output channel, side by side as 32-bit words."""
     node = layer_of(matched)
     axis = ops.get(node.op).weights_axis
@@ -38,7 +38,7 @@ def parameters(matched: Matched) -> Constant:
     bias = node.optional_input(weighted.BIAS)
     sums = np.zeros(multiplier.size, np.int64) if bias is None else _known(bias.data).astype(np.int64).reshape(-1)
     packed = np.stack([sums, multiplier, shift], axis=1).astype(np.int32).reshape(-1)
-    return Constant("parameters", packed, ALIGN)
+    return PackedConstant("parameters", packed, ALIGN)
 
 
 def zero_points(matched: Matched) -> tuple[int, int]:

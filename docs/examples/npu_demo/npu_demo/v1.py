@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aboard.kernels.accelerator import DeviceCode, Region
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.ops.subgraph import Matched
 from aboard.target import Target
 from npu_demo import calls, packing
@@ -10,7 +10,7 @@ from npu_demo.arithmetic import Conv, macs, sizes
 from npu_demo.core import START_CYCLES, V1_BYTES, V1_MACS
 
 
-def generate(target: Target, region: Region) -> DeviceCode:
+def generate(target: Target, region: ClaimedRegion) -> DeviceCode:
     """Returns the function that has the device compute a region."""
     (matched,) = region.patterns
     conv = _conv(matched)

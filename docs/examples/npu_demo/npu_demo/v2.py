@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from aboard.kernels.accelerator import DeviceCode, Region
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.subgraph import Matched
 from aboard.target import Target
@@ -19,7 +19,7 @@ from npu_demo.commands import CONV, END, LOAD, STORE, SYNC, decode
 INPUT, RESULT, WEIGHTS, PARAMETERS = range(4)
 
 
-def generate(target: Target, region: Region) -> DeviceCode:
+def generate(target: Target, region: ClaimedRegion) -> DeviceCode:
     """Returns the function that has the device compute a region."""
     (matched,) = region.patterns
     (plan,) = region.tiles

@@ -8,7 +8,7 @@ from aboard.backends.cmsis_nn.library import VARIABLE, ZEPHYR, probe
 from aboard.target import Attribute, Kind, Plugin, Target, alias, attach, register
 
 if TYPE_CHECKING:
-    from aboard.kernels.accelerator import Cost, DeviceCode, Region
+    from aboard.kernels.accelerator import ClaimedRegion, Cost, DeviceCode
 
 _ATTRIBUTES = (
     Attribute(
@@ -26,13 +26,13 @@ def _patterns(target: Target) -> tuple[Any, ...]:
     return patterns(target)
 
 
-def _codegen(target: Target, region: Region) -> DeviceCode:
+def _codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     from aboard.backends.cmsis_nn.codegen import codegen
 
     return codegen(target, region)
 
 
-def _cost(target: Target, region: Region) -> Cost:
+def _cost(target: Target, region: ClaimedRegion) -> Cost:
     from aboard.backends.cmsis_nn.costs import cost
 
     return cost(target, region)

@@ -10,8 +10,8 @@ from aboard.backends.cmsis_nn.calls import LibraryCall, Struct, call_of
 from aboard.backends.cmsis_nn.geometry import Unit
 from aboard.emit import c_text
 from aboard.errors import TargetError
-from aboard.kernels.accelerator import DeviceCode, Region
-from aboard.kernels.contract import Argument, Constant, ConstantArg, InputArg, OutputArg, Scratch, ScratchArg
+from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
+from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.target import Target
 
 #: The reference rounds twice; so does the library, unless it is told not to.
@@ -26,7 +26,7 @@ _ROUNDING = """\
 _BARE_METAL = {"clang": ("-Dmemcpy=__builtin_memcpy",)}
 
 
-def codegen(target: Target, region: Region) -> DeviceCode:
+def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     """Returns the code of a region, with the sources that it needs.
 
     Raises:
@@ -48,7 +48,7 @@ def parameters(call: LibraryCall) -> tuple[Argument, ...]:
     """Returns the parameters of the generated function: operands, result, constants, scratch."""
     operands = sorted({name for name in call.arguments if isinstance(name, str) and name.startswith("x")})
     inputs = [InputArg(int(name[1:]), "const int8_t *") for name in operands]
-    constants = [ConstantArg(Constant(name, values)) for name, values in call.constants.items()]
+    constants = [ConstantArg(PackedConstant(name, values)) for name, values in call.constants.items()]
     scratch = [ScratchArg(Scratch(call.scratch, 4), "void *")] if call.scratch else []
     return (*inputs, OutputArg(0, "int8_t *"), *constants, *scratch)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from aboard.backends.cmsis_nn.calls import call_of
 from aboard.backends.cmsis_nn.geometry import Unit
 from aboard.errors import TargetError
-from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.accelerator import ClaimedRegion, Cost
 from aboard.kernels.select.cost_model import predict
 from aboard.kernels.select.measured import kernels_of
 from aboard.target import Target
@@ -20,7 +20,7 @@ from aboard.target import Target
 _FILE = Path(__file__).with_name("instructions.json")
 
 
-def cost(target: Target, region: Region) -> Cost:
+def cost(target: Target, region: ClaimedRegion) -> Cost:
     """Returns what a region costs; the library runs on the host itself, so nothing is transferred.
 
     Args:

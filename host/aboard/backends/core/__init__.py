@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aboard.target import Plugin, Target, alias, attach
 
 if TYPE_CHECKING:
-    from aboard.kernels.accelerator import Cost, DeviceCode, Region
+    from aboard.kernels.accelerator import ClaimedRegion, Cost, DeviceCode
 
 
 # What these call belongs to the compile path, which a device-only installation does not load.
@@ -21,13 +21,13 @@ def _patterns(target: Target) -> tuple[Any, ...]:
     return patterns(target)
 
 
-def _codegen(target: Target, region: Region) -> DeviceCode:
+def _codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     from aboard.backends.core.codegen import codegen
 
     return codegen(target, region)
 
 
-def _cost(target: Target, region: Region) -> Cost:
+def _cost(target: Target, region: ClaimedRegion) -> Cost:
     from aboard.backends.core.cost import cost
 
     return cost(target, region)

@@ -14,14 +14,14 @@ from aboard.emit.bundle import kernel_headers
 from aboard.emit.instances import Instances, NamedArray
 from aboard.emit.source import call_text, instance_text, parameters_text
 from aboard.ir import Array, Tensor
-from aboard.kernels.accelerator import ALIGN, DeviceCode, Region
+from aboard.kernels.accelerator import ALIGN, ClaimedRegion, DeviceCode
 from aboard.kernels.contract import (
     Argument,
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
 )
@@ -45,7 +45,7 @@ class _Pool:
     offsets: dict[str, int]
 
 
-def codegen(target: Target, region: Region) -> DeviceCode:
+def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
     """Returns the code for a region: the files are the same whether the core is called or, on a host, a function."""
     found = lowered(target, region)
     instances = Instances(found.program, executor(target))
@@ -86,14 +86,14 @@ def _pools(arrays: Sequence[NamedArray]) -> list[_Pool]:
     return pools
 
 
-def _parameters(region: Region, found: Lowered, pools: Sequence[_Pool]) -> list[tuple[Argument, str]]:
+def _parameters(region: ClaimedRegion, found: Lowered, pools: Sequence[_Pool]) -> list[tuple[Argument, str]]:
     """Returns the parameters of the region's function, each with its declaration."""
     parameters: list[tuple[Argument, str]] = [
         *((InputArg(i, "const uint8_t *"), f"const uint8_t *x{i}") for i in range(len(region.graph.inputs))),
         *((OutputArg(i, "uint8_t *"), f"uint8_t *y{i}") for i in range(len(region.graph.outputs))),
     ]
     for pool in pools:
-        constant = Constant(pool.name, pool.values, ALIGN)
+        constant = PackedConstant(pool.name, pool.values, ALIGN)
         parameters.append((ConstantArg(constant), f"const {c_text.c_type(pool.values.dtype)} *{pool.name}"))
     if found.offsets:
         # Calls name what lies there, also where it has no bytes.
@@ -131,7 +131,7 @@ def _source(name: str, parameters: Sequence[str], plan: bringup.Plan) -> str:
 
 
 def _core_source(
-    region: Region, found: Lowered, instances: Instances, pools: Sequence[_Pool], headers: Sequence[str]
+    region: ClaimedRegion, found: Lowered, instances: Instances, pools: Sequence[_Pool], headers: Sequence[str]
 ) -> str:
     """Returns the file that the core executes."""
     name, steps = region.name, found.program.steps

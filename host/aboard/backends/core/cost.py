@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.backends.core.lowered import executor, memory, schedule
-from aboard.kernels.accelerator import Cost, Region
+from aboard.kernels.accelerator import ClaimedRegion, Cost
 from aboard.kernels.select.cost_model import predict
 from aboard.memory.problem import lower_bound
 from aboard.target import Target
@@ -12,7 +12,7 @@ from aboard.target import Target
 _CALL = 120
 
 
-def cost(target: Target, region: Region) -> Cost:
+def cost(target: Target, region: ClaimedRegion) -> Cost:
     """Returns the estimated instructions of the core, and its scratch; it reads and writes where the host does."""
     core = executor(target)
     program, homes = schedule(target, region)

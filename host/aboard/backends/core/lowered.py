@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aboard import ops
 from aboard.ir import Graph, Tensor
-from aboard.kernels.accelerator import Region
+from aboard.kernels.accelerator import ClaimedRegion
 from aboard.kernels.select import strategy
 from aboard.memory.planner import plan
 from aboard.memory.problem import Overlap, Request
@@ -64,7 +64,7 @@ def executor(device: Target) -> Target:
     return Target({"kind": core.kind.name, **kept, "input": "kept"})
 
 
-def schedule(device: Target, region: Region) -> tuple[Program, dict[Buffer, tuple[str, int]]]:
+def schedule(device: Target, region: ClaimedRegion) -> tuple[Program, dict[Buffer, tuple[str, int]]]:
     """Returns the steps of a region, and the buffers that are an operand or a result of it; nothing is placed yet.
 
     Args:
@@ -94,7 +94,7 @@ def memory(program: Program, homes: Mapping[Buffer, tuple[str, int]]) -> tuple[l
     return inside, [program.requests[number] for number in inside], overlaps
 
 
-def lowered(device: Target, region: Region) -> Lowered:
+def lowered(device: Target, region: ClaimedRegion) -> Lowered:
     """Lowers a region for a core; arguments as for `schedule`."""
     program, homes = schedule(device, region)
     inside, requests, overlaps = memory(program, homes)

@@ -12,11 +12,11 @@ from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
@@ -27,20 +27,17 @@ from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.windowed import PixelPairs, groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
-#: ABOARD_DSP_LINE_SHIFT of `arm_dsp/dot.h`.
+#: ABOARD_DSP_SINGLE_SHIFT of `arm_dsp/dot.h`.
 LINE_SHIFT = 4
 
-#: Quads of the windows that `arm_dsp/dot_wide.h` has code for, at most.
-_WIDE_QUADS = 8, 16
+#: Tap groups of the windows that `arm_dsp/dot_wide.h` has code for, at most.
+_WIDE_TAP_GROUPS = 8, 16
 
-#: Bytes of the staged taps of a pixel pair, for each tap.
+#: Bytes of the im2col columns of a pixel pair, for each tap.
 _PAIR_BYTES = 4
-
-#: Instructions for a pair of pixels beside the products: of a staged quad, and of finding and finishing both.
-_STAGE_QUAD, _STAGE = 7, 35
 
 
 @implements
@@ -54,7 +51,7 @@ class DspS8(PixelPairs):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
         if not dot.fits_swar(packing.matrix(node, op.AXIS)):
@@ -83,19 +80,19 @@ class DspS8(PixelPairs):
             params_type="aboard_conv2d_dsp_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
-                "wide": 0 if self.swar else next(most for most in _WIDE_QUADS if _work(node)[2] <= most),
+                "wide": 0 if self.swar else next(most for most in _WIDE_TAP_GROUPS if _work(node)[2] <= most),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
             },
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights, form=stored)),
+                ConstantArg(PackedConstant("weights", weights, form=stored)),
                 ScratchArg(Scratch(_PAIR_BYTES * padded), "uint32_t *"),
                 ScratchArg(Scratch(depth if depth % dot.TAP_GROUP == 0 else 2 * padded), "int8_t *"),
             ),
             rows=y.rows,
-            code_parameters=("line", "wide"),
+            code_parameters=("single_rounding", "wide"),
             slow_epilogue=not layer.is_single_rounding,
         )
 
@@ -108,7 +105,7 @@ class DspS8(PixelPairs):
 
 @implements
 class DspWideS8(DspS8):
-    """As above with weights of 16 bits, which need no widening: for few taps, results by lines."""
+    """As above with weights of 16 bits, which need no widening: for few taps, results by single roundings."""
 
     name = "dsp_wide_s8"
     swar = False
@@ -116,16 +113,16 @@ class DspWideS8(DspS8):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if _work(node)[2] > _WIDE_QUADS[-1]:
-            return f"is for windows of at most {_WIDE_QUADS[-1] * dot.TAP_GROUP} taps"
+        if _work(node)[2] > _WIDE_TAP_GROUPS[-1]:
+            return f"is for windows of at most {_WIDE_TAP_GROUPS[-1] * dot.TAP_GROUP} taps"
         try:
             layer = self._layer(node)
         except UnsupportedNodeError as error:
             return str(error)
-        return None if layer.is_single_rounding else "is for results by lines"
+        return None if layer.is_single_rounding else "is for results by single roundings"
 
 
 def _work(node: Node) -> tuple[float, int, int]:
@@ -138,7 +135,7 @@ def _work(node: Node) -> tuple[float, int, int]:
 def _order(node: Node) -> list[int]:
     """Returns the taps of a window in the order in which they are staged.
 
-    Where pixels hold no whole quads, these are the whole quads of each row, then what is left of all rows.
+    Where pixels hold no whole tap groups, these are the whole tap groups of each row, then what is left of all rows.
     """
     height, width, depth = node.input(WEIGHTS).shape[1:]
     row = width * depth

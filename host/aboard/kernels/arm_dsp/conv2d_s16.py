@@ -12,7 +12,16 @@ from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot_s16
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, Scratch, ScratchArg, View
+from aboard.kernels.contract import (
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+    Scratch,
+    ScratchArg,
+    View,
+)
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.conv2d import shape_params
@@ -27,7 +36,7 @@ from aboard.target import Target
 #: Channels of a block.
 BLOCK = 2
 
-#: Bytes of the interleaved taps of two pixels, for each quad.
+#: Bytes of the interleaved taps of two pixels, for each tap group.
 _PAIR_BYTES = 16
 
 
@@ -47,13 +56,13 @@ class DspS16(ConvolutionS16):
         """Returns the call."""
         x, y = packing.view(inputs), outputs[0]
         matrix, count = packing.matrix(node, op.AXIS), groups(node)
-        result = epilogue_s16.finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         wide = _wide(node, target)
         parts = zip(np.split(matrix, count), np.split(result.constants, count), strict=True)
         words = [dot_s16.blocks(w, replace(result, constants=c), BLOCK, wide=wide) for w, c in parts]
         taps = matrix.shape[1]
         row = taps // op.window(node)[0]
-        patch = row if row % 2 == 0 else taps + 1
+        column = row if row % 2 == 0 else taps + 1
         return KernelCall(
             header="arm_dsp/conv2d_s16.h",
             function="aboard_conv2d_dsp_s16",
@@ -62,14 +71,14 @@ class DspS16(ConvolutionS16):
                 "shape": {**shape_params(node, x, y), "groups": count},
                 "wide": int(wide),
                 "chunk": -(-result.chunk // TAP_GROUP),
-                "finish": result.params,
+                "epilogue": result.params,
             },
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", np.concatenate(words), form="int16" if wide else "int8")),
+                ConstantArg(PackedConstant("weights", np.concatenate(words), form="int16" if wide else "int8")),
                 ScratchArg(Scratch(_PAIR_BYTES * -(-taps // TAP_GROUP)), "uint32_t *"),
-                ScratchArg(Scratch(2 * np.int16().nbytes * patch), "int16_t *"),
+                ScratchArg(Scratch(2 * np.int16().nbytes * column), "int16_t *"),
             ),
             rows=y.rows,
             slow_epilogue=not result.short,

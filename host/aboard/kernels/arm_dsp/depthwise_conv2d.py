@@ -10,13 +10,13 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
@@ -29,21 +29,21 @@ from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
-#: ABOARD_DSP_PLANES of `arm_dsp/planes_stage.h` and ABOARD_DSP_PLANE_SHIFT of `planes.h`.
-PLANES, LINE_SHIFT = 4, 2
+#: ABOARD_DSP_LINE_BUFFERS of `arm_dsp/line_buffer_fill.h` and ABOARD_DSP_LINE_BUFFER_SHIFT of `line_buffer.h`.
+LINE_BUFFERS, LINE_SHIFT = 4, 2
 
 #: Most results of a block by stride: as many sums as registers hold beside the pixels.
 _MOST_RESULTS = {1: 6, 2: 4}
 
-#: Bytes that planes may take; rows at the border of two strips are staged twice.
-_PLANE_BYTES = 2080
+#: Bytes that line buffers may take; rows at the border of two strips are staged twice.
+_BUFFER_BYTES = 2080
 
-#: Part of a layer's instructions that stage planes, where strips are high (`kws`: 102,440 instructions a layer at once,
-#: 143,240 in turns of two rows, 184,880 of one).
-_STAGING = 0.43
+#: Part of a layer's instructions that fill line buffers, where strips are high (`kws`: 102,440 instructions a layer at
+#: once, 143,240 in stripes of two rows, 184,880 of one).
+_FILLING = 0.43
 
 #: Rows that a strip has at least where the result has as many, by stride.
 _LEAST_STRIP = {1: 2, 2: 1}
@@ -51,7 +51,7 @@ _LEAST_STRIP = {1: 2, 2: 1}
 
 @implements
 class DspS8(Implementation):
-    """int8: channels staged as planes of 16 bits, several pixels of a row at once."""
+    """int8: channels in line buffers of 16 bits, several pixels of a row at once."""
 
     op = "depthwise_conv2d"
     name = "dsp_s8"
@@ -61,7 +61,7 @@ class DspS8(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
         if reason is not None:
             return reason
         try:
@@ -92,7 +92,7 @@ class DspS8(Implementation):
         """Returns it for rows that neighbouring strips stage both."""
         strip, stride = _strip(node), attributes(node).strides[0]
         most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
-        return 1 + _STAGING * (some / most - 1)
+        return 1 + _FILLING * (some / most - 1)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
@@ -110,11 +110,11 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer), form="int8")),
-                ScratchArg(Scratch(PLANES * _span(strip, stride) * pitch), "uint32_t *"),
+                ConstantArg(PackedConstant("weights", pack(layer), form="int8")),
+                ScratchArg(Scratch(LINE_BUFFERS * _span(strip, stride) * pitch), "uint32_t *"),
             ),
             rows=y.rows,
-            code_parameters=("line", "narrow", "stride", "count"),
+            code_parameters=("single_rounding", "narrow", "stride", "count"),
             slow_epilogue=not layer.is_single_rounding,
             # One copy for every geometry would need the code for every size of block.
             code_key=repr(params),
@@ -127,7 +127,7 @@ def _geometry(node: Node) -> str | None:
         return "is for windows of 3x3 without dilation"
     if attrs.strides not in ((1, 1), (2, 2)):
         return "is for strides of 1 and 2, the same in both directions"
-    if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % PLANES:
+    if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % LINE_BUFFERS:
         return "is for a multiple of four channels, each with one result"
     if attrs.padding.left > 1:
         return "is for at most one pixel of padding on the left"
@@ -173,7 +173,7 @@ def _span(rows: int, stride: int) -> int:
 
 
 def _pitch(node: Node) -> int:
-    """Returns the bytes of a row of a plane: all pixels that a row of windows sees, in whole words."""
+    """Returns the bytes of a row of a line buffer: all pixels that a row of windows sees, in whole words."""
     cols, stride = node.output.shape[2], attributes(node).strides[1]
     if _narrow(node):
         return (cols + 1) // 2 * 4
@@ -181,7 +181,7 @@ def _pitch(node: Node) -> int:
 
 
 def _narrow(node: Node) -> bool:
-    """Returns whether a row is one block, with a pixel of padding on both sides: planes then hold no padding."""
+    """Returns whether a row is one block, with a pixel of padding on both sides: line buffers then hold no padding."""
     cols, attrs = node.output.shape[2], attributes(node)
     same = cols == node.input(INPUT).shape[2] and attrs.padding.left == 1
     return same and attrs.strides[1] == 1 and cols <= _MOST_RESULTS[1]
@@ -190,14 +190,14 @@ def _narrow(node: Node) -> bool:
 def _strip(node: Node) -> int:
     """Returns for how many rows of the result to stage at once: strips as equal as the bytes allow."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
-    row = PLANES * _pitch(node)
-    most = max((_PLANE_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
+    row = LINE_BUFFERS * _pitch(node)
+    most = max((_BUFFER_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
     return -(-height // strips)
 
 
 def pack(layer: RequantisedLayer) -> Array:
-    """Returns the words of `aboard_dsp_rows_t`: [channels, ABOARD_DSP_PLANE_WORDS]."""
+    """Returns the words of `aboard_dsp_rows_t`: [channels, ABOARD_DSP_LINE_BUFFER_WORDS]."""
     # Two SXTB16 make the pairs (w0, w1) and (w1, w2) of a row.
     taps = layer.weights.reshape(-1, 3, 3)[:, :, [0, 1, 1, 2]]
     words = np.ascontiguousarray(taps.astype(np.int8).reshape(len(taps), 12)).view("<u4")

@@ -8,12 +8,12 @@ import numpy as np
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.portable.depthwise_conv2d_s16 import DepthwiseS16
-from aboard.kernels.portable.epilogue_s16 import FinishWide
+from aboard.kernels.portable.epilogue_s16 import EpilogueS16
 from aboard.kernels.registry import implements
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes
@@ -40,13 +40,13 @@ class DspS16(DepthwiseS16):
             return reason
         if op.depth_multiplier(node) != 1 or node.output.shape[3] % 2:
             return "is for an even number of channels, each with one result"
-        return None if _finish(node).short else "is for results by one product"
+        return None if _epilogue(node).short else "is for results by one product"
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        result = _finish(node)
+        result = _epilogue(node)
         return KernelCall(
             header="arm_dsp/depthwise_conv2d_s16.h",
             function="aboard_depthwise_conv2d_dsp_s16",
@@ -59,19 +59,19 @@ class DspS16(DepthwiseS16):
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", _words(packing.matrix(node, op.AXIS), result))),
+                ConstantArg(PackedConstant("weights", _words(packing.matrix(node, op.AXIS), result))),
             ),
             rows=y.rows,
             slow_epilogue=not result.short,
         )
 
 
-def _finish(node: Node) -> FinishWide:
+def _epilogue(node: Node) -> EpilogueS16:
     matrix = packing.matrix(node, op.AXIS)
-    return epilogue_s16.finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+    return epilogue_s16.epilogue(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
 
 
-def _words(weights: Array, result: FinishWide) -> Array:
+def _words(weights: Array, result: EpilogueS16) -> Array:
     """Returns [pairs of channels, words]: weights of each tap, biases, multipliers."""
     pairs = weights.astype(np.int16).reshape(-1, 2, weights.shape[1]).swapaxes(1, 2)
     taps = np.ascontiguousarray(pairs).reshape(len(pairs), -1).view("<u4")

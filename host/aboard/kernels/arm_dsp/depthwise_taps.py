@@ -10,11 +10,11 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
@@ -26,16 +26,16 @@ from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
-#: Channels computed at once, and ABOARD_DSP_PLANE_SHIFT of `arm_dsp/planes.h`.
+#: Channels computed at once, and ABOARD_DSP_LINE_BUFFER_SHIFT of `arm_dsp/line_buffer.h`.
 CHANNELS, LINE_SHIFT = 4, 2
 
 
 @implements
 class DspTapsS8(Windowed):
-    """int8: four channels of a pixel at once, tap after tap; for what is not staged as planes."""
+    """int8: four channels of a pixel at once, tap after tap; for what is not kept in line buffers."""
 
     op = "depthwise_conv2d"
     name = "dsp_taps_s8"
@@ -45,7 +45,7 @@ class DspTapsS8(Windowed):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
         if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % CHANNELS:
@@ -75,12 +75,12 @@ class DspTapsS8(Windowed):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer), form="int8")),
+                ConstantArg(PackedConstant("weights", pack(layer), form="int8")),
                 ScratchArg(Scratch(4 * layer.weights.shape[1]), "aboard_dsp_seen_t *"),
                 ScratchArg(Scratch(x.channels if padded else 0), "int8_t *"),
             ),
             rows=y.rows,
-            code_parameters=("line",),
+            code_parameters=("single_rounding",),
             slow_epilogue=not layer.is_single_rounding,
         )
 

@@ -1,7 +1,7 @@
 """Weights of int16 layers for cores with the DSP extension; `firmware/kernels/arm_dsp/dot_s16.h` reads them.
 
-Taps come in quads (t0, t1, t2, t3). Packed weights are a word for each channel's quad, of which SXTB16 makes (t0, t1)
-and (t2, t3); wide weights are these words themselves.
+Taps come in tap groups (t0, t1, t2, t3). Packed weights are a word for each channel's tap group, of which SXTB16 makes
+(t0, t1) and (t2, t3); wide weights are these words themselves.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import numpy as np
 
 from aboard.ir import Array
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.portable.epilogue_s16 import FinishWide
+from aboard.kernels.portable.epilogue_s16 import EpilogueS16
 from aboard.kernels.weights import padded
 
 
-def blocks(weights: Array, result: FinishWide, channels: int, *, wide: bool = False) -> Array:
+def blocks(weights: Array, result: EpilogueS16, channels: int, *, wide: bool = False) -> Array:
     """Returns weights and constants as [blocks, words].
 
     Args:
@@ -37,12 +37,12 @@ def blocks(weights: Array, result: FinishWide, channels: int, *, wide: bool = Fa
 
 
 def _packed(weights: Array, channels: int) -> Array:
-    """Returns [blocks, quads times channels]."""
+    """Returns [blocks, tap groups times channels]."""
     ordered = weights.astype(np.int8).reshape(-1, channels, weights.shape[1] // TAP_GROUP, TAP_GROUP)[..., [0, 2, 1, 3]]
     return np.ascontiguousarray(ordered.swapaxes(1, 2)).reshape(len(ordered), -1).view("<u4")
 
 
 def _wide(weights: Array, channels: int) -> Array:
-    """Returns [blocks, quads times two halves times channels]."""
+    """Returns [blocks, tap groups times two halves times channels]."""
     halves = weights.astype(np.int16).reshape(-1, channels, weights.shape[1] // TAP_GROUP, 2, 2)
     return np.ascontiguousarray(halves.transpose(0, 2, 3, 1, 4)).reshape(len(halves), -1).view("<u4")

@@ -11,12 +11,12 @@ from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
@@ -26,7 +26,7 @@ from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
 #: ABOARD_DSP_WIDE and ABOARD_DSP_WIDE_SHIFT of `arm_dsp/fully_connected.h`.
@@ -47,7 +47,7 @@ class DspS8(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
         if not dot.fits_swar(packing.matrix(node, op.AXIS)):
@@ -67,7 +67,7 @@ class DspS8(Implementation):
         third = 256 * constant + 128 if layer.is_single_rounding and not each else shift
         width = layer.weights.shape[1]
         direct = width > MOST_STAGED and width % dot.TAP_GROUP == 0
-        quads = -(-layer.weights.shape[1] // dot.TAP_GROUP)
+        groups = -(-layer.weights.shape[1] // dot.TAP_GROUP)
         return KernelCall(
             header="arm_dsp/fully_connected.h",
             function="aboard_fully_connected_dsp_each" if each else "aboard_fully_connected_dsp",
@@ -81,17 +81,17 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer, each=each), form=dot.PAIRED)),
-                ScratchArg(Scratch(0 if direct else 8 * quads), "uint32_t *"),
+                ConstantArg(PackedConstant("weights", pack(layer, each=each), form=dot.PAIRED)),
+                ScratchArg(Scratch(0 if direct else 8 * groups), "uint32_t *"),
             ),
             rows=outputs[0].rows,
-            code_parameters=("line",),
+            code_parameters=("single_rounding",),
             slow_epilogue=not layer.is_single_rounding,
         )
 
 
 def pack(layer: RequantisedLayer, *, each: bool) -> Array:
-    """Returns the words of `aboard_dsp_wide_line`: [blocks of four channels, words].
+    """Returns the words of `aboard_dsp_wide_single`: [blocks of four channels, words].
 
     Args:
         layer: The layer.

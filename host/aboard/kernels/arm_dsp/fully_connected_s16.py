@@ -11,12 +11,12 @@ from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot_s16
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     View,
@@ -50,7 +50,7 @@ class DspS16(Implementation):
         """Returns the call."""
         del inputs, target
         matrix = packing.matrix(node, op.AXIS)
-        result = epilogue_s16.finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         taps = matrix.shape[1]
         staged = 0 if taps % TAP_GROUP == 0 else -(-taps // TAP_GROUP) * TAP_GROUP * np.int16().nbytes
         return KernelCall(
@@ -60,12 +60,12 @@ class DspS16(Implementation):
             params={
                 **shape_params(node, outputs[0]),
                 "chunk": -(-result.chunk // TAP_GROUP),
-                "finish": result.params,
+                "epilogue": result.params,
             },
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", dot_s16.blocks(matrix, result, BLOCK), form="int8")),
+                ConstantArg(PackedConstant("weights", dot_s16.blocks(matrix, result, BLOCK), form="int8")),
                 ScratchArg(Scratch(staged), "uint32_t *"),
             ),
             rows=outputs[0].rows,

@@ -12,11 +12,11 @@ from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     UnsupportedNodeError,
     View,
 )
@@ -25,7 +25,7 @@ from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.windowed import Convolution, groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
 #: Instructions of a result by input channels, those that have a kernel; and of a pixel.
@@ -43,14 +43,14 @@ class DspPointsS8(Convolution):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS) or _geometry(node)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
         if reason is not None:
             return reason
         try:
             layer = _layer(node)
         except UnsupportedNodeError as error:
             return str(error)
-        return None if layer.is_single_rounding else "is for results by lines"
+        return None if layer.is_single_rounding else "is for results by single roundings"
 
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: a pixel stays in registers."""
@@ -71,7 +71,7 @@ class DspPointsS8(Convolution):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", pack(layer), form=dot.WIDENED)),
+                ConstantArg(PackedConstant("weights", pack(layer), form=dot.WIDENED)),
             ),
             rows=y.rows,
         )

@@ -15,7 +15,7 @@ from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes
 from aboard.target import Target
 
-#: ABOARD_DSP_QUAD of `arm_dsp/dot.h`.
+#: ABOARD_DSP_TAP_GROUP of `arm_dsp/dot.h`.
 _CHANNELS = 4
 
 #: Most pixels whose sum is kept in 16 bits.

@@ -9,16 +9,16 @@ import numpy as np
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve import conv2d_tap_groups as quads
-from aboard.kernels.arm_mve.epilogue import LANES, FinishMve, finish
+from aboard.kernels.arm_mve import conv2d_four_pixels as four_pixels
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     View,
@@ -28,7 +28,7 @@ from aboard.kernels.registry import implements
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
 HEADER = "arm_mve/conv2d.h"
@@ -51,16 +51,16 @@ def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
     return {"rows": rows, "chunks": chunks, "advance": advance}
 
 
-def band_cols(node: Node, x: View) -> int:
-    """Returns pixels of a row of the band; 0 where windows can be read from the input as it lies."""
+def line_buffer_cols(node: Node, x: View) -> int:
+    """Returns pixels of a row of the line buffer; 0 where windows can be read from the input as it lies."""
     attrs = op.attributes(node)
     if not attrs.padding.any and x.depth >= x.rows and x.pixel_stride == x.channels:
         return 0
     return (node.output.shape[2] - 1) * attrs.strides[1] + op.window(node)[1]
 
 
-def band(node: Node, x: View, cols: int) -> dict[str, Literal]:
-    """Returns the fields of `aboard_mve_band_t` of a conv2d or depthwise_conv2d."""
+def line_buffer(node: Node, x: View, cols: int) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d or depthwise_conv2d."""
     attrs = op.attributes(node)
     height, width = op.window(node)
     return {
@@ -78,10 +78,10 @@ def band(node: Node, x: View, cols: int) -> dict[str, Literal]:
     }
 
 
-def scratch_bytes(band_rows: int, row_bytes: int, patch: int) -> int:
-    """Returns bytes of the band, of two patches, and of what vectors reach beyond each."""
-    kept = (band_rows * row_bytes + 2 * CHUNK - 1) // CHUNK * CHUNK if row_bytes else 0
-    return kept + (2 * patch + CHUNK if patch else 0)
+def scratch_bytes(buffer_rows: int, row_bytes: int, column: int) -> int:
+    """Returns bytes of the line buffer, of two im2col columns, and of what vectors reach beyond each."""
+    kept = (buffer_rows * row_bytes + 2 * CHUNK - 1) // CHUNK * CHUNK if row_bytes else 0
+    return kept + (2 * column + CHUNK if column else 0)
 
 
 def _runs_on(node: Node, x: View, y: View) -> bool:
@@ -96,7 +96,7 @@ def _alone(node: Node, x: View, y: View) -> bool:
     height, width = op.window(node)
     step = op.attributes(node).strides[1] * x.pixel_stride
     fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
-    return fits and band_cols(node, x) == 0 and max(step, y.pixel_stride) <= MAX_STEP
+    return fits and line_buffer_cols(node, x) == 0 and max(step, y.pixel_stride) <= MAX_STEP
 
 
 def pack(matrix: Array) -> Array:
@@ -120,83 +120,87 @@ class MveS8(Implementation):
         del target
         if op.attributes(node).dilations != (1, 1):
             return "is for windows without dilation"
-        return packing.refusal(node, Form.INT8, op.AXIS) or (None if groups(node) == 1 else "is for a single group")
+        return packing.refusal(node, Precision.INT8, op.AXIS) or (
+            None if groups(node) == 1 else "is for a single group"
+        )
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory."""
         x, y = packing.view(inputs), outputs[0]
-        result = _finish(node)
+        result = _epilogue(node)
         if _alone(node, x, y):
             # The first four channels of all pixels are written before the others are computed.
             return None
-        found = quads.chosen(node, x, y, result)
+        found = four_pixels.chosen(node, x, y, result)
         if found is not None:
             return distance(sliding_window(node), x, y, found.reads)
-        return distance(sliding_window(node), x, y, Reads.STAGED if band_cols(node, x) else Reads.PAIR)
+        return distance(sliding_window(node), x, y, Reads.STAGED if line_buffer_cols(node, x) else Reads.PAIR)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        matrix, result = packing.matrix(node, op.AXIS), _finish(node)
-        alone = _alone(node, x, y) and result.is_plain_line
-        found = None if alone else quads.chosen(node, x, y, result)
+        matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
+        alone = _alone(node, x, y) and result.is_plain_single
+        found = None if alone else four_pixels.chosen(node, x, y, result)
         if found is None:
-            return _pairs(node, x, y, matrix, result)
-        return _quads(node, x, y, found, matrix, result)
+            return _pixel_pairs(node, x, y, matrix, result)
+        return _four_pixels(node, x, y, found, matrix, result)
 
 
-def _finish(node: Node) -> FinishMve:
+def _epilogue(node: Node) -> EpilogueMve:
     matrix = packing.matrix(node, op.AXIS)
-    return finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+    return epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
 
 
-def _quads(node: Node, x: View, y: View, found: quads.Quads, matrix: Array, result: FinishMve) -> KernelCall:
+def _four_pixels(
+    node: Node, x: View, y: View, found: four_pixels.FourPixels, matrix: Array, result: EpilogueMve
+) -> KernelCall:
     """Returns the call that computes four pixels and two channels at once."""
     params: dict[str, Literal] = {
-        "band": band(node, x, found.cols),
+        "line_buffer": line_buffer(node, x, found.cols),
         "out": y.literal(),
         **found.params(),
-        "finish": result.params,
+        "epilogue": result.params,
     }
     height = op.window(node)[0]
     return KernelCall(
-        header=quads.HEADER,
-        function="aboard_conv2d_quads_mve",
-        params_type="aboard_conv2d_quads_mve_t",
+        header=four_pixels.HEADER,
+        function="aboard_conv2d_four_pixels_mve",
+        params_type="aboard_conv2d_four_pixels_mve_t",
         params=params,
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(quads.pack(found, matrix, result)),
+            ConstantArg(four_pixels.pack(found, matrix, result)),
             ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
         ),
         rows=y.rows,
-        slow_epilogue=not result.is_line,
+        slow_epilogue=not result.is_single,
         # Instructions hold the parameters: there is no code for several layers.
         code_key=repr(params),
     )
 
 
-def _pairs(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:
+def _pixel_pairs(node: Node, x: View, y: View, matrix: Array, result: EpilogueMve) -> KernelCall:
     """Returns the call that computes two pixels and four channels at once."""
     height, width = op.window(node)
-    cols = band_cols(node, x)
+    cols = line_buffer_cols(node, x)
     run, stride = width * x.channels, cols * x.channels or x.row_stride
     reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
     direct = run % CHUNK == 0 and reached
-    patch = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
+    column = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
     gap = stride - run if height > 1 else 0
     params: dict[str, Literal] = {
-        "band": band(node, x, cols),
+        "line_buffer": line_buffer(node, x, cols),
         "out": y.literal(),
         "joined": int(cols == 0 and _runs_on(node, x, y)),
-        "patch": patch,
-        "reach": reach(height, run // CHUNK, gap) if direct else reach(1, patch // CHUNK, 0),
-        "alone": int(_alone(node, x, y) and result.is_plain_line),
-        "finish": result.params,
+        "column": column,
+        "reach": reach(height, run // CHUNK, gap) if direct else reach(1, column // CHUNK, 0),
+        "alone": int(_alone(node, x, y) and result.is_plain_single),
+        "epilogue": result.params,
     }
-    scratch = Scratch(scratch_bytes(height, cols * x.channels, patch), align=CHUNK, persistent=cols > 0)
+    scratch = Scratch(scratch_bytes(height, cols * x.channels, column), align=CHUNK, persistent=cols > 0)
     return KernelCall(
         header=HEADER,
         function="aboard_conv2d_mve",
@@ -205,12 +209,12 @@ def _pairs(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> Ke
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(Constant("weights", pack(matrix), align=CHUNK)),
-            ConstantArg(Constant("constants", result.blocks(), align=CHUNK)),
+            ConstantArg(PackedConstant("weights", pack(matrix), align=CHUNK)),
+            ConstantArg(PackedConstant("constants", result.blocks(), align=CHUNK)),
             ScratchArg(scratch, "int8_t *"),
         ),
         rows=y.rows,
-        slow_epilogue=not result.is_line,
+        slow_epilogue=not result.is_single,
         # Instructions hold the parameters: there is no code for several layers.
         code_key=repr(params),
     )

@@ -8,16 +8,16 @@ import numpy as np
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve import depthwise_packed as in_words
-from aboard.kernels.arm_mve.epilogue import LANES, FinishMve, finish
+from aboard.kernels.arm_mve import depthwise_packed as packed
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
@@ -29,7 +29,7 @@ from aboard.kernels.weights import padded
 from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
 HEADER = "arm_mve/depthwise_conv2d.h"
@@ -59,7 +59,7 @@ def group(matrix: Array) -> int:
 
 
 def pixel_bytes(node: Node, y: View) -> int:
-    """Returns bytes of a pixel in the ring: 16, or fewer where a vector holds several pixels."""
+    """Returns bytes of a pixel in the line buffer: 16, or fewer where a vector holds several pixels."""
     several = y.channels in (1, 2, 4, 8) and attributes(node).strides[1] == 1 and y.pixel_stride == y.channels
     return y.channels if several else BLOCK
 
@@ -85,7 +85,7 @@ class MveS8(Implementation):
             return "is for windows without dilation"
         if op.depth_multiplier(node) != 1:
             return "is for one output channel per input channel"
-        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None or _chosen(node) is not None:
             return reason
         if not _few_taps(node):
@@ -99,7 +99,7 @@ class MveS8(Implementation):
         return ((0, 0),) if found is not None and found.whole and same else ()
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: blocks of rows are read and written in turns."""
+        """Returns how operand and result may share memory: blocks of rows are read and written in turn."""
         x, y = packing.view(inputs), outputs[0]
         found = _chosen(node)
         rows = 1
@@ -118,36 +118,36 @@ class MveS8(Implementation):
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        matrix, result = packing.matrix(node, op.AXIS), _finish(node)
+        matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         found = _chosen(node)
         if found is None:
             return _channels_at_once(node, x, y, matrix, result)
-        fitting = in_words.viewed(node, found, y)
+        fitting = packed.viewed(node, found, y)
         if fitting is None:
             raise ValueError(f"{node.name}: results lie too far apart, {y}")
-        params = in_words.params(node, fitting, found.whole, x, y, result)
+        params = packed.params(node, fitting, found.whole, x, y, result)
         return KernelCall(
-            header=in_words.HEADER,
-            function="aboard_depthwise_words_mve",
-            params_type="aboard_depthwise_words_mve_t",
+            header=packed.HEADER,
+            function="aboard_depthwise_packed_mve",
+            params_type="aboard_depthwise_packed_mve_t",
             params=params,
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(in_words.pack(fitting, matrix, result)),
-                ScratchArg(Scratch(in_words.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
+                ConstantArg(packed.pack(fitting, matrix, result)),
+                ScratchArg(Scratch(packed.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
-            slow_epilogue=not result.is_line,
+            slow_epilogue=not result.is_single,
             step_rows=y.rows,
             # Instructions hold the parameters: there is no code for several layers.
             code_key=repr(params),
         )
 
 
-def _finish(node: Node) -> FinishMve:
+def _epilogue(node: Node) -> EpilogueMve:
     matrix = packing.matrix(node, op.AXIS)
-    return finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+    return epilogue(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
 
 
 def _few_taps(node: Node) -> bool:
@@ -156,17 +156,17 @@ def _few_taps(node: Node) -> bool:
     return height <= ROWS and width <= COLS and height * width <= TAPS
 
 
-def _chosen(node: Node) -> in_words.Geometry | None:
-    return in_words.chosen(node, _finish(node), alone=not _few_taps(node))
+def _chosen(node: Node) -> packed.PackedGeometry | None:
+    return packed.chosen(node, _epilogue(node), alone=not _few_taps(node))
 
 
-def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: FinishMve) -> KernelCall:
+def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: EpilogueMve) -> KernelCall:
     """Returns the call that computes sixteen channels of a pixel at once."""
     pixel = pixel_bytes(node, y)
     params = _params(node, x, y, pixel, group(matrix), result)
     weights = _tiled(matrix, pixel).reshape(-1, BLOCK, matrix.shape[1]).swapaxes(1, 2)
-    tiled = FinishMve(result.form, _tiled(result.rows.T, pixel).T, result.params)
-    ring = len(weights) * window(node)[0] * (_ring_cols(node) * pixel + BLOCK - pixel)
+    tiled = EpilogueMve(result.form, _tiled(result.rows.T, pixel).T, result.params)
+    line_buffer = len(weights) * window(node)[0] * (_line_buffer_cols(node) * pixel + BLOCK - pixel)
     return KernelCall(
         header=HEADER,
         function="aboard_depthwise_conv2d_mve",
@@ -175,22 +175,22 @@ def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: Finis
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(Constant("weights", np.ascontiguousarray(weights), align=BLOCK)),
-            ConstantArg(Constant("constants", tiled.blocks(BLOCK, ORDER), align=BLOCK)),
-            ScratchArg(Scratch(ring, align=BLOCK, persistent=True), "int8_t *"),
+            ConstantArg(PackedConstant("weights", np.ascontiguousarray(weights), align=BLOCK)),
+            ConstantArg(PackedConstant("constants", tiled.blocks(BLOCK, ORDER), align=BLOCK)),
+            ScratchArg(Scratch(line_buffer, align=BLOCK, persistent=True), "int8_t *"),
         ),
         rows=y.rows,
-        slow_epilogue=not result.is_line,
+        slow_epilogue=not result.is_single,
         # Instructions hold the parameters: there is no code for several layers.
         code_key=repr(params),
     )
 
 
-def _ring_cols(node: Node) -> int:
+def _line_buffer_cols(node: Node) -> int:
     return (node.output.shape[2] - 1) * attributes(node).strides[1] + window(node)[1]
 
 
-def _params(node: Node, x: View, y: View, pixel: int, taps: int, result: FinishMve) -> dict[str, Literal]:
+def _params(node: Node, x: View, y: View, pixel: int, taps: int, result: EpilogueMve) -> dict[str, Literal]:
     attrs = attributes(node)
     height, width = window(node)
     return {
@@ -204,9 +204,9 @@ def _params(node: Node, x: View, y: View, pixel: int, taps: int, result: FinishM
         "stride_w": attrs.strides[1],
         "pad_top": attrs.padding.top,
         "pad_left": attrs.padding.left,
-        "cols": _ring_cols(node),
+        "cols": _line_buffer_cols(node),
         "pixel": pixel,
         "group": taps,
         "zero_point": node.input(INPUT).quant.zero_point,
-        "finish": result.params,
+        "epilogue": result.params,
     }

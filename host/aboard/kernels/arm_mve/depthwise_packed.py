@@ -1,4 +1,4 @@
-"""depthwise_conv2d of int8 with Helium, a channel at a time: which axis is packed into words, and in which form.
+"""depthwise_conv2d of int8 with Helium, a channel at a time: which axis is packed into words, and how.
 
 `arm_mve/depthwise_words.h` computes eight results of a channel in about 26 instructions. It needs pixels packed in
 words; what that costs, and how many of the eight results are wasted at the ends, depends on the shape. The cheapest
@@ -14,8 +14,8 @@ from enum import IntEnum
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.kernels.arm_mve.epilogue import FinishForm, FinishMve
-from aboard.kernels.contract import Constant, Literal, View
+from aboard.kernels.arm_mve.epilogue import EpilogueMve, Rounding
+from aboard.kernels.contract import Literal, PackedConstant, View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
 
@@ -24,7 +24,7 @@ HEADER = "arm_mve/depthwise_packed.h"
 #: Channels packed at once, and bytes of a vector of weights.
 BLOCK = 16
 
-#: ABOARD_DEPTHWISE_WORDS_RECORD, and where in a record the constants of the line are.
+#: ABOARD_DEPTHWISE_PACKED_RECORD, and where in a record the constants of the single rounding are.
 RECORD, CONSTANTS = 32, 20
 
 #: Bytes of strips that all lines of an image may take, which then are staged together.
@@ -43,21 +43,21 @@ _CALL = 20
 _OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
 
 
-class Form(IntEnum):
-    """ABOARD_DEPTHWISE_WORDS_FOUR, _ONE and _LINE."""
+class Packing(IntEnum):
+    """ABOARD_DEPTHWISE_PACKED_FOUR, _ONE and _ONE_AXIS."""
 
     FOUR = 0
     ONE = 1
-    LINE = 2
+    ONE_AXIS = 2
 
 
 #: Instructions of a group of eight results.
-_GROUP = {Form.FOUR: 27, Form.ONE: 33, Form.LINE: 27}
+_GROUP = {Packing.FOUR: 27, Packing.ONE: 33, Packing.ONE_AXIS: 27}
 
 
 @dataclass(frozen=True)
-class Axis:
-    """One of the two axes of an image: `aboard_depthwise_words_axis_t` without its bytes.
+class ImageAxis:
+    """One of the two axes of an image: `aboard_depthwise_packed_axis_t` without its bytes.
 
     Attributes:
         number: 0 for rows, 1 for columns.
@@ -79,19 +79,19 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Geometry:
+class PackedGeometry:
     """How a layer is computed.
 
     Attributes:
-        form: What a vector of four words holds.
-        across: Axis of which four neighbours share a word.
-        along: Axis in which words follow each other.
+        packing: What a vector of four words holds.
+        across: ImageAxis of which four neighbours share a word.
+        along: ImageAxis in which words follow each other.
         lines: Results across computed together.
     """
 
-    form: Form
-    across: Axis
-    along: Axis
+    packing: Packing
+    across: ImageAxis
+    along: ImageAxis
     lines: int
 
     def groups(self, lines: int) -> int:
@@ -101,16 +101,16 @@ class Geometry:
     def reached(self, lines: int) -> int:
         """Words of a channel in a strip that the loads of all groups reach."""
         results = self.groups(lines) * 8 // lines
-        if self.form is Form.LINE:
+        if self.packing is Packing.ONE_AXIS:
             return results // 4 + 3
-        if self.form is Form.FOUR:
+        if self.packing is Packing.FOUR:
             return results + 2
         return (results - 1) * self.along.stride + 4
 
     @property
     def places(self) -> int:
         """Words of a channel in a strip."""
-        if self.form is Form.LINE:
+        if self.packing is Packing.ONE_AXIS:
             return max(self.reached(self.lines), -(-self.along.inputs // 4))
         return self.reached(self.lines)
 
@@ -120,26 +120,26 @@ class Geometry:
         return max(0, self.reached(1) - self.places) if self.across.outputs % self.lines else 0
 
     @property
-    def turns(self) -> int:
+    def passes(self) -> int:
         """How often `lines` lines of an image are computed."""
         return -(-self.across.outputs // self.lines)
 
     @property
     def strips(self) -> int:
-        """Strips of a turn."""
-        return self.lines if self.form is Form.ONE else 1
+        """Strips of a pass."""
+        return self.lines if self.packing is Packing.ONE else 1
 
     @property
     def whole(self) -> bool:
         """True when all lines of an image are staged together, whatever the view."""
-        return self.turns * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
+        return self.passes * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
 
     @property
     def cost(self) -> float:
         """Instructions for a channel of an image, staging left out."""
         pairs, single = divmod(self.across.outputs, self.lines)
         groups = pairs * self.groups(self.lines) + single * self.groups(1)
-        return groups * _GROUP[self.form] + self.turns * _CALL
+        return groups * _GROUP[self.packing] + self.passes * _CALL
 
     def fits(self, y: View) -> bool:
         """True when one instruction can scatter the results of a group into a view."""
@@ -150,11 +150,11 @@ class Geometry:
         return min(strides) >= 0 and furthest <= _MAX_SCATTER
 
 
-def _axes(node: Node) -> tuple[Axis, Axis]:
+def _axes(node: Node) -> tuple[ImageAxis, ImageAxis]:
     attrs, shape = attributes(node), node.input(INPUT).shape
     before, after = (attrs.padding.top, attrs.padding.left), (attrs.padding.bottom, attrs.padding.right)
     rows, cols = (
-        Axis(
+        ImageAxis(
             number=i,
             inputs=shape[1 + i],
             outputs=node.output.shape[1 + i],
@@ -168,28 +168,28 @@ def _axes(node: Node) -> tuple[Axis, Axis]:
     return rows, cols
 
 
-def _geometries(node: Node, y: View) -> list[Geometry]:
+def _geometries(node: Node, y: View) -> list[PackedGeometry]:
     """Returns what is possible, the cheapest first."""
     rows, cols = _axes(node)
     found = [*_of(rows, cols), *_of(cols, rows)]
     return sorted((g for g in found if g.fits(y)), key=lambda g: g.cost)
 
 
-def _of(across: Axis, along: Axis) -> Iterator[Geometry]:
+def _of(across: ImageAxis, along: ImageAxis) -> Iterator[PackedGeometry]:
     pitch = 4 * BLOCK
     if across.taps == 1 and not across.padded and not along.padded and along.stride == 1 and along.taps <= _MAX_LINE:
-        yield Geometry(Form.LINE, across, along, 1)
+        yield PackedGeometry(Packing.ONE_AXIS, across, along, 1)
     if max(across.taps, along.taps) <= 3 and (across.stride, along.stride) == (1, 1):
-        yield Geometry(Form.FOUR, across, along, 2)
-        yield Geometry(Form.FOUR, across, along, 1)
+        yield PackedGeometry(Packing.FOUR, across, along, 2)
+        yield PackedGeometry(Packing.FOUR, across, along, 1)
     elif max(across.taps, along.taps) <= 4 and along.stride * pitch <= _MAX_STEP:
-        pair = Geometry(Form.ONE, across, along, 2)
+        pair = PackedGeometry(Packing.ONE, across, along, 2)
         if pair.places * pitch <= _MAX_STRIP:
             yield pair
-        yield Geometry(Form.ONE, across, along, 1)
+        yield PackedGeometry(Packing.ONE, across, along, 1)
 
 
-def chosen(node: Node, result: FinishMve, alone: bool = False) -> Geometry | None:
+def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeometry | None:
     """Returns the cheapest way to compute a node, or None where there is none or the other kernel is cheaper.
 
     It holds for tensors stored whole; `viewed` adapts it to other views.
@@ -199,7 +199,7 @@ def chosen(node: Node, result: FinishMve, alone: bool = False) -> Geometry | Non
         result: How its sums become results.
         alone: True when the other kernel cannot compute the node.
     """
-    if result.form is FinishForm.ANY or (result.params["low"], result.params["high"]) != (-128, 127):
+    if result.form is Rounding.DOUBLE or (result.params["low"], result.params["high"]) != (-128, 127):
         return None
     rows, cols = _axes(node)
     possible = _geometries(node, View.whole(node.output.shape, 1))
@@ -210,45 +210,45 @@ def chosen(node: Node, result: FinishMve, alone: bool = False) -> Geometry | Non
     return found if found is not None and (alone or found.cost <= other) else None
 
 
-def viewed(node: Node, found: Geometry, y: View) -> Geometry | None:
+def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
     """Returns `found`, or where it does not fit the view of the result, the cheapest way that stages as much."""
     if found.fits(y):
         return found
     return next((g for g in _geometries(node, y) if found.whole or g.across.number == 0), None)
 
 
-def pack(found: Geometry, matrix: Array, result: FinishMve) -> Constant:
+def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedConstant:
     """Returns the records of all channels: weights [channels, taps] packed as the form needs them, and constants."""
     across, along = found.across, found.along
     records = np.zeros((len(matrix), RECORD), np.int8)
-    if found.form is Form.LINE:
+    if found.packing is Packing.ONE_AXIS:
         records[:, 3 : 3 + along.taps] = matrix
     else:
         by_rows = across.number == 0
         windows = matrix.reshape(len(matrix), *((across.taps, along.taps) if by_rows else (along.taps, across.taps)))
-        skipped = 1 if found.form is Form.FOUR else 0
+        skipped = 1 if found.packing is Packing.FOUR else 0
         words = records.reshape(len(records), RECORD // 4, 4)
         words[:, skipped : skipped + along.taps, : across.taps] = windows.swapaxes(1, 2) if by_rows else windows
     constants = np.ascontiguousarray(result.rows.T.astype("<i4"))
     records[:, CONSTANTS:] = constants.view(np.int8)
-    return Constant("records", records, align=BLOCK, form="int8")
+    return PackedConstant("records", records, align=BLOCK, form="int8")
 
 
-def _words(found: Geometry, x: View) -> int:
+def _words(found: PackedGeometry, x: View) -> int:
     """Returns the words of a place of a strip: 16, or the channels where a vector holds several pixels."""
     several = x.channels in (1, 2, 4, 8) and x.pixel_stride == x.channels
-    return x.channels if several and found.along.number == 1 and found.form is not Form.LINE else BLOCK
+    return x.channels if several and found.along.number == 1 and found.packing is not Packing.ONE_AXIS else BLOCK
 
 
-def params(node: Node, found: Geometry, whole: bool, x: View, y: View, result: FinishMve) -> dict[str, Literal]:
-    """Returns the fields of `aboard_depthwise_words_mve_t`; `whole` stages all lines of an image together."""
+def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, result: EpilogueMve) -> dict[str, Literal]:
+    """Returns the fields of `aboard_depthwise_packed_mve_t`; `whole` stages all lines of an image together."""
     shape = node.input(INPUT).shape
     return {
         "across": _axis(found.across, x, y),
         "along": _axis(found.along, x, y),
-        "form": int(found.form),
+        "form": int(found.packing),
         "lines": found.lines,
-        "slab": found.turns if whole else 1,
+        "slab": found.passes if whole else 1,
         "images": shape[0],
         "image_in": shape[1] * x.row_stride,
         "image_out": node.output.shape[1] * y.row_stride,
@@ -256,18 +256,18 @@ def params(node: Node, found: Geometry, whole: bool, x: View, y: View, result: F
         "words": _words(found, x),
         "places": found.places,
         "zero_point": node.input(INPUT).quant.zero_point,
-        "finish": result.params,
+        "epilogue": result.params,
     }
 
 
-def scratch_bytes(found: Geometry, whole: bool, x: View) -> int:
+def scratch_bytes(found: PackedGeometry, whole: bool, x: View) -> int:
     """Returns the bytes of the strips of a slab, and of what loads reach beyond."""
     place = 4 * _words(found, x)
     strip = found.places * place + 4 * BLOCK - place
-    return (found.turns if whole else 1) * found.strips * strip + found.beyond * place
+    return (found.passes if whole else 1) * found.strips * strip + found.beyond * place
 
 
-def _axis(axis: Axis, x: View, y: View) -> dict[str, Literal]:
+def _axis(axis: ImageAxis, x: View, y: View) -> dict[str, Literal]:
     return {
         "inputs": axis.inputs,
         "outputs": axis.outputs,

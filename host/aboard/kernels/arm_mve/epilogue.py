@@ -1,4 +1,4 @@
-"""Constants with which int8 kernels for Helium turn accumulators into results; `arm_mve/finish.h` reads them.
+"""Constants with which int8 kernels for Helium turn accumulators into results; `arm_mve/epilogue.h` reads them.
 
 The zero point of the input is folded into the bias, as in `aboard.kernels.portable.epilogue`.
 """
@@ -27,37 +27,37 @@ LANES = 4
 _MAX_NARROWING = 16
 
 
-class FinishForm(IntEnum):
-    """ABOARD_MVE_LINE, ABOARD_MVE_RIGHT and ABOARD_MVE_ANY of `arm_mve/finish.h`."""
+class Rounding(IntEnum):
+    """ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT and ABOARD_MVE_ANY of `arm_mve/epilogue.h`."""
 
-    LINE = 0
-    RIGHT = 1
-    ANY = 2
+    SINGLE = 0
+    DOUBLE_RIGHT = 1
+    DOUBLE = 2
 
 
 @dataclass(frozen=True)
-class FinishMve:
+class EpilogueMve:
     """How the accumulators of a layer become results.
 
     Attributes:
         form: Form of the requantisation.
         rows: Constants [kinds, output channels] in the order in which the form reads them.
-        params: Fields of the C struct `aboard_mve_finish_t`.
+        params: Fields of the C struct `aboard_mve_epilogue_t`.
     """
 
-    form: FinishForm
+    form: Rounding
     rows: Int64
     params: Mapping[str, Literal]
 
     @property
-    def is_line(self) -> bool:
+    def is_single(self) -> bool:
         """True when one rounding gives the results."""
-        return self.form is FinishForm.LINE
+        return self.form is Rounding.SINGLE
 
     @property
-    def is_plain_line(self) -> bool:
-        """True when the line alone gives the results: the limits are those of int8."""
-        return self.is_line and (self.params["low"], self.params["high"]) == (-128, 127)
+    def is_plain_single(self) -> bool:
+        """True when the single rounding alone gives the results: the limits are those of int8."""
+        return self.is_single and (self.params["low"], self.params["high"]) == (-128, 127)
 
     def blocks(self, channels: int = LANES, order: Int64 | None = None) -> Array:
         """Returns the constants as [blocks, kinds, channels of a block], filled up with zeros.
@@ -73,7 +73,7 @@ class FinishMve:
         return np.ascontiguousarray(lanes.swapaxes(2, 3)).astype(np.int32)
 
 
-def finish(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> FinishMve:
+def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> EpilogueMve:
     """Returns the constants of an INT8 node.
 
     Args:
@@ -91,22 +91,22 @@ def finish(node: Node, weights: Array, bias: Array | None, activation: Activatio
     multiplier, shift = weighted.multipliers(node, axis)
     params: dict[str, Literal] = {"zero_point": quant.zero_point, "low": low, "high": high}
     ends = folded + sum_range(wide)
-    line = _line(ends, folded, multiplier, shift, (quant.zero_point, low, high))
-    if line is not None:
-        narrowing, rows = line
-        return FinishMve(FinishForm.LINE, rows, {"form": int(FinishForm.LINE), "shift": narrowing, **params})
+    single = _single(ends, folded, multiplier, shift, (quant.zero_point, low, high))
+    if single is not None:
+        narrowing, rows = single
+        return EpilogueMve(Rounding.SINGLE, rows, {"form": int(Rounding.SINGLE), "shift": narrowing, **params})
     right = np.minimum(shift, 0)
     if np.all(shift <= 0):
-        form, rows = FinishForm.RIGHT, np.stack([wrap32(folded), multiplier, right])
+        form, rows = Rounding.DOUBLE_RIGHT, np.stack([wrap32(folded), multiplier, right])
     else:
-        form, rows = FinishForm.ANY, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
-    return FinishMve(form, rows, {"form": int(form), "shift": 0, **params})
+        form, rows = Rounding.DOUBLE, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
+    return EpilogueMve(form, rows, {"form": int(form), "shift": 0, **params})
 
 
-def _line(
+def _single(
     ends: Int64, folded: Int64, multiplier: Int64, shift: Int64, result: tuple[int, int, int]
 ) -> tuple[int, Int64] | None:
-    """Returns shift and constants of one line for each channel, or None where a channel has none."""
+    """Returns shift and constants of a single rounding for each channel, or None where a channel has none."""
     if ends.min() < INT32_MIN or ends.max() > INT32_MAX or shift.max() > 0:
         return None
     channels = [

@@ -10,15 +10,15 @@ import numpy as np
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve.conv2d import CHUNK, reach
-from aboard.kernels.arm_mve.epilogue import LANES, FinishForm, FinishMve, finish
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, Rounding, epilogue
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     View,
@@ -27,7 +27,7 @@ from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.weights import padded
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
 HEADER = "arm_mve/fully_connected.h"
@@ -54,7 +54,7 @@ def pack(matrix: Array) -> Array:
     return np.concatenate([part.reshape(-1) for part in parts])
 
 
-def pack_eights(matrix: Array, result: FinishMve) -> Array:
+def pack_eights(matrix: Array, result: EpilogueMve) -> Array:
     """Returns weights [channels, inputs] and constants as a stream: of each eight channels, the even ones first."""
     blocks = len(matrix) // BLOCK
     order = (np.arange(len(matrix)).reshape(blocks, BLOCK)[:, _EVEN_FIRST]).reshape(-1)
@@ -63,11 +63,11 @@ def pack_eights(matrix: Array, result: FinishMve) -> Array:
     return np.concatenate([weights, np.ascontiguousarray(constants).reshape(blocks, -1).view(np.int8)], 1)
 
 
-def _in_eights(matrix: Array, result: FinishMve) -> bool:
+def _in_eights(matrix: Array, result: EpilogueMve) -> bool:
     """True when all channels are computed in blocks of eight by one loop: no limits, no left shift."""
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
     steps = math.ceil(matrix.shape[1] / CHUNK) * CHUNK <= _MAX_BACK
-    return steps and not limited and result.form is not FinishForm.ANY and len(matrix) % BLOCK == 0
+    return steps and not limited and result.form is not Rounding.DOUBLE and len(matrix) % BLOCK == 0
 
 
 def _blocks(matrix: Array, channels: int) -> Array:
@@ -86,20 +86,20 @@ class MveS8(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        return packing.refusal(node, Form.INT8, op.AXIS)
+        return packing.refusal(node, Precision.INT8, op.AXIS)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del inputs, target
         matrix = packing.matrix(node, op.AXIS)
-        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         chunks, eights = -(-matrix.shape[1] // CHUNK), _in_eights(matrix, result)
         weights = pack_eights(matrix, result) if eights else pack(matrix)
-        constants = [] if eights else [Constant("constants", padded(result.blocks(), 2), align=CHUNK)]
+        constants = [] if eights else [PackedConstant("constants", padded(result.blocks(), 2), align=CHUNK)]
         params: dict[str, Literal] = {
             **shape_params(node, outputs[0]),
             "reach": reach(1, chunks, 0),
-            "finish": result.params,
+            "epilogue": result.params,
         }
         scratch = Scratch(chunks * CHUNK if matrix.shape[1] % CHUNK else 0, align=CHUNK)
         return KernelCall(
@@ -110,12 +110,12 @@ class MveS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights, align=CHUNK)),
+                ConstantArg(PackedConstant("weights", weights, align=CHUNK)),
                 *(ConstantArg(constant) for constant in constants),
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=outputs[0].rows,
-            slow_epilogue=not result.is_line,
+            slow_epilogue=not result.is_single,
             # Instructions hold the parameters: there is no code for several layers.
             code_key=repr(params),
         )

@@ -10,11 +10,11 @@ from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_smlal import dot
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
@@ -24,7 +24,7 @@ from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.windowed import PixelPairs, groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
 
@@ -37,7 +37,7 @@ class SmlalS8(PixelPairs):
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
-        reason = packing.refusal(node, Form.INT8, op.AXIS) or dot.refusal(target)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or dot.refusal(target)
         if reason is not None:
             return reason
         try:
@@ -60,7 +60,7 @@ class SmlalS8(PixelPairs):
             params_type="aboard_conv2d_smlal_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
-                "line": layer.params["line"],
+                "single_rounding": layer.params["single_rounding"],
                 "clamped": layer.params["clamped"],
                 "zero_point": node.input(INPUT).quant.zero_point,
                 "low": layer.params["low"],
@@ -69,10 +69,10 @@ class SmlalS8(PixelPairs):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights, form="int8")),
+                ConstantArg(PackedConstant("weights", weights, form="int8")),
                 ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
             ),
             rows=y.rows,
-            code_parameters=("line",),
+            code_parameters=("single_rounding",),
             slow_epilogue=not layer.is_single_rounding,
         )

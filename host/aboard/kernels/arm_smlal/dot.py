@@ -1,7 +1,7 @@
 """Weights for cores whose best product is SMLAL (Cortex-M3); the kernels in `firmware/kernels/arm_smlal` read them.
 
 Two sums share 64 bits, because two pixels share a word of the input, or two channels a word of the weights: the first
-must be less than 2**22 or 2**23. They start at bias and offset of the line.
+must be less than 2**22 or 2**23. They start at bias and offset of the single rounding.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from aboard.kernels.weights import filled
 from aboard.ops.activation import Activation
 from aboard.target import Target
 
-#: ABOARD_SMLAL_BITS, ABOARD_SMLAL_BLOCK and ABOARD_SMLAL_LINE_SHIFT of `arm_smlal/dot.h`.
+#: ABOARD_SMLAL_BITS, ABOARD_SMLAL_BLOCK and ABOARD_SMLAL_SINGLE_SHIFT of `arm_smlal/dot.h`.
 BITS, BLOCK, LINE_SHIFT = 23, 4, 4
 
 #: Likewise of `arm_smlal/fully_connected.h`.
@@ -65,7 +65,7 @@ def blocks(part: RequantisedLayer) -> Array:
     streams = np.ascontiguousarray(taps.reshape(count, BLOCK, -1).transpose(0, 2, 1)).reshape(count, -1).view("<i4")
     bias = filled(part.bias, BLOCK)
     starts = (bias + (bias << BITS)).reshape(count, BLOCK).view("<i4")
-    return np.ascontiguousarray(np.concatenate([starts, streams, _finish(part, count)], 1))
+    return np.ascontiguousarray(np.concatenate([starts, streams, _epilogue(part, count)], 1))
 
 
 def matrix(layer: RequantisedLayer, *, each: bool) -> Array:
@@ -81,11 +81,11 @@ def matrix(layer: RequantisedLayer, *, each: bool) -> Array:
     # The bytes that are the lower of two fields are taken without sign.
     stored = (taps + np.array([128, 0, 128, 0])).astype(np.uint8)
     words = np.ascontiguousarray(stored).reshape(len(starts), -1).view("<u4")
-    constants = [_finish(layer, len(starts)).view("<u4")] if each else []
+    constants = [_epilogue(layer, len(starts)).view("<u4")] if each else []
     return np.ascontiguousarray(np.concatenate([starts, words, *constants], 1))
 
 
-def _finish(part: RequantisedLayer, count: int) -> Array:
+def _epilogue(part: RequantisedLayer, count: int) -> Array:
     """Returns factor, constant and, where results are rounded twice, shift of each channel: [blocks, words]."""
     columns = [part.factor, part.constant] + ([] if part.is_single_rounding else [part.shift])
     return np.ascontiguousarray(np.stack([_words(filled(column, BLOCK)) for column in columns], 1).reshape(count, -1))

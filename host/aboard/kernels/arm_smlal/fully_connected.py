@@ -8,19 +8,19 @@ from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_smlal import dot
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     UnsupportedNodeError,
     View,
 )
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
 
@@ -35,7 +35,7 @@ class SmlalS8(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        reason = packing.refusal(node, Form.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
         if node.input(WEIGHTS).shape[1] < 2:
@@ -59,7 +59,7 @@ class SmlalS8(Implementation):
             params_type="aboard_fully_connected_smlal_t",
             params={
                 **shape_params(node, outputs[0]),
-                "line": layer.params["line"],
+                "single_rounding": layer.params["single_rounding"],
                 "clamped": layer.params["clamped"],
                 "constants": [0 if each else int(v[0]) for v in shared],
                 **bounds,
@@ -67,9 +67,9 @@ class SmlalS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", dot.matrix(layer, each=each), form="int8")),
+                ConstantArg(PackedConstant("weights", dot.matrix(layer, each=each), form="int8")),
             ),
             rows=outputs[0].rows,
-            code_parameters=("line",),
+            code_parameters=("single_rounding",),
             slow_epilogue=not layer.is_single_rounding,
         )

@@ -9,28 +9,28 @@ import numpy as np
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     View,
 )
-from aboard.kernels.portable.epilogue import BLOCK, finish
+from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.registry import implements
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import Convolution, PixelPairs, groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
 #: What of the int8 kernel a layer has of its own: everything, what finds the pixels, nothing.
 FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8", "size": "aboard_conv2d_s8_shared"}
 
-#: Taps that the int8 kernel computes in one turn of its inner loop.
+#: Taps that the int8 kernel computes in one iteration of its inner loop.
 TAPS = 8
 
 
@@ -68,14 +68,14 @@ def pack(node: Node, multiple: int = 1) -> Array:
 
 @implements
 class PortableS8(PixelPairs):
-    """int8: patches of two pixels, blocks of two pixels and four channels."""
+    """int8: im2col columns of two pixels, blocks of two pixels and four channels."""
 
     name = "portable_s8"
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
         del target
-        return packing.refusal(node, Form.INT8, op.AXIS)
+        return packing.refusal(node, Precision.INT8, op.AXIS)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
@@ -83,13 +83,13 @@ class PortableS8(PixelPairs):
         matrix = packing.matrix(node, op.AXIS)
         weights = pack(node, TAPS)
         direct = op.window(node) == (1, 1) and not op.attributes(node).padding.any
-        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         constants = np.concatenate([group.blocks() for group in result.split(groups(node))])
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": groups(node)},
             "direct": int(direct),
             "zero_point": node.input(INPUT).quant.zero_point,
-            "finish": result.params,
+            "epilogue": result.params,
         }
         scratch = 2 * weights.shape[2] + (0 if direct else matrix.shape[1])
         return KernelCall(
@@ -100,8 +100,8 @@ class PortableS8(PixelPairs):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", weights)),
-                ConstantArg(Constant("constants", constants)),
+                ConstantArg(PackedConstant("weights", weights)),
+                ConstantArg(PackedConstant("constants", constants)),
                 ScratchArg(Scratch(scratch), "int8_t *"),
             ),
             rows=y.rows,
@@ -113,7 +113,7 @@ class _PortableFloat(Convolution):
     """Both float forms: blocks of four channels, no scratch."""
 
     by_rows = True
-    form: Form
+    form: Precision
     function: str
 
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -139,8 +139,8 @@ class _PortableFloat(Convolution):
             arguments=(
                 InputArg(INPUT, "const float *"),
                 OutputArg(0, "float *"),
-                ConstantArg(Constant("weights", pack(node))),
-                ConstantArg(Constant("constants", constants)),
+                ConstantArg(PackedConstant("weights", pack(node))),
+                ConstantArg(PackedConstant("constants", constants)),
             ),
             rows=y.rows,
         )
@@ -151,7 +151,7 @@ class PortableF32(_PortableFloat):
     """float32 throughout."""
 
     name = "portable_f32"
-    form = Form.FLOAT
+    form = Precision.FLOAT
     function = "aboard_conv2d_f32"
 
 
@@ -160,5 +160,5 @@ class PortableF32W8(_PortableFloat):
     """float32 with int8 weights, which stay int8 in flash."""
 
     name = "portable_f32_w8"
-    form = Form.HYBRID
+    form = Precision.HYBRID
     function = "aboard_conv2d_f32_w8"

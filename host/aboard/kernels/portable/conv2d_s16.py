@@ -9,11 +9,11 @@ import numpy as np
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
+    PackedConstant,
     Scratch,
     ScratchArg,
     View,
@@ -59,7 +59,7 @@ class PortableS16(ConvolutionS16):
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
         direct = is_direct(node)
-        result = epilogue_s16.finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         return KernelCall(
             header="portable/conv2d_s16.h",
             function="aboard_conv2d_s16",
@@ -68,13 +68,13 @@ class PortableS16(ConvolutionS16):
                 "shape": {**shape_params(node, x, y), "groups": groups(node)},
                 "direct": int(direct),
                 "chunk": result.chunk,
-                "finish": result.params,
+                "epilogue": result.params,
             },
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", pack(node))),
-                ConstantArg(Constant("constants", result.blocks(groups(node), BLOCK))),
+                ConstantArg(PackedConstant("weights", pack(node))),
+                ConstantArg(PackedConstant("constants", result.blocks(groups(node), BLOCK))),
                 ScratchArg(Scratch(0 if direct else 2 * np.int16().nbytes * matrix.shape[1]), "int16_t *"),
             ),
             rows=y.rows,

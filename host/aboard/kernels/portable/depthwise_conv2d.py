@@ -11,12 +11,12 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
@@ -24,13 +24,13 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable.conv2d import shape_params
-from aboard.kernels.portable.epilogue import SINGLE_ROUNDING_SHIFT, finish
+from aboard.kernels.portable.epilogue import SINGLE_ROUNDING_SHIFT, epilogue
 from aboard.kernels.registry import implements
-from aboard.kernels.requantisation import with_single_roundings
+from aboard.kernels.requantisation import requantised_once
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
-from aboard.ops.weighted import INPUT, Form
+from aboard.ops.weighted import INPUT, Precision
 from aboard.ops.window import reach
 from aboard.target import Target
 
@@ -40,15 +40,15 @@ HEADER = "portable/depthwise_conv2d.h"
 #: registers are needed to go from block to block.
 BLOCK, BLOCK_OF_MORE = 6, 4
 
-#: Instructions of a block beside those of its taps, and of a pixel's finish (Cortex-M3, counted in the listing).
-_BLOCK_COST, _FINISH_COST = 12, 9
+#: Instructions of a block beside those of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
+_BLOCK_COST, _EPILOGUE_COST = 12, 9
 
 #: Bytes of code for each pixel of a block, and the instructions that a byte has to save.
 _PIXEL_BYTES, _WORTH = 38, 80
 
 
-#: `fast` of `finish.h` where one rounding gives the results.
-LINE = 3
+#: `fast` of `epilogue.h` where one rounding gives the results.
+SINGLE_ROUNDING = 3
 
 
 def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
@@ -64,7 +64,7 @@ def block(node: Node) -> int:
 
     def cost(pixels: int) -> int:
         loads = min((pixels - 1) * stride + width, pixels * width) + width
-        row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _FINISH_COST + _BLOCK_COST)
+        row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _EPILOGUE_COST + _BLOCK_COST)
         return row * math.prod(node.output.shape) // cols + pixels * _PIXEL_BYTES * _WORTH
 
     return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
@@ -73,7 +73,7 @@ def block(node: Node) -> int:
 class _Portable(Windowed):
     op = "depthwise_conv2d"
     by_rows = True
-    form: Form
+    form: Precision
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -83,33 +83,33 @@ class _Portable(Windowed):
 
 @implements
 class PortableS8(_Portable):
-    """int8: several pixels of a row at once; padded rows in a ring in scratch."""
+    """int8: several pixels of a row at once; padded rows in a line buffer in scratch."""
 
     name = "portable_s8"
-    form = Form.INT8
+    form = Precision.INT8
 
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: rows are staged where there is padding."""
-        return Reads.STAGED if _staged(node)[1] else Reads.ROW
+        return Reads.STAGED if _buffered(node)[1] else Reads.ROW
 
     def row_wise(self, node: Node) -> RowWise:
         """Takes as many rows as a convolution before it gives at once; keeps what it has staged."""
-        return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_staged(node)[0] > 0)
+        return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_buffered(node)[0] > 0)
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del target
         x, y = packing.view(inputs), outputs[0]
-        stream, constants, params_of_finish = _finished(node)
-        staged_rows, staged_cols = _staged(node)
+        stream, constants, params_of_epilogue = _epilogue(node)
+        buffered_rows, buffered_cols = _buffered(node)
         params: dict[str, Literal] = {
             "shape": params_of_shape(node, x, y),
             "block": block(node),
-            "staged_cols": staged_cols,
+            "buffered_cols": buffered_cols,
             "zero_point": node.input(INPUT).quant.zero_point,
-            "finish": params_of_finish,
+            "epilogue": params_of_epilogue,
         }
-        scratch = Scratch(staged_rows * staged_cols * x.channels, persistent=True)
+        scratch = Scratch(buffered_rows * buffered_cols * x.channels, persistent=True)
         return KernelCall(
             header=HEADER,
             function="aboard_depthwise_conv2d_s8",
@@ -118,33 +118,33 @@ class PortableS8(_Portable):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", stream)),
-                ConstantArg(Constant("constants", constants)),
+                ConstantArg(PackedConstant("weights", stream)),
+                ConstantArg(PackedConstant("constants", constants)),
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=y.rows,
-            slow_epilogue=params_of_finish["fast"] != LINE,
+            slow_epilogue=params_of_epilogue["fast"] != SINGLE_ROUNDING,
             # Code for every geometry at once would be larger than one copy for each of a few.
             code_key=repr(params),
         )
 
 
-def _finished(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
+def _epilogue(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
     """Returns the weights as the kernel reads them, the constants of each channel, and what all channels share."""
     matrix, bias, activation = packing.matrix(node, op.AXIS), packing.bias(node), attributes(node).activation
-    line = with_single_roundings(node, matrix, bias, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
-    if line is not None:
-        constants = np.stack([line.bias, line.factor, line.constant], 1)
+    single = requantised_once(node, matrix, bias, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
+    if single is not None:
+        constants = np.stack([single.bias, single.factor, single.constant], 1)
         low, high = activation.range(node.output.quant)
-        shared = {"fast": LINE, "zero_point": node.output.quant.zero_point, "low": low, "high": high}
-        return line.weights.astype(np.int8), wrap32(constants).astype(np.int32), shared
-    result = finish(node, matrix, bias, activation, op.AXIS)
+        shared = {"fast": SINGLE_ROUNDING, "zero_point": node.output.quant.zero_point, "low": low, "high": high}
+        return single.weights.astype(np.int8), wrap32(constants).astype(np.int32), shared
+    result = epilogue(node, matrix, bias, activation, op.AXIS)
     stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)
     return stream, np.stack([result.bias, result.multiplier], 1).astype(np.int32), result.params
 
 
-def _staged(node: Node) -> tuple[int, int]:
-    """Returns rows and columns of the ring of padded rows; 0 and 0 where there is no padding."""
+def _buffered(node: Node) -> tuple[int, int]:
+    """Returns rows and columns of the line buffer of padded rows; 0 and 0 where there is no padding."""
     attrs = attributes(node)
     if not attrs.padding.any:
         return 0, 0
@@ -174,8 +174,8 @@ class _PortableFloat(_Portable):
             arguments=(
                 InputArg(INPUT, "const float *"),
                 OutputArg(0, "float *"),
-                ConstantArg(Constant("weights", np.ascontiguousarray(packing.matrix(node, op.AXIS)))),
-                ConstantArg(Constant("constants", constants)),
+                ConstantArg(PackedConstant("weights", np.ascontiguousarray(packing.matrix(node, op.AXIS)))),
+                ConstantArg(PackedConstant("constants", constants)),
             ),
             rows=y.rows,
         )
@@ -186,7 +186,7 @@ class PortableF32(_PortableFloat):
     """float32 throughout."""
 
     name = "portable_f32"
-    form = Form.FLOAT
+    form = Precision.FLOAT
     function = "aboard_depthwise_conv2d_f32"
 
 
@@ -195,5 +195,5 @@ class PortableF32W8(_PortableFloat):
     """float32 with int8 weights, which stay int8 in flash."""
 
     name = "portable_f32_w8"
-    form = Form.HYBRID
+    form = Precision.HYBRID
     function = "aboard_depthwise_conv2d_f32_w8"

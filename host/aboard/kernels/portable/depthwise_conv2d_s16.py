@@ -8,7 +8,7 @@ import numpy as np
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Constant, ConstantArg, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
@@ -44,17 +44,17 @@ class PortableS16(DepthwiseS16):
         del target
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
-        result = epilogue_s16.finish(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
+        result = epilogue_s16.epilogue(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
         return KernelCall(
             header="portable/depthwise_conv2d_s16.h",
             function="aboard_depthwise_conv2d_s16",
             params_type="aboard_depthwise_conv2d_s16_t",
-            params={"shape": params_of_shape(node, x, y), "finish": result.params},
+            params={"shape": params_of_shape(node, x, y), "epilogue": result.params},
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", np.ascontiguousarray(matrix))),
-                ConstantArg(Constant("constants", result.constants)),
+                ConstantArg(PackedConstant("weights", np.ascontiguousarray(matrix))),
+                ConstantArg(PackedConstant("constants", result.constants)),
             ),
             rows=y.rows,
             slow_epilogue=not result.short,

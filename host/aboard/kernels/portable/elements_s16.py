@@ -11,13 +11,13 @@ import numpy as np
 
 from aboard.ir import DType, Node
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     View,
 )
 from aboard.kernels.portable.elementwise import joined, present
@@ -30,7 +30,7 @@ from aboard.target import Target
 
 
 @dataclass(frozen=True)
-class Function:
+class ElementFunction:
     """A C function of elements.
 
     Attributes:
@@ -43,7 +43,7 @@ class Function:
     name: str
     params: Mapping[str, Literal]
     params_type: str
-    constants: tuple[Constant, ...] = ()
+    constants: tuple[PackedConstant, ...] = ()
 
 
 class ElementsS16(Implementation):
@@ -66,7 +66,7 @@ class ElementsS16(Implementation):
         return None if both == (DType.INT16, DType.INT16) else "is for int16"
 
     @abstractmethod
-    def function(self, node: Node) -> Function:
+    def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -117,9 +117,9 @@ class Clamp(ElementsS16):
         same = node.input(0).type.quant == node.output.type.quant
         return super().refuses(node, target) or (None if same else "is for operand and result of one quantisation")
 
-    def function(self, node: Node) -> Function:
+    def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
-        return Function("elements_clamp_s16", _limits(self.activation, node), "elements_clamp")
+        return ElementFunction("elements_clamp_s16", _limits(self.activation, node), "elements_clamp")
 
 
 @implements
@@ -142,9 +142,9 @@ class Relu(ElementsS16):
 
     op, header = "relu", "portable/rescale_s16.h"
 
-    def function(self, node: Node) -> Function:
+    def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
-        return Function("rescale_s16", {**_rescaling(node), **_limits(Activation.RELU, node)}, "rescale")
+        return ElementFunction("rescale_s16", {**_rescaling(node), **_limits(Activation.RELU, node)}, "rescale")
 
 
 @implements
@@ -153,7 +153,7 @@ class LeakyRelu(ElementsS16):
 
     op, header = "leaky_relu", "portable/rescale_s16.h"
 
-    def function(self, node: Node) -> Function:
+    def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
         op = get(node.op)
         assert isinstance(op, relu.LeakyRelu)  # noqa: S101  an internal invariant that also narrows the type
@@ -165,7 +165,7 @@ class LeakyRelu(ElementsS16):
             "below_shift": below[1],
             "sign": -1 if relu.attributes(node).alpha < 0 else 1,
         }
-        return Function("leaky_relu_s16", params, "leaky_relu")
+        return ElementFunction("leaky_relu_s16", params, "leaky_relu")
 
 
 class SigmoidS16(ElementsS16):
@@ -173,14 +173,14 @@ class SigmoidS16(ElementsS16):
 
     header = "portable/sigmoid_s16.h"
 
-    def function(self, node: Node) -> Function:
+    def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
         op = get(node.op)
         assert isinstance(op, Sigmoid)  # noqa: S101  an internal invariant that also narrows the type
         argument = op.argument(node)
-        table = Constant("table", sigmoid_wide.TABLE.astype(np.uint16))
+        table = PackedConstant("table", sigmoid_wide.TABLE.astype(np.uint16))
         params = {"multiplier": argument.multiplier, "shift": argument.shift}
-        return Function(f"{node.op}_s16", params, "sigmoid", constants=(table,))
+        return ElementFunction(f"{node.op}_s16", params, "sigmoid", constants=(table,))
 
 
 @implements
@@ -220,7 +220,7 @@ class Requantize(ElementsS16):
         both = node.input(0).dtype, node.output.dtype
         return None if both in _RESCALED else "is for int16 to int8 or int16, and int8 to int16"
 
-    def function(self, node: Node) -> Function:
+    def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
         both = node.input(0).dtype, node.output.dtype
-        return Function(_RESCALED[both], {**_rescaling(node), **_limits(Activation.NONE, node)}, "rescale")
+        return ElementFunction(_RESCALED[both], {**_rescaling(node), **_limits(Activation.NONE, node)}, "rescale")

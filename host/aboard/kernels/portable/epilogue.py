@@ -1,4 +1,4 @@
-"""Constants with which integer kernels turn accumulators into results; `firmware/kernels/finish.h` reads them.
+"""Constants with which integer kernels turn accumulators into results; `firmware/kernels/epilogue.h` reads them.
 
 The zero point of the input is folded into the bias: sum((x - z) * w) + b = sum(x * w) + (b - z * sum(w)). Kernels then
 multiply raw inputs, and padding is an input equal to the zero point.
@@ -21,7 +21,7 @@ from aboard.ops.activation import Activation
 #: Accumulators below this, in absolute value, may be doubled in 32 bits.
 _SHORT_LIMIT = 1 << 30
 
-#: ABOARD_FINISH_LINE_SHIFT of `epilogue.h`.
+#: ABOARD_EPILOGUE_SINGLE_SHIFT of `epilogue.h`.
 SINGLE_ROUNDING_SHIFT = 4
 
 #: Channels of a block, and words of its constants.
@@ -29,15 +29,15 @@ BLOCK, BLOCK_WORDS = 4, 9
 
 
 @dataclass(frozen=True)
-class Finish:
+class Epilogue:
     """How the accumulators of a layer become results, per output channel.
 
     Attributes:
-        fast: True when the short form of `aboard_finish` is proven right for every input.
+        fast: True when the short form of `aboard_epilogue` is proven right for every input.
         bias: As the form takes it: twice the folded bias in the short form.
         multiplier: Likewise.
         shift: Likewise.
-        params: Fields of the C struct `aboard_finish_t`.
+        params: Fields of the C struct `aboard_epilogue_t`.
     """
 
     fast: bool
@@ -46,10 +46,10 @@ class Finish:
     shift: Int64
     params: Mapping[str, Literal]
 
-    def split(self, groups: int) -> list[Finish]:
+    def split(self, groups: int) -> list[Epilogue]:
         """Returns the constants of equal groups of channels."""
         parts = zip(*(np.split(v, groups) for v in (self.bias, self.multiplier, self.shift)), strict=True)
-        return [Finish(self.fast, b, m, s, self.params) for b, m, s in parts]
+        return [Epilogue(self.fast, b, m, s, self.params) for b, m, s in parts]
 
     def blocks(self) -> Array:
         """Returns the constants in blocks of four channels: biases, multipliers, and shifts of a byte each."""
@@ -61,7 +61,7 @@ class Finish:
         return table
 
 
-def finish(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> Finish:
+def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> Epilogue:
     """Returns the constants of an INT8 node.
 
     Args:
@@ -85,11 +85,11 @@ def finish(node: Node, weights: Array, bias: Array | None, activation: Activatio
     dead = constant | (multiplier == 0)
     short = (largest < _SHORT_LIMIT) & (smallest > -_SHORT_LIMIT) & (shift < 0)
     if not np.all(dead | short):
-        return Finish(False, wrap32(folded), multiplier, shift, params)
+        return Epilogue(False, wrap32(folded), multiplier, shift, params)
     # A channel without weights has one result, whatever its bias: 4v, halved twice by the short form, gives v.
     value = np.clip(multiply_by_quantized_multiplier(wrap32(folded), multiplier, shift) + quant.zero_point, low, high)
     bias_short = np.where(constant, 8 * (value - quant.zero_point), np.where(dead, 0, 2 * folded))
     multiplier_short = np.where(constant, 1 << 30, multiplier)
-    return Finish(
+    return Epilogue(
         True, bias_short, multiplier_short, np.where(dead, 0, -shift - 1), {**params, "fast": 2 if full else 1}
     )

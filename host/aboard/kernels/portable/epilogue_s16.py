@@ -1,4 +1,4 @@
-"""Constants with which kernels turn sums of int16 with int8 into results; `firmware/kernels/finish_s16.h` reads them.
+"""Constants with which kernels turn sums of int16 with int8 into results; `firmware/kernels/epilogue_s16.h` reads them.
 
 There are no zero points: the bias is added as it is, and padding is an input of 0.
 """
@@ -24,7 +24,7 @@ from aboard.kernels.contract import Literal
 from aboard.kernels.weights import padded
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
-from aboard.ops.weighted import Form
+from aboard.ops.weighted import Precision
 
 #: Magnitude of an int16.
 _LARGEST = 1 << 15
@@ -37,14 +37,14 @@ _SHORT_SHIFTS = (16, 32)
 
 
 @dataclass(frozen=True)
-class FinishWide:
+class EpilogueS16:
     """How the sums of an INT16 layer become results, per output channel.
 
     Attributes:
-        short: True when the short form of `aboard_finish_s16` is proven right, with sums of 32 bits.
+        short: True when the short form of `aboard_epilogue_s16` is proven right, with sums of 32 bits.
         constants: [channels, words]: bias and multiplier; in the other forms the high half of the bias and the shift.
         chunk: Taps whose products a sum of 32 bits holds.
-        params: Fields of the C struct `aboard_finish_s16_t`.
+        params: Fields of the C struct `aboard_epilogue_s16_t`.
     """
 
     short: bool
@@ -64,10 +64,10 @@ def refusal(node: Node, axis: int) -> str | None:
         node: A node with weights.
         axis: Axis of the weights that counts output channels.
     """
-    return packing.refusal(node, Form.INT16, axis)
+    return packing.refusal(node, Precision.INT16, axis)
 
 
-def finish(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> FinishWide:
+def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> EpilogueS16:
     """Returns the constants of an INT16 node.
 
     Args:
@@ -86,7 +86,7 @@ def finish(node: Node, weights: Array, bias: Array | None, activation: Activatio
     form = "SHORT" if short is not None else "WIDE" if weighted.has_wide_sums(node) else "DOUBLE"
     constants = _long(node, given, axis) if short is None else short
     params: dict[str, Literal] = {"form": f"ABOARD_S16_{form}", "low": low, "high": high}
-    return FinishWide(short is not None, constants, chunk, params)
+    return EpilogueS16(short is not None, constants, chunk, params)
 
 
 def _short(node: Node, weights: Array, bias: Int64, axis: int) -> Array | None:

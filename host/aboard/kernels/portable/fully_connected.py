@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    Constant,
     ConstantArg,
     Implementation,
     InputArg,
     KernelCall,
     Literal,
     OutputArg,
+    PackedConstant,
     View,
 )
-from aboard.kernels.portable.epilogue import BLOCK, finish
+from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.registry import implements
 from aboard.kernels.weights import padded
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, WEIGHTS, Form
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
 HEADER = "portable/fully_connected.h"
@@ -38,7 +38,7 @@ def shape_params(node: Node, y: View) -> dict[str, Literal]:
 
 class _Portable(Implementation):
     op = "fully_connected"
-    form: Form
+    form: Precision
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why the node cannot be computed, or None."""
@@ -51,24 +51,24 @@ class PortableS8(_Portable):
     """int8: eight output channels at a time."""
 
     name = "portable_s8"
-    form = Form.INT8
+    form = Precision.INT8
 
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call."""
         del inputs
         matrix = packing.matrix(node, op.AXIS)
-        result = finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         constants = padded(result.blocks(), BLOCK_S8 // BLOCK)
         return KernelCall(
             header=HEADER,
             function="aboard_fully_connected_s8" if target.opt == "speed" else "aboard_fully_connected_s8_shared",
             params_type="aboard_fully_connected_s8_t",
-            params={**shape_params(node, outputs[0]), "finish": result.params},
+            params={**shape_params(node, outputs[0]), "epilogue": result.params},
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("weights", packing.blocks(matrix, BLOCK_S8))),
-                ConstantArg(Constant("constants", constants)),
+                ConstantArg(PackedConstant("weights", packing.blocks(matrix, BLOCK_S8))),
+                ConstantArg(PackedConstant("constants", constants)),
             ),
             rows=outputs[0].rows,
             slow_epilogue=not result.fast,
@@ -93,8 +93,8 @@ class _PortableFloat(_Portable):
             arguments=(
                 InputArg(INPUT, "const float *"),
                 OutputArg(0, "float *"),
-                ConstantArg(Constant("weights", weights)),
-                ConstantArg(Constant("constants", constants)),
+                ConstantArg(PackedConstant("weights", weights)),
+                ConstantArg(PackedConstant("constants", constants)),
             ),
             rows=outputs[0].rows,
         )
@@ -105,7 +105,7 @@ class PortableF32(_PortableFloat):
     """float32 throughout."""
 
     name = "portable_f32"
-    form = Form.FLOAT
+    form = Precision.FLOAT
     function = "aboard_fully_connected_f32"
 
 
@@ -114,5 +114,5 @@ class PortableF32W8(_PortableFloat):
     """float32 with int8 weights, which stay int8 in flash."""
 
     name = "portable_f32_w8"
-    form = Form.HYBRID
+    form = Precision.HYBRID
     function = "aboard_fully_connected_f32_w8"

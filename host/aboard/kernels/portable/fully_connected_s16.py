@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.epilogue import BLOCK
 from aboard.kernels.portable.fully_connected import shape_params
@@ -32,17 +32,17 @@ class PortableS16(Implementation):
         """Returns the call."""
         del inputs, target
         matrix = packing.matrix(node, op.AXIS)
-        result = epilogue_s16.finish(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         return KernelCall(
             header="portable/fully_connected_s16.h",
             function="aboard_fully_connected_s16",
             params_type="aboard_fully_connected_s16_t",
-            params={**shape_params(node, outputs[0]), "chunk": result.chunk, "finish": result.params},
+            params={**shape_params(node, outputs[0]), "chunk": result.chunk, "epilogue": result.params},
             arguments=(
                 InputArg(INPUT, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("weights", packing.blocks(matrix, BLOCK))),
-                ConstantArg(Constant("constants", result.constants)),
+                ConstantArg(PackedConstant("weights", packing.blocks(matrix, BLOCK))),
+                ConstantArg(PackedConstant("constants", result.constants)),
             ),
             rows=outputs[0].rows,
             slow_epilogue=not result.short,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import Array, DType, Node, Tensor, TensorType
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable.elementwise import joined, present
 from aboard.kernels.registry import implements
 from aboard.ops import get
@@ -47,7 +47,7 @@ def call(node: Node, index: int, source: View, result: View) -> KernelCall:
     arguments = (
         InputArg(index, "const void *"),
         OutputArg(0, "void *"),
-        ConstantArg(Constant("table", table(node, index))),
+        ConstantArg(PackedConstant("table", table(node, index))),
     )
     params = {"in": source.literal(), "out": result.literal()}
     return KernelCall("portable/lookup.h", "aboard_lookup", "aboard_lookup_t", params, arguments, result.rows)

@@ -23,7 +23,7 @@ def axes_of(node: Node, source: View, result: View) -> dict[str, Literal]:
     """Returns the fields of `aboard_mean_t`."""
     attrs, shape = attributes(node), node.input(0).shape
     if source.depth < source.rows:
-        raise ValueError(f"mean {node.name}: the operand lies in a ring")
+        raise ValueError(f"mean {node.name}: the operand is stored in a rolling buffer")
     steps = [step.rows * source.row_stride + step.bytes for step in axis_steps(shape, source)]
     axes = list(zip(shape, steps, strict=True))
     reduced = _merged([axes[axis] for axis in attrs.axes])

@@ -19,7 +19,7 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.overlap import Reads, Window, distance
+from aboard.kernels.overlap import Reads, SlidingWindow, distance
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes, spans
@@ -49,7 +49,7 @@ class Pool(Implementation):
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: a channel is written while others are still to be read."""
         attrs = attributes(node)
-        window = Window(attrs.window, attrs.strides, attrs.padding, node.output.shape[0])
+        window = SlidingWindow(attrs.window, attrs.strides, attrs.padding, node.output.shape[0])
         (source,) = present(inputs)
         return distance(window, source, outputs[0], Reads.PIXEL)
 

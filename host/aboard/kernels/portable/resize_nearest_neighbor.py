@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import Node
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable import gather
 from aboard.kernels.registry import implements
 from aboard.ops.resize_nearest_neighbor import indices
@@ -50,8 +50,8 @@ class ResizeNearestNeighborPortable(Implementation):
             },
             arguments=(
                 InputArg(0, "const void *"),
-                ConstantArg(Constant("rows", rows.astype(np.uint16))),
-                ConstantArg(Constant("cols", cols.astype(np.uint16))),
+                ConstantArg(PackedConstant("rows", rows.astype(np.uint16))),
+                ConstantArg(PackedConstant("cols", cols.astype(np.uint16))),
                 OutputArg(0, "void *"),
             ),
             rows=result.rows,

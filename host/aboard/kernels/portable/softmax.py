@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
 from aboard.ops.softmax import attributes, exponentials
@@ -40,7 +40,7 @@ class SoftmaxS8(Implementation):
             arguments=(
                 InputArg(0, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("exponentials", table)),
+                ConstantArg(PackedConstant("exponentials", table)),
             ),
             rows=result.rows,
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from aboard import ops
 from aboard.ir import Array, DType, Node, Tensor
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
 from aboard.target import Target
@@ -47,7 +47,7 @@ class SoftmaxPairS8(Implementation):
             arguments=(
                 InputArg(0, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(Constant("results", table, align=1)),
+                ConstantArg(PackedConstant("results", table, align=1)),
             ),
             rows=result.rows,
         )

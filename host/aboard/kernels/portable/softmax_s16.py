@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Constant, ConstantArg, Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
 from aboard.ops import softmax_wide
@@ -42,7 +42,7 @@ class SoftmaxS16(Implementation):
             arguments=(
                 InputArg(0, "const int16_t *"),
                 OutputArg(0, "int16_t *"),
-                ConstantArg(Constant("tables", tables)),
+                ConstantArg(PackedConstant("tables", tables)),
             ),
             rows=result.rows,
         )

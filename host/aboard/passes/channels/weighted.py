@@ -19,7 +19,7 @@ from aboard.ir.numerics import INT32_MAX, INT32_MIN
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected, weighted
 from aboard.ops.activation import Activation
 from aboard.ops.depthwise_conv2d import depth_multiplier
-from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Form
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Precision
 from aboard.passes.channels.constants import replace_constant
 from aboard.passes.channels.contract import (
     Bools,
@@ -66,7 +66,7 @@ class Weighted(Rule):
     def accepts(self, node: Node) -> bool:
         """True for int8 with constant weights and bias."""
         operands = [node.optional_input(WEIGHTS), node.optional_input(BIAS)]
-        return weighted.form(node) is Form.INT8 and all(t is None or t.is_constant for t in operands)
+        return weighted.form(node) is Precision.INT8 and all(t is None or t.is_constant for t in operands)
 
     @abstractmethod
     def activation(self, node: Node) -> Activation:

@@ -1,8 +1,8 @@
 """conv2d of int8 with Helium, four pixels times two channels at a time: where windows are read, and what is packed.
 
-`arm_mve/conv2d_quads.h` needs fewer loads than blocks of two pixels and four channels (`arm_mve/conv2d.h`): windows of
-neighbouring pixels overlap, and the first chunk of a 1x1 layer stays in registers. It takes an even number of channels
-without limits, and windows whose four pixels instructions can reach.
+`arm_mve/conv2d_four_pixels.h` needs fewer loads than blocks of two pixels and four channels (`arm_mve/conv2d.h`):
+windows of neighbouring pixels overlap, and the first chunk of a 1x1 layer stays in registers. It takes an even number
+of channels without limits, and windows whose four pixels instructions can reach.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from enum import IntEnum
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.kernels.arm_mve.epilogue import FinishForm, FinishMve
-from aboard.kernels.contract import Constant, Literal, Scratch, View
+from aboard.kernels.arm_mve.epilogue import EpilogueMve, Rounding
+from aboard.kernels.contract import Literal, PackedConstant, Scratch, View
 from aboard.kernels.overlap import Reads
 from aboard.kernels.weights import padded
 from aboard.ops import conv2d as op
 
-HEADER = "arm_mve/conv2d_tap_groups.h"
+HEADER = "arm_mve/conv2d_four_pixels.h"
 
 #: Bytes of a chunk, pixels computed at once.
-CHUNK, QUADS = 16, 4
+CHUNK, PIXELS = 16, 4
 
 #: Largest offset of a load, of a scattered result, and largest distance from a row of a window to the next.
 _MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
@@ -37,22 +37,22 @@ _MAX_TAPS = 5
 
 
 class Source(IntEnum):
-    """ABOARD_QUADS_DIRECT, _BAND and _PATCH."""
+    """ABOARD_FOUR_PIXELS_DIRECT, _BAND and _PATCH."""
 
     DIRECT = 0
-    BAND = 1
-    PATCH = 2
+    LINE_BUFFER = 1
+    IM2COL = 2
 
 
 @dataclass(frozen=True)
-class Quads:
+class FourPixels:
     """How windows are read.
 
     Attributes:
         source: From where.
         joined: True when results of a row are followed by those of the next, and inputs read DIRECT likewise.
-        cols: Pixels of a row of the band; 0 where there is none.
-        rows: Of a window in the band, else 1.
+        cols: Pixels of a row of the line buffer; 0 where there is none.
+        rows: Of a window in the line buffer, else 1.
         taps: Pixels of a row of a window that overlap with those of the next.
         chunks: Chunks of a tap.
         distance: Bytes from a window to the next.
@@ -73,22 +73,22 @@ class Quads:
     @property
     def reads(self) -> Reads:
         """When a window has been read for the last time."""
-        return Reads.STAGED if self.cols else Reads.QUAD
+        return Reads.STAGED if self.cols else Reads.FOUR
 
     def params(self) -> Mapping[str, Literal]:
-        """Returns the fields of `aboard_conv2d_quads_mve_t` behind the views."""
+        """Returns the fields of `aboard_conv2d_four_pixels_mve_t` behind the views."""
         names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact")
         return {name: int(getattr(self, name)) for name in names}
 
-    def scratch(self, band_bytes: int) -> Scratch:
-        """Returns the scratch: band, patches or pixels, and what vectors reach beyond."""
+    def scratch(self, buffer_bytes: int) -> Scratch:
+        """Returns the scratch: line buffer, im2col columns or pixels, and what vectors reach beyond."""
         direct = 3 * self.distance + self.chunks * CHUNK if self.copies else 0
-        own = {Source.DIRECT: direct, Source.BAND: 0, Source.PATCH: QUADS * self.distance + CHUNK}[self.source]
-        return Scratch(band_bytes + own, align=CHUNK, persistent=self.cols > 0)
+        own = {Source.DIRECT: direct, Source.LINE_BUFFER: 0, Source.IM2COL: PIXELS * self.distance + CHUNK}[self.source]
+        return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0)
 
 
-def chosen(node: Node, x: View, y: View, result: FinishMve) -> Quads | None:
-    """Returns how a node is computed in quads, or None where it cannot be.
+def chosen(node: Node, x: View, y: View, result: EpilogueMve) -> FourPixels | None:
+    """Returns how a node is computed in four pixels at a time, or None where it cannot be.
 
     Args:
         node: A convolution of one group without dilation.
@@ -99,9 +99,9 @@ def chosen(node: Node, x: View, y: View, result: FinishMve) -> Quads | None:
     if y.rows * y.cols < _LEAST_PIXELS:
         return None
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
-    if limited or result.form is FinishForm.ANY or y.channels % 2 or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
+    if limited or result.form is Rounding.DOUBLE or y.channels % 2 or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
         return None
-    possible = (_direct(node, x, y), _band(node, x, y), _patch(node, x, y))
+    possible = (_direct(node, x, y), _line_buffer(node, x, y), _im2col(node, x, y))
     return next((found for found in possible if found is not None), None)
 
 
@@ -109,7 +109,7 @@ def _whole_rows(*views: View) -> bool:
     return all(v.depth >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in views)
 
 
-def _direct(node: Node, x: View, y: View) -> Quads | None:
+def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     attrs = op.attributes(node)
     distance, chunks = attrs.strides[1] * x.pixel_stride, math.ceil(x.channels / CHUNK)
     aligned = all(bytes_ % 4 == 0 for bytes_ in (x.offset, x.row_stride, x.pixel_stride))
@@ -118,25 +118,25 @@ def _direct(node: Node, x: View, y: View) -> Quads | None:
         return None
     joined = attrs.strides == (1, 1) and _whole_rows(x, y)
     exact = x.channels % CHUNK == 0
-    return Quads(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, not exact or y.cols % QUADS > 0)
+    return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, not exact or y.cols % PIXELS > 0)
 
 
-def _band(node: Node, x: View, y: View) -> Quads | None:
+def _line_buffer(node: Node, x: View, y: View) -> FourPixels | None:
     attrs, (height, width) = op.attributes(node), op.window(node)
-    if x.channels % CHUNK or y.cols < QUADS:
+    if x.channels % CHUNK or y.cols < PIXELS:
         return None
     stride, depth = attrs.strides[1], x.channels
     cols = (y.cols - 1) * stride + width
     sliding = stride == 1 and 1 < width <= _MAX_TAPS
     taps, run = (width, depth) if sliding else (1, width * depth)
     distance = stride * depth
-    furthest = (QUADS + taps - 2) * distance + run - CHUNK
+    furthest = (PIXELS + taps - 2) * distance + run - CHUNK
     if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:
         return None
-    return Quads(Source.BAND, False, cols, height, taps, run // CHUNK, distance, True)
+    return FourPixels(Source.LINE_BUFFER, False, cols, height, taps, run // CHUNK, distance, True)
 
 
-def _patch(node: Node, x: View, y: View) -> Quads | None:
+def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     attrs, (height, width) = op.attributes(node), op.window(node)
     chunks = math.ceil(height * width * x.channels / CHUNK)
     # Copies of rows may reach beyond the last.
@@ -145,10 +145,10 @@ def _patch(node: Node, x: View, y: View) -> Quads | None:
         return None
     lies = not attrs.padding.any and x.depth >= x.rows and x.pixel_stride == x.channels
     cols = 0 if lies else (y.cols - 1) * attrs.strides[1] + width
-    return Quads(Source.PATCH, _whole_rows(y), cols, 1, 1, chunks, distance, exact=True)
+    return FourPixels(Source.IM2COL, _whole_rows(y), cols, 1, 1, chunks, distance, exact=True)
 
 
-def pack(found: Quads, matrix: Array, result: FinishMve) -> Constant:
+def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstant:
     """Returns the stream of weights [channels, taps] and constants: for each two channels one after the other."""
     pairs, rows = len(matrix) // 2, found.rows
     by_row = matrix.reshape(len(matrix) * rows, -1)
@@ -156,4 +156,4 @@ def pack(found: Quads, matrix: Array, result: FinishMve) -> Constant:
     vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK)
     weights = np.ascontiguousarray(vectors.transpose(0, 2, 4, 3, 1, 5)).reshape(pairs, -1).view(np.int8)
     constants = np.ascontiguousarray(result.rows.T.astype("<i4")).view(np.int8).reshape(pairs, -1)
-    return Constant("weights", np.concatenate([weights, constants], 1), align=CHUNK)
+    return PackedConstant("weights", np.concatenate([weights, constants], 1), align=CHUNK)

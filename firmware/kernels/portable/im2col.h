@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file portable/staging.h
+ * @file portable/im2col.h
  * Copying int8 pixels into scratch, where a kernel finds them in the order in which it reads them. Loops of its own:
  * a call of memcpy would cost more than most of the copies.
  */
-#ifndef ABOARD_KERNELS_PORTABLE_STAGING_H
-#define ABOARD_KERNELS_PORTABLE_STAGING_H
+#ifndef ABOARD_KERNELS_PORTABLE_IM2COL_H
+#define ABOARD_KERNELS_PORTABLE_IM2COL_H
 
 #include <stdint.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "aboard/config.h"
 
 /** Copies `count` bytes (0 or less: none) and returns the address after the last one written. No alignment needed. */
-ABOARD_INLINE int8_t *aboard_stage_copy(int8_t *to, const int8_t *from, int32_t count) {
+ABOARD_INLINE int8_t *aboard_im2col_copy(int8_t *to, const int8_t *from, int32_t count) {
     for (; count >= 16; count -= 16) {
         memcpy(to, from, 16);
         to += 16;
@@ -32,7 +32,7 @@ ABOARD_INLINE int8_t *aboard_stage_copy(int8_t *to, const int8_t *from, int32_t 
 }
 
 /** Writes `count` bytes (0 or less: none) of one value and returns the address after the last one. */
-ABOARD_INLINE int8_t *aboard_stage_fill(int8_t *to, int32_t value, int32_t count) {
+ABOARD_INLINE int8_t *aboard_im2col_fill(int8_t *to, int32_t value, int32_t count) {
     const uint32_t word = 0x01010101u * (uint8_t)value;
     for (; count >= 4; count -= 4) {
         memcpy(to, &word, 4);
@@ -45,14 +45,14 @@ ABOARD_INLINE int8_t *aboard_stage_fill(int8_t *to, int32_t value, int32_t count
     return to;
 }
 
-/** As aboard_stage_copy, not expanded. */
-ABOARD_SHARED int8_t *aboard_stage_copy_shared(int8_t *to, const int8_t *from, int32_t count) {
-    return aboard_stage_copy(to, from, count);
+/** As aboard_im2col_copy, not expanded. */
+ABOARD_SHARED int8_t *aboard_im2col_copy_shared(int8_t *to, const int8_t *from, int32_t count) {
+    return aboard_im2col_copy(to, from, count);
 }
 
-/** As aboard_stage_fill, not expanded. */
-ABOARD_SHARED int8_t *aboard_stage_fill_shared(int8_t *to, int32_t value, int32_t count) {
-    return aboard_stage_fill(to, value, count);
+/** As aboard_im2col_fill, not expanded. */
+ABOARD_SHARED int8_t *aboard_im2col_fill_shared(int8_t *to, int32_t value, int32_t count) {
+    return aboard_im2col_fill(to, value, count);
 }
 
 #endif

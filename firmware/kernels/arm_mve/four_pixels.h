@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file arm_mve/tap_groups.h
- * The instructions of conv2d_quads.h: four pixels times two channels at a time, sixteen taps per product.
+ * @file arm_mve/four_pixels.h
+ * The instructions of conv2d_four_pixels.h: four pixels times two channels at a time, sixteen taps per product.
  *
  * Eight products need four loads of pixels and two of weights, fewer where windows of neighbouring pixels overlap. Sums
  * are the even general registers; operands are odd ones: `x` is the window of the first pixel, `w` a
@@ -9,33 +9,33 @@
  * window of the third pixel or a count, as is `left`. q0 to q3 hold pixels, q4 and q5 weights and then sums, q6 another
  * pixel, q7 the table.
  *
- * Literals: `pairs` of channels, `chunks`, `distance` (bytes from a pixel to the next), and `line`, `shift` and
- * `zero_point` of the finish; of windows also `taps`, `rows` and `advance` (bytes from a row to the next).
+ * Literals: `pairs` of channels, `chunks`, `distance` (bytes from a pixel to the next), and `single`, `shift` and
+ * `zero_point` of the epilogue; of windows also `taps`, `rows` and `advance` (bytes from a row to the next).
  */
-#ifndef ABOARD_KERNELS_ARM_MVE_TAP_GROUPS_H
-#define ABOARD_KERNELS_ARM_MVE_TAP_GROUPS_H
+#ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
+#define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 
 /* Formatted by hand: one instruction a line. */
 /* clang-format off */
 
 /** For each two channels: `sums`, and then results. */
-#define ABOARD_MVE_QUADS(sums) \
+#define ABOARD_MVE_FOUR_PIXELS(sums) \
     "movw %[left], %[pairs]\n\t" \
     "1:\n\t" \
     sums \
-    ABOARD_MVE_QUADS_FINISH \
+    ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
     "subs %[left], %[left], #1\n\t" \
     "bne 1b"
 
 /** A right shift with ties away from zero: a negative number loses one, in `one`, before halves are rounded up. */
-#define ABOARD_MVE_QUADS_AWAY(x, shift, one) \
+#define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
     "asr " one ", " shift ", #31\n\t" \
     "vpt.s32 lt, " x ", zr\n\t" \
     "vaddt.i32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
 
 /** Sums become results. Constants of both channels follow their weights. */
-#define ABOARD_MVE_QUADS_FINISH \
+#define ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
     "vmov q4[2], q4[0], r0, r4\n\t" \
     "vmov q4[3], q4[1], r2, r6\n\t" \
     "vmov q5[2], q5[0], r8, r12\n\t" \
@@ -45,14 +45,14 @@
     "vadd.i32 q5, q5, r6\n\t" \
     "vqrdmulh.s32 q4, q4, r2\n\t" \
     "vqrdmulh.s32 q5, q5, r8\n\t" \
-    ".if %c[line]\n\t" \
+    ".if %c[single]\n\t" \
     "vadd.i32 q4, q4, r4\n\t" \
     "vadd.i32 q5, q5, r10\n\t" \
     "vqrshrnb.s32 q4, q4, %[shift]\n\t" \
     "vqrshrnt.s32 q4, q5, %[shift]\n\t" \
     ".else\n\t" \
-    ABOARD_MVE_QUADS_AWAY("q4", "r4", "r0") \
-    ABOARD_MVE_QUADS_AWAY("q5", "r10", "r6") \
+    ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r0") \
+    ABOARD_MVE_FOUR_PIXELS_AWAY("q5", "r10", "r6") \
     "mov r2, %[zero_point]\n\t" \
     "vqmovnb.s32 q4, q4\n\t" \
     "vqmovnt.s32 q4, q5\n\t" \
@@ -62,12 +62,12 @@
     "vstrb.16 q4, [%[out], q7]\n\t" \
     "add %[out], %[out], #2\n\t"
 
-#define ABOARD_MVE_QUADS_WEIGHTS \
+#define ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
     "vldrw.32 q4, [%[w]], #16\n\t" \
     "vldrw.32 q5, [%[w]], #16\n\t"
 
 /** Four pixels times both channels. */
-#define ABOARD_MVE_QUADS_TAP(op, a, b, c, d) \
+#define ABOARD_MVE_FOUR_PIXELS_TAP(op, a, b, c, d) \
     op ".s8 r0, " a ", q4\n\t" \
     op ".s8 r8, " a ", q5\n\t" \
     op ".s8 r2, " b ", q4\n\t" \
@@ -78,79 +78,79 @@
     op ".s8 lr, " d ", q5\n\t"
 
 /** A chunk of a pixel times both channels. */
-#define ABOARD_MVE_QUADS_ONE(x, first, second) \
+#define ABOARD_MVE_FOUR_PIXELS_ONE(x, first, second) \
     "vldrw.32 q6, [" x "]\n\t" \
     "vmladava.s8 " first ", q6, q4\n\t" \
     "vmladava.s8 " second ", q6, q5\n\t"
 
-#define ABOARD_MVE_QUADS_AT "16 * aboard_chunk"
+#define ABOARD_MVE_FOUR_PIXELS_AT "16 * aboard_chunk"
 
 /** A single run of chunks for each pixel. The first chunks of four pixels stay in registers for all channels. */
-#define ABOARD_MVE_QUADS_RUN \
+#define ABOARD_MVE_FOUR_PIXELS_RUN \
     "vldrh.16 q7, [%[x2]]\n\t" \
     "vldrw.32 q0, [%[x]]\n\t" \
     "vldrw.32 q1, [%[x], %[distance]]\n\t" \
     "addw %[x2], %[x], #2 * %c[distance]\n\t" \
     "vldrw.32 q2, [%[x2]]\n\t" \
     "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
-    ABOARD_MVE_QUADS( \
-        ABOARD_MVE_QUADS_WEIGHTS \
-        ABOARD_MVE_QUADS_TAP("vmladav", "q0", "q1", "q2", "q3") \
+    ABOARD_MVE_FOUR_PIXELS( \
+        ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
+        ABOARD_MVE_FOUR_PIXELS_TAP("vmladav", "q0", "q1", "q2", "q3") \
         ".set aboard_chunk, 1\n\t" \
         ".rept %c[chunks] - 1\n\t" \
-        ABOARD_MVE_QUADS_WEIGHTS \
-        ABOARD_MVE_QUADS_ONE("%[x], #" ABOARD_MVE_QUADS_AT, "r0", "r8") \
-        ABOARD_MVE_QUADS_ONE("%[x], #%c[distance] + " ABOARD_MVE_QUADS_AT, "r2", "r10") \
-        ABOARD_MVE_QUADS_ONE("%[x2], #" ABOARD_MVE_QUADS_AT, "r4", "r12") \
-        ABOARD_MVE_QUADS_ONE("%[x2], #%c[distance] + " ABOARD_MVE_QUADS_AT, "r6", "lr") \
+        ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
+        ABOARD_MVE_FOUR_PIXELS_ONE("%[x], #" ABOARD_MVE_FOUR_PIXELS_AT, "r0", "r8") \
+        ABOARD_MVE_FOUR_PIXELS_ONE("%[x], #%c[distance] + " ABOARD_MVE_FOUR_PIXELS_AT, "r2", "r10") \
+        ABOARD_MVE_FOUR_PIXELS_ONE("%[x2], #" ABOARD_MVE_FOUR_PIXELS_AT, "r4", "r12") \
+        ABOARD_MVE_FOUR_PIXELS_ONE("%[x2], #%c[distance] + " ABOARD_MVE_FOUR_PIXELS_AT, "r6", "lr") \
         ".set aboard_chunk, aboard_chunk + 1\n\t" \
         ".endr\n\t")
 
 /** A tap of windows; the very first one begins the sums. */
-#define ABOARD_MVE_QUADS_NEXT(a, b, c, d) \
-    ABOARD_MVE_QUADS_WEIGHTS \
+#define ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
     ".if aboard_fresh\n\t" \
-    ABOARD_MVE_QUADS_TAP("vmladav", a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_TAP("vmladav", a, b, c, d) \
     ".else\n\t" \
-    ABOARD_MVE_QUADS_TAP("vmladava", a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_TAP("vmladava", a, b, c, d) \
     ".endif\n\t" \
     ".set aboard_fresh, 0\n\t"
 
 /** A chunk of pixel `number`, counted from the first window. */
-#define ABOARD_MVE_QUADS_PIXEL(x, number) \
-    "vldrw.32 " x ", [%[x], #" number " * %c[distance] + " ABOARD_MVE_QUADS_AT "]\n\t"
+#define ABOARD_MVE_FOUR_PIXELS_PIXEL(x, number) \
+    "vldrw.32 " x ", [%[x], #" number " * %c[distance] + " ABOARD_MVE_FOUR_PIXELS_AT "]\n\t"
 
 /** A further tap: windows are a pixel further on, of which three are loaded already. */
-#define ABOARD_MVE_QUADS_SLIDE(tap, number, a, b, c, d) \
+#define ABOARD_MVE_FOUR_PIXELS_SLIDE(tap, number, a, b, c, d) \
     ".if %c[taps] > " tap "\n\t" \
-    ABOARD_MVE_QUADS_PIXEL(d, number) \
-    ABOARD_MVE_QUADS_NEXT(a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_PIXEL(d, number) \
+    ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \
     ".endif\n\t"
 
 /** A row of the windows. */
-#define ABOARD_MVE_QUADS_ROW \
+#define ABOARD_MVE_FOUR_PIXELS_ROW \
     ".set aboard_chunk, 0\n\t" \
     ".rept %c[chunks]\n\t" \
-    ABOARD_MVE_QUADS_PIXEL("q0", "0") \
-    ABOARD_MVE_QUADS_PIXEL("q1", "1") \
-    ABOARD_MVE_QUADS_PIXEL("q2", "2") \
-    ABOARD_MVE_QUADS_PIXEL("q3", "3") \
-    ABOARD_MVE_QUADS_NEXT("q0", "q1", "q2", "q3") \
-    ABOARD_MVE_QUADS_SLIDE("1", "4", "q1", "q2", "q3", "q0") \
-    ABOARD_MVE_QUADS_SLIDE("2", "5", "q2", "q3", "q0", "q1") \
-    ABOARD_MVE_QUADS_SLIDE("3", "6", "q3", "q0", "q1", "q2") \
-    ABOARD_MVE_QUADS_SLIDE("4", "7", "q0", "q1", "q2", "q3") \
+    ABOARD_MVE_FOUR_PIXELS_PIXEL("q0", "0") \
+    ABOARD_MVE_FOUR_PIXELS_PIXEL("q1", "1") \
+    ABOARD_MVE_FOUR_PIXELS_PIXEL("q2", "2") \
+    ABOARD_MVE_FOUR_PIXELS_PIXEL("q3", "3") \
+    ABOARD_MVE_FOUR_PIXELS_NEXT("q0", "q1", "q2", "q3") \
+    ABOARD_MVE_FOUR_PIXELS_SLIDE("1", "4", "q1", "q2", "q3", "q0") \
+    ABOARD_MVE_FOUR_PIXELS_SLIDE("2", "5", "q2", "q3", "q0", "q1") \
+    ABOARD_MVE_FOUR_PIXELS_SLIDE("3", "6", "q3", "q0", "q1", "q2") \
+    ABOARD_MVE_FOUR_PIXELS_SLIDE("4", "7", "q0", "q1", "q2", "q3") \
     ".set aboard_chunk, aboard_chunk + 1\n\t" \
     ".endr\n\t"
 
 /** Instructions of a chunk beside its taps, of a tap, and of a further chunk of a run; lines of the text of a row. */
-#define ABOARD_MVE_QUADS_CHUNK_LENGTH 3
-#define ABOARD_MVE_QUADS_TAP_LENGTH 11
-#define ABOARD_MVE_QUADS_RUN_LENGTH 14
-#define ABOARD_MVE_QUADS_ROW_LINES 100
+#define ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH 3
+#define ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH 11
+#define ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH 14
+#define ABOARD_MVE_FOUR_PIXELS_ROW_LINES 100
 
 /** Back by as many rows, at once where one instruction can. */
-#define ABOARD_MVE_QUADS_BACK(rows) \
+#define ABOARD_MVE_FOUR_PIXELS_BACK(rows) \
     ".if %c[advance] * (" rows ") < 4096\n\t" \
     "subw %[x], %[x], #%c[advance] * (" rows ")\n\t" \
     ".else\n\t" \
@@ -160,31 +160,31 @@
     ".endif\n\t"
 
 /** Rows of windows one after the other, without a loop. */
-#define ABOARD_MVE_QUADS_WINDOWS \
+#define ABOARD_MVE_FOUR_PIXELS_WINDOWS \
     "vldrh.16 q7, [%[x2]]\n\t" \
-    ABOARD_MVE_QUADS( \
+    ABOARD_MVE_FOUR_PIXELS( \
         ".set aboard_fresh, 1\n\t" \
         ".rept %c[rows] - 1\n\t" \
-        ABOARD_MVE_QUADS_ROW \
+        ABOARD_MVE_FOUR_PIXELS_ROW \
         "addw %[x], %[x], %[advance]\n\t" \
         ".endr\n\t" \
-        ABOARD_MVE_QUADS_ROW \
-        ABOARD_MVE_QUADS_BACK("%c[rows] - 1"))
+        ABOARD_MVE_FOUR_PIXELS_ROW \
+        ABOARD_MVE_FOUR_PIXELS_BACK("%c[rows] - 1"))
 
 /** Rows of windows in a loop, which `x2` counts. */
-#define ABOARD_MVE_QUADS_LOOPED \
+#define ABOARD_MVE_FOUR_PIXELS_LOOPED \
     "vldrh.16 q7, [%[x2]]\n\t" \
-    ABOARD_MVE_QUADS( \
+    ABOARD_MVE_FOUR_PIXELS( \
         ".set aboard_fresh, 0\n\t" \
         "mov r0, #0\n\tmov r2, #0\n\tmov r4, #0\n\tmov r6, #0\n\t" \
         "mov r8, #0\n\tmov r10, #0\n\tmov r12, #0\n\tmov lr, #0\n\t" \
         "mov %[x2], %[rows]\n\t" \
         "2:\n\t" \
-        ABOARD_MVE_QUADS_ROW \
+        ABOARD_MVE_FOUR_PIXELS_ROW \
         "addw %[x], %[x], %[advance]\n\t" \
         "subs %[x2], %[x2], #1\n\t" \
         "bne 2b\n\t" \
-        ABOARD_MVE_QUADS_BACK("%c[rows]"))
+        ABOARD_MVE_FOUR_PIXELS_BACK("%c[rows]"))
 
 /* clang-format on */
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/conv2d_four_pixels.h
+ * int8 convolution with Helium: four pixels times two channels at once, sixteen taps per instruction.
+ *
+ * Windows are read from the input where they are single pixels, else from a line buffer of input rows (line buffer.h)
+ * where pixels are whole chunks of sixteen bytes, else from im2col columns into which they are copied. For 1x1 and
+ * im2col columns the four pixels may be the end of a row and the beginning of the next.
+ * host/aboard/kernels/arm_mve/conv2d_four_pixels.py chooses.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
+#define ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "epilogue.h"
+#include "four_pixels.h"
+#include "helium.h"
+#include "length.h"
+#include "line_buffer.h"
+#include "sums.h"
+
+/** Windows of a pixel are read where they lie. */
+#define ABOARD_FOUR_PIXELS_DIRECT 0
+/** Windows are read in the line buffer; a row of the result has four pixels or more. */
+#define ABOARD_FOUR_PIXELS_LINE_BUFFER 1
+/** Windows are copied, each into an im2col column. */
+#define ABOARD_FOUR_PIXELS_IM2COL 2
+
+/** Pixels computed at once. */
+#define ABOARD_FOUR_PIXELS 4
+
+/** Chunks times taps of windows in a line buffer that are computed without a loop over rows. */
+#define ABOARD_FOUR_PIXELS_UNROLLED 36
+
+/** Parameters of aboard_conv2d_four_pixels_mve. */
+typedef struct {
+    aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
+    aboard_view_t out;                    /**< Any view. */
+    int32_t source;                       /**< ABOARD_FOUR_PIXELS_DIRECT, _BAND or _PATCH. */
+    int32_t joined;   /**< 1: results run on from row to row, and where they are read DIRECT the inputs too. */
+    int32_t rows;     /**< Of a window; 1 but in a line buffer. */
+    int32_t taps;     /**< Pixels of a row of a window that overlap with those of the next window, 1 to 5. */
+    int32_t chunks;   /**< Of a tap. */
+    int32_t distance; /**< Bytes from a window to the next, a multiple of 4. */
+    int32_t exact;    /**< 1: a window is as long as its chunks. */
+    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
+} aboard_conv2d_four_pixels_mve_t;
+
+/** Where two channels of four pixels go. Of the last ones there may be fewer than four: all others are the last. */
+typedef struct {
+    uint16_t results[8];
+} aboard_four_pixels_table_t;
+
+/** Fills a table for `count` pixels. */
+ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
+                                           aboard_four_pixels_table_t *table) {
+    ABOARD_UNROLL(8)
+    for (int32_t lane = 0; lane < 8; ++lane) {
+        table->results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
+    }
+}
+
+#if ABOARD_MVE_ASM
+
+/* Formatted by hand: lists of operands. */
+/* clang-format off */
+
+#define ABOARD_FOUR_PIXELS_ASM(text, length) \
+    __asm__ volatile(text length \
+                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
+                     : [pairs] "i"(p->out.channels / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
+                       [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
+                       [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [zero_point] "i"(p->epilogue.zero_point) \
+                     : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
+
+/* clang-format on */
+
+#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, length)
+#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
+#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
+
+/** Computes all channels of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
+                                      const aboard_four_pixels_table_t *table, int8_t *out) {
+    const int32_t advance =
+        p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
+    const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
+    int32_t left;
+    if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
+        ABOARD_MVE_SIZED(ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2), ABOARD_FOUR_PIXELS_RUN);
+    } else if (p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED) {
+        ABOARD_MVE_SIZED(p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES, ABOARD_FOUR_PIXELS_WINDOWS);
+    } else {
+        ABOARD_MVE_SIZED(row + p->rows - ABOARD_MVE_FOUR_PIXELS_ROW_LINES, ABOARD_FOUR_PIXELS_LOOPED);
+    }
+}
+
+#else
+
+/** Computes all channels of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
+                                      const aboard_four_pixels_table_t *table, int8_t *out) {
+    const int32_t advance =
+        p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
+    for (int32_t n = 0; n < p->out.channels; n += 2) {
+        int32_t sums[8] = {0};
+        int32_t constants[6];
+        for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
+            const int32_t tap = at % p->taps;
+            const int32_t chunk = at / p->taps % p->chunks;
+            const int8_t *const from = x + at / p->taps / p->chunks * advance + chunk * ABOARD_MVE_CHUNK;
+            for (int32_t lane = 0; lane < 8; ++lane) {
+                sums[lane] += aboard_mve_chunk(from + (lane / 2 + tap) * p->distance, w + lane % 2 * ABOARD_MVE_CHUNK);
+            }
+            w += 2 * ABOARD_MVE_CHUNK;
+        }
+        memcpy(constants, w, sizeof(constants));
+        w += sizeof(constants);
+        for (int32_t lane = 0; lane < 8; ++lane) {
+            const int32_t *const c = constants + 3 * (lane % 2);
+            out[n + table->results[lane]] = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
+        }
+    }
+}
+
+#endif
+
+/**
+ * Computes `count` pixels that are read where they lie. The last ones are copied to `scratch`, if there are fewer than
+ * four, or if vectors would reach beyond them.
+ */
+ABOARD_INLINE void aboard_four_pixels_direct(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int32_t count,
+                                             const int8_t *weights, int8_t *scratch, int8_t *out) {
+    aboard_four_pixels_table_t tables[2];
+    const aboard_four_pixels_table_t *table = &tables[0];
+    const int32_t safe = p->exact ? ABOARD_FOUR_PIXELS : ABOARD_FOUR_PIXELS + 1;
+    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &tables[0]);
+    aboard_four_pixels_fill(p, (count - 1) % ABOARD_FOUR_PIXELS + 1, &tables[1]);
+    ABOARD_UNROLL(1)
+    for (; count > 0; count -= ABOARD_FOUR_PIXELS) {
+        if (count < safe) {
+            for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
+                const int32_t pixel = ABOARD_MIN(i, count - 1);
+                aboard_mve_copy(scratch + i * p->distance, x + pixel * p->distance, p->line_buffer.in.channels);
+            }
+            x = scratch;
+            table = &tables[1];
+        }
+        aboard_four_pixels(p, x, weights, table, out);
+        x += ABOARD_FOUR_PIXELS * p->distance;
+        out += ABOARD_FOUR_PIXELS * p->out.pixel_stride;
+    }
+}
+
+/** Computes a row of pixels whose windows lie in the line buffer. An odd last four pixels begins earlier, at pixels
+ * that are done. */
+ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
+                                                  const int8_t *weights, const aboard_four_pixels_table_t *table,
+                                                  int8_t *out) {
+    int32_t col = 0;
+    ABOARD_UNROLL(1)
+    while (col < p->out.cols) {
+        const int32_t at = ABOARD_MIN(col, p->out.cols - ABOARD_FOUR_PIXELS);
+        aboard_four_pixels(p, x + at * p->distance, weights, table, out + at * p->out.pixel_stride);
+        col += ABOARD_FOUR_PIXELS;
+    }
+}
+
+/** Copies a window, given its first byte in the line buffer, into an im2col column. */
+ABOARD_INLINE void aboard_four_pixels_im2col(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int8_t *to) {
+    const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
+    const int32_t stride = aboard_mve_line_buffer_stride(&p->line_buffer);
+    ABOARD_UNROLL(16)
+    for (int32_t row = 0; row < p->line_buffer.window_height; ++row) {
+        if (p->line_buffer.cols == 0) {
+            aboard_mve_copy(to, x, bytes);
+        } else {
+            /* Behind the line buffer and behind the im2col columns there is room. What is too much is overwritten, or
+             * meets 0. */
+            aboard_mve_copy_and_more(to, x, bytes);
+        }
+        to += bytes;
+        x += stride;
+    }
+}
+
+/** Copies four neighbouring windows: as aboard_four_pixels_im2col for each, with fewer addresses. */
+ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int8_t *to) {
+    const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    ABOARD_UNROLL(16)
+    for (int32_t row = 0; row < p->line_buffer.window_height; ++row) {
+        ABOARD_UNROLL(4)
+        for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
+            aboard_mve_copy_and_more(to + i * p->distance, x + i * step, bytes);
+        }
+        to += bytes;
+        x += aboard_mve_line_buffer_stride(&p->line_buffer);
+    }
+}
+
+/** Computes rows of pixels whose windows are copied: as soon as there are four, and what is left at the end of a run.
+ */
+ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                              const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
+                                              int32_t last) {
+    int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    const int32_t run = p->joined ? (last - first) * p->out.cols : p->out.cols;
+    aboard_four_pixels_table_t tables[2];
+    int8_t *y = aboard_row_out_s8(&p->out, out, first);
+    int32_t waiting = 0;
+    int32_t left = run;
+    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &tables[0]);
+    aboard_four_pixels_fill(p, (run - 1) % ABOARD_FOUR_PIXELS + 1, &tables[1]);
+    ABOARD_UNROLL(1)
+    for (int32_t row = first; row < last; ++row) {
+        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
+        if (!p->joined) {
+            y = aboard_row_out_s8(&p->out, out, row);
+            left = run;
+        }
+        ABOARD_UNROLL(1)
+        for (int32_t col = p->out.cols; col > 0;) {
+            const int32_t more =
+                p->line_buffer.cols > 0 && waiting == 0 && col >= ABOARD_FOUR_PIXELS ? ABOARD_FOUR_PIXELS : 1;
+            if (more == ABOARD_FOUR_PIXELS) {
+                aboard_four_pixels_four(p, x, columns);
+            } else {
+                aboard_four_pixels_im2col(p, x, columns + waiting * p->distance);
+            }
+            x += more * step;
+            waiting += more;
+            left -= more;
+            col -= more;
+            if (waiting < ABOARD_FOUR_PIXELS && left > 0) {
+                continue;
+            }
+            for (int32_t i = waiting; i < ABOARD_FOUR_PIXELS; ++i) {
+                aboard_mve_copy(columns + i * p->distance, columns + (waiting - 1) * p->distance, p->distance);
+            }
+            aboard_four_pixels(p, columns, weights, &tables[waiting < ABOARD_FOUR_PIXELS], y);
+            y += waiting * p->out.pixel_stride;
+            waiting = 0;
+        }
+    }
+}
+
+/**
+ * int8 convolution, results equal to TFLite's reference kernel.
+ *
+ * @param p           Parameters.
+ * @param in, out     Different memory. Any views, rolling buffers included; read DIRECT, bytes are at multiples of 4.
+ * @param weights     For each two channels [rows][chunks][taps][2][16], filled up with zeros, and [2][3] words: the
+ *                    constants of the epilogue.
+ * @param scratch     The line buffer and four im2col columns, and a vector more; read DIRECT, four pixels.
+ * @param first, last Rows [first, last) of the result are computed.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                 int8_t *out, const int8_t *weights, int8_t *scratch, int32_t first,
+                                                 int32_t last) {
+    if (p->source == ABOARD_FOUR_PIXELS_IM2COL) {
+        aboard_four_pixels_columns(p, in, weights, scratch, out, first, last);
+        return;
+    }
+    aboard_four_pixels_table_t table;
+    const int32_t rows = p->joined ? 1 : last - first;
+    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &table);
+    ABOARD_UNROLL(1)
+    for (int32_t row = first; row < first + rows; ++row) {
+        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
+        int8_t *y = aboard_row_out_s8(&p->out, out, row);
+        if (p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER) {
+            aboard_four_pixels_line_buffer(p, x, weights, &table, y);
+        } else {
+            const int32_t count = p->joined ? (last - first) * p->out.cols : p->out.cols;
+            aboard_four_pixels_direct(p, x, count, weights, scratch, y);
+        }
+    }
+}
+
+#endif
