@@ -79,7 +79,7 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
 
 @pytest.mark.parametrize(("zero_point", "opt"), [(-128, "balanced"), (5, "balanced"), (-128, "size"), (5, "size")])
 def test_every_entry_of_the_unrolled_turns(zero_point: int, opt: str) -> None:
-    # One tap group, odd and even numbers of them, one turn and more.
+    # One tap group, odd and even numbers of them, one iteration and more.
     drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
     drawn += [dense(4 * groups, 4, zero_point) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
     check([(layer.model(), layer.input()) for layer in drawn], opt=opt)

@@ -70,8 +70,8 @@ def dense(inputs: int, outputs: int, activation: str = "NONE", **fields: object)
 
 
 @pytest.mark.parametrize("opt", ["size", "speed"])
-def test_every_entry_of_the_unrolled_turns(opt: str) -> None:
-    # One tap group, whole iterations, one more and one less; the short form with and without a rectifier, and both long forms.
+def test_every_entry_of_the_unrolled_loops(opt: str) -> None:
+    # One tap group, whole iterations, one more, one less; the short form with and without rectifier, both long ones.
     counts = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
     drawn = [pointwise(groups, 2 + groups % 3, ("NONE", "RELU", "RELU6")[groups % 3]) for groups in counts]
     drawn += [pointwise(groups, 3, wide=False) for groups in (1, 8, 17)]

@@ -94,9 +94,11 @@ def depthwise_layers(draw: st.DrawFn) -> Layer:
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> Layer:
-    """Draws a convolution for which four pixels at a time suit, read where they lie, in a band or from patches."""
-    source = draw(st.sampled_from(["direct", "band", "patch"]))
-    depth = draw(st.sampled_from({"direct": [4, 16, 20, 32, 60, 64], "band": [16, 32, 48], "patch": [1, 3, 5]}[source]))
+    """Draws a convolution of four pixels at a time, read directly, from a line buffer or from im2col columns."""
+    source = draw(st.sampled_from(["direct", "line buffer", "im2col"]))
+    depth = draw(
+        st.sampled_from({"direct": [4, 16, 20, 32, 60, 64], "line buffer": [16, 32, 48], "im2col": [1, 3, 5]}[source])
+    )
     window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, 5)))
     strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 2))), draw(st.sampled_from(["SAME", "VALID"]))
     size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 13)))
@@ -128,11 +130,11 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
         "four pixels of im2col columns": (_conv((6, 9), 3, 3, 10, "VALID"), four, {"source": 2, "joined": 1}),
         "four pixels of im2col columns from a line buffer": (_conv((6, 9), 3, 3, 10), four, {"source": 2, "joined": 1}),
-        "pairs of pixels": (_conv((5, 7), 1, 16, 13), conv, {"joined": 1, "patch": 0}),
-        "pairs where they lie": (_conv((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "patch": 0}),
-        "pairs in a band": (_conv((6, 9), 3, 16, 15), conv, {"joined": 0, "patch": 0}),
-        "pairs of patches": (_conv((6, 9), 3, 3, 13, "VALID"), conv, {"joined": 0, "patch": 32}),
-        "pairs of patches from a band": (_conv((6, 9), 3, 3, 13), conv, {"joined": 0, "patch": 32}),
+        "pairs of pixels": (_conv((5, 7), 1, 16, 13), conv, {"joined": 1, "column": 0}),
+        "pairs where they lie": (_conv((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "column": 0}),
+        "pairs in a line buffer": (_conv((6, 9), 3, 16, 15), conv, {"joined": 0, "column": 0}),
+        "pairs of im2col columns": (_conv((6, 9), 3, 3, 13, "VALID"), conv, {"joined": 0, "column": 32}),
+        "pairs of im2col columns from a line buffer": (_conv((6, 9), 3, 3, 13), conv, {"joined": 0, "column": 32}),
         "sixteen channels": (_depthwise((8, 9), (5, 5), 20), channels, {"pixel": 16}),
         "several pixels in a vector": (_depthwise((8, 9), (5, 5), 4), channels, {"pixel": 4}),
         "images of words": (_depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),

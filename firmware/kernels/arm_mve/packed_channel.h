@@ -57,7 +57,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
     __asm__ volatile(text \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
-                     : [line] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                     : [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
                        [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")

@@ -1,4 +1,13 @@
-"""Kernels: how each op is computed on a kind of core. One file per op; `contract` says what one provides."""
+"""Kernels: how each op is computed on a kind of core.
+
+- `contract` defines what a kernel provides, `registry` finds the kernels, `accelerator` and `subgraph` are the same for
+  claimed regions of a graph;
+- one folder per instruction set, as in `firmware/kernels`: `portable`, `arm_dsp`, `arm_mve`, `arm_smlal`. A Python file
+  packs the constants of the C header of the same name, and returns the call;
+- `select` chooses the kernel of a node;
+- the loose files are shared by several instruction sets: packing (`weights`), windows (`windowed`, `overlap`), and
+  requantisation epilogues (`requantisation`, `single_rounding`).
+"""
 
 from aboard.kernels.contract import (
     ConstantArg,

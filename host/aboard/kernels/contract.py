@@ -287,12 +287,10 @@ class Implementation(ABC):
 
     def label(self, node: Node) -> str:
         """Returns what tables call this implementation of a node."""
-        del node
         return self.name
 
     def refuses(self, node: Node, target: Target) -> str | None:
         """Returns why this node cannot be computed by this implementation, or None when it can."""
-        del node, target
         return None
 
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
@@ -300,7 +298,6 @@ class Implementation(ABC):
 
         A node whose result takes the memory of an operand is called for all rows at once.
         """
-        del node
         return self.in_place
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
@@ -315,12 +312,10 @@ class Implementation(ABC):
             Bytes that the operand must begin after the result, at least, so that nothing is written before it was read
             for the last time (`aboard.kernels.overlap`); None where they must be apart.
         """
-        del node, inputs, outputs
         return None
 
     def row_wise(self, node: Node) -> RowWise | None:
         """Returns how the node can take part in a cascade; None where it has to be computed all at once."""
-        del node
         return RowWise() if self.by_rows else None
 
     def growth(self, node: Node, rows: int) -> float:
@@ -328,7 +323,6 @@ class Implementation(ABC):
 
         Set-ups of the calls are not counted: what counts is what stripes leave unused, or compute twice.
         """
-        del node, rows
         return 1.0
 
     def formula(self, node: Node) -> float | None:
@@ -336,7 +330,6 @@ class Implementation(ABC):
 
         The cost model uses it until `make bench-costs` has measured the kernel on any core, and marks it as such.
         """
-        del node
         return None
 
     @abstractmethod

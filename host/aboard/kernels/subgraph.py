@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels.accelerator import ALIGN, ClaimedRegion, DeviceCode
 from aboard.kernels.contract import ExternalCall, Implementation, View
@@ -23,6 +25,7 @@ class DeviceRegion(Implementation):
     name = "device"
     align = ALIGN
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses what no device of the target has claimed, or one that cannot generate code."""
         attrs = attributes(node)
@@ -30,10 +33,12 @@ class DeviceRegion(Implementation):
             return f"the target has no device {attrs.device}"
         return None if columns.has(target.devices[attrs.device], "codegen") else f"{attrs.label} generates no code"
 
+    @override
     def label(self, node: Node) -> str:
         """Returns the device and what matched."""
         return attributes(node).summary()
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> ExternalCall:
         """Returns the call of the function that the device's code generator wrote."""
         attrs = attributes(node)

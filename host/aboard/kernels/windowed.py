@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import Implementation, RowWise, View
@@ -30,11 +32,10 @@ class Windowed(Implementation):
 
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time."""
-        del node
         return Reads.PIXEL
 
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory; see `Implementation.overlap`."""
         return distance(sliding_window(node), packing.view(inputs), outputs[0], self.reads(node))
 
 
@@ -43,23 +44,24 @@ class Convolution(Windowed):
 
     op = "conv2d"
 
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory; see `Implementation.overlap`."""
         return super().overlap(node, inputs, outputs) if groups(node) == 1 else None
 
 
 class PixelPairs(Convolution):
     """A conv2d of two pixels at once, whose windows are staged before results are written."""
 
+    @override
     def reads(self, node: Node) -> Reads:
-        """Returns when the kernel has read a window for the last time."""
-        del node
         return Reads.FIRST
 
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Takes two rows at once where one holds an odd number of pixels."""
         return RowWise(1 + node.output.shape[2] % 2)
 
+    @override
     def growth(self, node: Node, rows: int) -> float:
         """Returns it for pixels that are left over and computed as pairs."""
         pixels = rows * node.output.shape[2]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
@@ -48,6 +49,7 @@ class Arithmetic(Op):
     elementwise = True
     attributes = ArithmeticAttributes
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 
@@ -81,6 +83,7 @@ class Arithmetic(Op):
         del node
         return None
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the broadcast shape with the result's quantisation."""
         a, b = node.input(0), node.input(1)
@@ -88,6 +91,7 @@ class Arithmetic(Op):
         require(shape is not None, node, f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1")
         return [TensorType(shape or (), a.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks what `problem` finds.
 
@@ -97,8 +101,8 @@ class Arithmetic(Op):
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result."""
         a, b = np.asarray(operands[0]), np.asarray(operands[1])
         if node.output.dtype is DType.FLOAT32:
             low, high = attributes(node).activation.limits
@@ -152,6 +156,7 @@ class _Sum(Arithmetic):
         first, second, out = (quantize_multiplier(ratio) for ratio in ratios)
         return SumScaling(first, second, out)
 
+    @override
     def scaling_problem(self, node: Node) -> str | None:
         """Returns what is wrong with the ratio of the scales, or None."""
         if self.scaling(node).out[1] > 0:
@@ -170,6 +175,7 @@ class _Sum(Arithmetic):
         scaled = multiply_by_quantized_multiplier(centred, multiplier, shift)
         return -scaled if index == 1 and self.name == "sub" else scaled
 
+    @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
         """Computes quantised elements."""
         total = self.operand(node, 0, a) + self.operand(node, 1, b)
@@ -183,6 +189,7 @@ class Add(_Sum):
     name = "add"
     tflite = ("ADD",)
 
+    @override
     def real(self, a: Float32, b: Float32) -> Float32:
         """Computes float32 elements."""
         return a + b
@@ -195,6 +202,7 @@ class Sub(_Sum):
     name = "sub"
     tflite = ("SUB",)
 
+    @override
     def real(self, a: Float32, b: Float32) -> Float32:
         """Computes float32 elements."""
         return a - b
@@ -212,6 +220,7 @@ class Mul(Arithmetic):
         a, b, out = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
         return quantize_multiplier(a * b / out)
 
+    @override
     def scaling_problem(self, node: Node) -> str | None:
         """Returns what is wrong with the ratio of the scales, or None: a product must not overflow 32 bits."""
         most = _MOST_PRODUCT_SHIFT[node.output.dtype]
@@ -223,10 +232,12 @@ class Mul(Arithmetic):
             )
         return None
 
+    @override
     def real(self, a: Float32, b: Float32) -> Float32:
         """Computes float32 elements."""
         return a * b
 
+    @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
         """Computes quantised elements."""
         product = (a - node.input(0).quant.zero_point) * (b - node.input(1).quant.zero_point)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -33,6 +34,7 @@ class Concatenation(Op):
     tflite = ("CONCATENATION",)
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Reads the axis.
 
@@ -64,6 +66,7 @@ class Concatenation(Op):
                 )
         return source.node(self.name, operands, ConcatenationAttributes(axis))
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the first operand's type, as long along the axis as all operands together."""
         axis, first = attributes(node).axis, node.input(0)
@@ -71,6 +74,7 @@ class Concatenation(Op):
         shape[axis] = sum(operand.shape[axis] for operand in node.operands)
         return [TensorType(tuple(shape), first.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks that the operands fit together.
 
@@ -85,10 +89,12 @@ class Concatenation(Op):
                 fits, node, f"operand {operand.name}, got {operand.type}, expected {first.type} but for axis {axis}"
             )
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the operands, joined."""
         return [np.concatenate([np.asarray(operand) for operand in operands], attributes(node).axis)]
 
+    @override
     def shares(self, node: Node) -> list[Share]:
         """Returns that each operand is a part of the result."""
         return along_axis(node, attributes(node).axis, inner_is_result=False)

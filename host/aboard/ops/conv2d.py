@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops import weighted
@@ -140,6 +141,7 @@ class Conv2d(Op):
     tflite = ("CONV_2D",)
     weights_axis = AXIS
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node of a CONV_2D."""
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
@@ -150,17 +152,19 @@ class Conv2d(Op):
             )
         return weighted.with_bias_type(source, node)
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the type of the result."""
         shape = output_shape(node, node.input(1).shape[AXIS])
         return [TensorType(shape, node.output.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks shapes, element types and quantisation."""
         require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
         wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the convolution, tap by tap, as matrix products of doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
@@ -173,6 +177,7 @@ class Conv2d(Op):
             sums += np.concatenate([pixels @ matrix.T for pixels, matrix in per_group], -1)
         return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
 
+    @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
         """Returns the pixels that the windows cover, of the channels in the same groups, and weights by output."""
         found = pixels(node, box)
@@ -184,10 +189,12 @@ class Conv2d(Op):
         image = found[0].on(3, first * weights[3], (last + 1) * weights[3])
         return [image, *weighted.boxes_by_channel(node, AXIS, box)]
 
+    @override
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
         """Returns the padding that belongs to a part of the result."""
         return padding_of(node, box)
 
+    @override
     def macs(self, node: Node) -> int:
         """Returns the products of one inference, padding counted."""
         return node.output.type.elements * math.prod(node.input(1).shape[1:])

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node, TensorType
 from aboard.ops import weighted
@@ -46,6 +47,7 @@ class DepthwiseConv2d(Op):
     tflite = ("DEPTHWISE_CONV_2D",)
     weights_axis = AXIS
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node of a DEPTHWISE_CONV_2D."""
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
@@ -62,17 +64,19 @@ class DepthwiseConv2d(Op):
             )
         return node
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the type of the result."""
         shape = output_shape(node, node.input(1).shape[AXIS])
         return [TensorType(shape, node.output.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks shapes, element types and quantisation."""
         require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
         wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the convolution, tap by tap, in doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
@@ -83,6 +87,7 @@ class DepthwiseConv2d(Op):
             sums += view * tap
         return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
 
+    @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
         """Returns the pixels that the windows cover, of the channels that are needed, and weights by output."""
         found = pixels(node, box)
@@ -92,10 +97,12 @@ class DepthwiseConv2d(Op):
         image = found[0].on(3, box.start[3] // multiplier, -(-box.stop[3] // multiplier))
         return [image, *weighted.boxes_by_channel(node, AXIS, box)]
 
+    @override
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
         """Returns the padding that belongs to a part of the result."""
         return padding_of(node, box)
 
+    @override
     def macs(self, node: Node) -> int:
         """Returns the products of one inference, padding counted."""
         return node.output.type.elements * math.prod(window(node))

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from typing_extensions import override
+
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
@@ -49,6 +51,7 @@ class FullyConnected(Op):
     tflite = ("FULLY_CONNECTED",)
     weights_axis = AXIS
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node of a FULLY_CONNECTED."""
         weights_format = int(source.options["WeightsFormat"])
@@ -68,19 +71,21 @@ class FullyConnected(Op):
             )
         return weighted.with_bias_type(source, node)
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the type of the result."""
         x, (outputs, inputs) = node.input(0), node.input(1).shape
         keep = attributes(node).keep_dims
         shape = (*x.shape[:-1], outputs) if keep else (x.type.elements // inputs, outputs)
         return [TensorType(shape, node.output.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks shapes, element types and quantisation."""
         require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
         wrong = self._problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the product in doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
@@ -89,6 +94,7 @@ class FullyConnected(Op):
         result = weighted.finish(node, sums, bias, attributes(node).activation, AXIS)
         return [result.reshape(self.infer(node)[0].shape)]
 
+    @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
         """Returns the samples and the weights of the outputs; None where samples are no box of the input."""
         samples = self._samples(node, box)
@@ -102,6 +108,7 @@ class FullyConnected(Op):
             return whole
         return whole.on(0, box.start[0], box.stop[0]) if shape[0] == node.output.shape[0] else None
 
+    @override
     def macs(self, node: Node) -> int:
         """Returns the products of one inference."""
         return node.output.type.elements * node.input(1).shape[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.ir.numerics import Int64, quantize_multiplier
@@ -25,8 +26,8 @@ class HardSwish(Unary):
     name = "hard_swish"
     tflite = ("HARD_SWISH",)
 
+    @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong, or None."""
         wrong = super().problem(node)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
@@ -40,13 +41,14 @@ class HardSwish(Unary):
             return f"scale of the operand, got {before:g}, expected less than 2.5e+07. Quantise the model again"
         return None
 
+    @override
     def real(self, node: Node, x: Float32) -> Float32:
         """Computes float32 elements."""
-        del node
         three, six = np.float32(3), np.float32(6)
         result: Float32 = x * np.minimum(six, np.maximum(np.float32(0), x + three)) / six
         return result
 
+    @override
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Computes quantised elements."""
         hires = (x - node.input(0).quant.zero_point) * 128

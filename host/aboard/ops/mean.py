@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import multiply_by_quantized_multiplier, wrap32
@@ -58,6 +59,7 @@ class Mean(Op):
     tflite = ("MEAN",)
     attributes = MeanAttributes
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Reads the axes.
 
@@ -88,6 +90,7 @@ class Mean(Op):
         # A sum is moved up by less than the bits of its count less than an element is: it may be twice as large.
         return rescaling.overflow_problem(node.input(0), node.output, spare_bits=1)
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type without the axes, or with an extent of 1."""
         attrs, operand = attributes(node), node.input(0)
@@ -95,6 +98,7 @@ class Mean(Op):
         left = [size for axis, size in enumerate(operand.shape) if axis not in attrs.axes]
         return [TensorType(tuple(kept if attrs.keep_dims else left), operand.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks what `problem` finds.
 
@@ -104,6 +108,7 @@ class Mean(Op):
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result; float sums are formed in the order of memory."""
         x, axes = np.asarray(operands[0]), attributes(node).axes

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -36,6 +37,7 @@ class Pad(Op):
     tflite = ("PAD", "PADV2")
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Reads the paddings, and the value: that of PADV2's third operand, else what stands for zero.
 
@@ -56,6 +58,7 @@ class Pad(Op):
         padding = tuple(zip(values[::2], values[1::2], strict=True))
         return source.node(self.name, [operand], PadAttributes(padding, _value(source)))
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type, larger by the padding."""
         shape = tuple(
@@ -64,6 +67,7 @@ class Pad(Op):
         )
         return [TensorType(shape, node.input(0).dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks the paddings.
 
@@ -74,6 +78,7 @@ class Pad(Op):
         require(len(padding) == rank, node, f"paddings, got {len(padding)}, expected {rank}, one for each axis")
         require(all(min(pair) >= 0 for pair in padding), node, f"paddings, got {padding}, expected none below 0")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the padded operand."""
         attrs = attributes(node)

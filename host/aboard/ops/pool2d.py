@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import Int64
@@ -61,6 +62,7 @@ class _Pool(Op):
 
     attributes = PoolAttributes
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 
@@ -108,13 +110,14 @@ class _Pool(Op):
         attrs, (_, height, width, _) = attributes(node), node.input(0).shape
         return output_size((height, width), attrs.window, attrs.strides, attrs.padding)
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the type of the result."""
         operand = node.input(0)
         require(len(operand.shape) == 4, node, f"rank of the operand, got {len(operand.shape)}, expected 4")
         shape = (operand.shape[0], *self._size(node), operand.shape[3])
         return [TensorType(shape, operand.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks what `problem` finds.
 
@@ -124,6 +127,7 @@ class _Pool(Op):
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result, window by window."""
         x, result = np.asarray(operands[0]), np.empty(node.output.shape, node.output.dtype.numpy)
@@ -133,11 +137,13 @@ class _Pool(Op):
                 result[:, row, col] = self._window(node, pixels)
         return [result]
 
+    @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
         """Returns the pixels that the windows cover, of the same channels."""
         found = self._seen(node, box)
         return None if found is None else [found[0]]
 
+    @override
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
         """Returns the padding that belongs to a part of the result; it takes no part in averages and maxima."""
         found = self._seen(node, box)
@@ -171,12 +177,14 @@ class AveragePool2d(_Pool):
     name = "average_pool2d"
     tflite = ("AVERAGE_POOL_2D",)
 
+    @override
     def real(self, pixels: Float32) -> Float32:
         """Sums in order and divides."""
         total: Float32 = np.cumsum(pixels, axis=1, dtype=np.float32)[:, -1]
         average: Float32 = total / np.float32(pixels.shape[1])
         return average
 
+    @override
     def quantized(self, pixels: Int64) -> Int64:
         """Sums, and divides with rounding."""
         count, total = pixels.shape[1], pixels.sum(axis=1)
@@ -191,11 +199,13 @@ class MaxPool2d(_Pool):
     name = "max_pool2d"
     tflite = ("MAX_POOL_2D",)
 
+    @override
     def real(self, pixels: Float32) -> Float32:
         """Takes the maximum of finite elements, as the reference does."""
         largest: Float32 = np.fmax.reduce(pixels, axis=1, initial=np.finfo(np.float32).min)
         return largest
 
+    @override
     def quantized(self, pixels: Int64) -> Int64:
         """Takes the maximum."""
         largest: Int64 = pixels.max(axis=1)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, DType, Node, TensorType
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier
@@ -30,6 +31,7 @@ _DEQUANTIZED = (DType.INT8, DType.INT16, DType.UINT8)
 class _Conversion(Op):
     elementwise = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 
@@ -46,10 +48,12 @@ class _Conversion(Op):
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types or quantisation, or None."""
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's shape with the result's type."""
         return [TensorType(node.input(0).shape, node.output.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks what `problem` finds.
 
@@ -67,6 +71,7 @@ class Quantize(_Conversion):
     name = "quantize"
     tflite = ("QUANTIZE",)
 
+    @override
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types or quantisation, or None."""
         operand, result = node.input(0), node.output
@@ -81,6 +86,7 @@ class Quantize(_Conversion):
             return wrong
         return overflow_problem(operand, result)
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result; what cannot be represented saturates, and NaN becomes the lowest value."""
         x, result = np.asarray(operands[0]), node.output
@@ -100,6 +106,7 @@ class Dequantize(_Conversion):
     name = "dequantize"
     tflite = ("DEQUANTIZE",)
 
+    @override
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types or quantisation, or None."""
         operand, result = node.input(0), node.output
@@ -115,8 +122,8 @@ class Dequantize(_Conversion):
             return None
         return quantization_problem([operand])
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result."""
         operand = node.input(0)
         if operand.dtype is DType.FLOAT16:
             return [np.asarray(operands[0]).astype(np.float32)]

@@ -148,7 +148,6 @@ class Op(ABC):
 
         All shares must be possible together; the planner uses all of them or none. Empty for ops that compute.
         """
-        del node
         return []
 
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
@@ -176,12 +175,10 @@ class Op(ABC):
         Returns:
             Pixels above, below, left and right of the box of operand 0; None for ops without a window.
         """
-        del node, box
         return None
 
     def macs(self, node: Node) -> int:
         """Returns the multiply-accumulate operations of one inference, padding counted; 0 where none are meant."""
-        del node
         return 0
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Attributes, DType, Node
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, quotient32
@@ -20,8 +21,8 @@ class _Clamp(Unary):
     types: ClassVar[tuple[DType, ...]] = COMPUTED_WIDE
     activation: ClassVar[Activation]
 
+    @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong, or None."""
         wrong = super().problem(node)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
@@ -32,14 +33,15 @@ class _Clamp(Unary):
         """Returns multiplier and shift from the operand's scale to the result's."""
         return scaling(node.input(0), node.output)
 
+    @override
     def real(self, node: Node, x: Float32) -> Float32:
         """Returns the operand kept between the activation's limits; NaN stays."""
-        del node
         low, high = self.activation.limits
         if high is not None:
             x = np.where(x > np.float32(high), np.float32(high), x)
         return np.where(x < np.float32(cast(float, low)), np.float32(cast(float, low)), x)
 
+    @override
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Rescales the operand to the result's quantisation and clamps it."""
         operand, result = node.input(0).quant, node.output.quant
@@ -66,6 +68,7 @@ class ReluN1To1(_Clamp):
     tflite = ("RELU_N1_TO_1",)
     activation = Activation.RELU_N1_TO_1
 
+    @override
     def scaling(self, node: Node) -> tuple[int, int]:
         """Returns multiplier and shift from a ratio in float32, which is LiteRT's."""
         return quantize_multiplier(quotient32(node.input(0).quant.scale, node.output.quant.scale))
@@ -79,6 +82,7 @@ class Relu6(_Clamp):
     tflite = ("RELU6",)
     activation = Activation.RELU6
 
+    @override
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong, or None; the reference would ignore a change of quantisation."""
         operand, result = node.input(0), node.output
@@ -90,6 +94,7 @@ class Relu6(_Clamp):
             )
         return wrong
 
+    @override
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Clamps the operand."""
         low, high = self.activation.range(node.output.quant, node.output.dtype)
@@ -116,12 +121,13 @@ class LeakyRelu(Unary):
     tflite = ("LEAKY_RELU",)
     attributes = LeakyReluAttributes
 
+    @override
     def read(self, source: SourceNode) -> Attributes:
         """Returns the slope."""
         return LeakyReluAttributes(float(source.options["Alpha"]))
 
+    @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong, or None."""
         alpha = attributes(node).alpha
         if not np.isfinite(alpha):
             return f"alpha, got {alpha}, expected a finite number. Export the model again"
@@ -131,6 +137,7 @@ class LeakyRelu(Unary):
         operand, result = node.input(0), node.output
         return overflow_problem(operand, result) or overflow_problem(operand, result, abs(alpha))
 
+    @override
     def real(self, node: Node, x: Float32) -> Float32:
         """Multiplies what is not positive by alpha."""
         return np.where(x > 0, x, x * np.float32(attributes(node).alpha))
@@ -140,6 +147,7 @@ class LeakyRelu(Unary):
         operand, result = node.input(0), node.output
         return scaling(operand, result), scaling(operand, result, abs(attributes(node).alpha))
 
+    @override
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Rescales with one multiplier on each side of 0."""
         centred = x - node.input(0).quant.zero_point

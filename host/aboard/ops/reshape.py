@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -33,6 +34,7 @@ class Reshape(Op):
     tflite = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Takes the shape that the file gives the result, after checking it against what the operator asks for.
 
@@ -53,10 +55,12 @@ class Reshape(Op):
             )
         return source.node(self.name, [operand], ReshapeAttributes(result.shape))
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type with the new shape."""
         return [TensorType(attributes(node).shape, node.input(0).dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks that no element is lost.
 
@@ -66,13 +70,14 @@ class Reshape(Op):
         before, after = node.input(0).type.elements, node.output.type.elements
         require(before == after, node, f"elements, got {before} before and {after} after, expected the same")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the operand under the new shape."""
         return [np.asarray(operands[0]).reshape(attributes(node).shape)]
 
+    @override
     def shares(self, node: Node) -> list[Share]:
         """Returns that operand and result are the same memory."""
-        del node
         return [Share(0, 0, inner_is_result=True)]
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -37,6 +38,7 @@ class ResizeNearestNeighbor(Op):
     tflite = ("RESIZE_NEAREST_NEIGHBOR",)
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Reads size and options.
 
@@ -55,12 +57,14 @@ class ResizeNearestNeighbor(Op):
         )
         return source.node(self.name, [operand], attrs)
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type with the new size."""
         operand = node.input(0)
         shape = (*operand.shape[:1], *attributes(node).size, *operand.shape[3:])
         return [TensorType(shape, operand.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks rank and size.
 
@@ -71,6 +75,7 @@ class ResizeNearestNeighbor(Op):
         require(rank == 4, node, f"operand, got {rank} axes, expected 4")
         require(min(size) >= 1, node, f"size, got {size}, expected at least 1")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the resized images."""
         rows, cols = indices(node)

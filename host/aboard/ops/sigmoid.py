@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.ir.numerics import INT32_MAX, Int64, multiply_by_quantized_multiplier, rounding_divide_by_pot
@@ -33,8 +34,8 @@ class Sigmoid(Unary):
     zero_point: ClassVar[int]
     powers: ClassVar[tuple[int, ...]]
 
+    @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong, or None."""
         wrong = super().problem(node)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
@@ -54,6 +55,7 @@ class Sigmoid(Unary):
             )
         return None
 
+    @override
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Computes quantised elements; beyond the range of the fixed point they saturate."""
         if node.output.dtype is DType.INT16:
@@ -88,17 +90,19 @@ class Logistic(Sigmoid):
     tflite = ("LOGISTIC",)
     scale, zero_point, powers = 1 / 256, -128, (0,)
 
+    @override
     def wide(self, x: Int64) -> Int64:
         """Computes int16 elements."""
         return sigmoid_wide.logistic(x)
 
+    @override
     def fixed(self, x: Int64) -> Int64:
         """Computes quantised elements."""
         return rounding_divide_by_pot(fixed_point.logistic(x, _INTEGER_BITS), 31 - 8) + self.zero_point
 
+    @override
     def real(self, node: Node, x: Float32) -> Float32:
         """Computes float32 elements with TFLite's shortcuts for large arguments."""
-        del node
         one = np.float32(1)
         result = np.where(x < np.float32(-9), np.exp(x), one / (one + np.exp(-x)))
         return np.where(x > np.float32(16.619047164916992188), one, result)
@@ -112,15 +116,17 @@ class Tanh(Sigmoid):
     tflite = ("TANH",)
     scale, zero_point, powers = 1 / 128, 0, (0, 1)
 
+    @override
     def wide(self, x: Int64) -> Int64:
         """Computes int16 elements."""
         return sigmoid_wide.tanh(x)
 
+    @override
     def fixed(self, x: Int64) -> Int64:
         """Computes quantised elements."""
         return rounding_divide_by_pot(fixed_point.tanh(x, _INTEGER_BITS), 31 - 7)
 
+    @override
     def real(self, node: Node, x: Float32) -> Float32:
         """Computes float32 elements."""
-        del node
         return np.tanh(x)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import INT32_MAX, Int64, quantize_multiplier, rounding_divide_by_pot, wrap32
@@ -83,6 +84,7 @@ class Softmax(Op):
     tflite = ("SOFTMAX",)
     attributes = SoftmaxAttributes
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 
@@ -120,11 +122,13 @@ class Softmax(Op):
             )
         return None
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type with the result's quantisation."""
         operand = node.input(0)
         return [TensorType(operand.shape, operand.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks what `problem` finds.
 
@@ -134,8 +138,8 @@ class Softmax(Op):
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result."""
         x = np.asarray(operands[0])
         if node.output.dtype is DType.FLOAT32:
             x = x.astype(np.float32)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, Tensor, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -35,6 +36,7 @@ class Split(Op):
     tflite = ("SPLIT", "SPLIT_V")
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Reads axis and sizes.
 
@@ -53,6 +55,7 @@ class Split(Op):
             )
         return source.node(self.name, [operand], SplitAttributes(axis, sizes))
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type for each part, with the part's extent along the axis."""
         attrs, operand = attributes(node), node.input(0)
@@ -63,6 +66,7 @@ class Split(Op):
             for size, result in zip(attrs.sizes, node.outputs, strict=True)
         ]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks that the parts are the whole.
 
@@ -78,12 +82,14 @@ class Split(Op):
             f"sizes, got {attrs.sizes} for {len(node.outputs)} results, expected a sum of {shape[attrs.axis]}",
         )
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the parts."""
         attrs = attributes(node)
         cuts = np.cumsum(attrs.sizes)[:-1].tolist()
         return list(np.split(np.asarray(operands[0]), cuts, attrs.axis))
 
+    @override
     def shares(self, node: Node) -> list[Share]:
         """Returns that each result is a part of the operand."""
         return along_axis(node, attributes(node).axis, inner_is_result=True)

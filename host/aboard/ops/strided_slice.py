@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -52,6 +53,7 @@ class StridedSlice(Op):
     tflite = ("STRIDED_SLICE",)
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Resolves begin, end, strides and the five masks.
 
@@ -63,10 +65,12 @@ class StridedSlice(Op):
             raise source.unsupported(f"operand, got {len(operand.shape)} axes, expected at most {_MAX_RANK}")
         return source.node(self.name, [operand], _resolve(source, operand.shape))
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type with the shape of what was taken."""
         return [TensorType(attributes(node).shape, node.input(0).dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks that all indices are within the operand, and their number that of the result's elements.
 
@@ -82,12 +86,14 @@ class StridedSlice(Op):
         shaped = tuple(extent for extent in attrs.shape if extent != 1)
         require(kept == shaped, node, f"shape, got {attrs.shape}, expected the counts {kept}")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the elements taken."""
         attrs, operand = attributes(node), np.asarray(operands[0])
         taken = operand[np.ix_(*(part.indices for part in attrs.slices))] if attrs.slices else operand
         return [np.ascontiguousarray(taken).reshape(attrs.shape)]
 
+    @override
     def shares(self, node: Node) -> list[Share]:
         """Returns that the result is a box of the operand, where all strides are 1 and no axis comes or goes."""
         attrs = attributes(node)

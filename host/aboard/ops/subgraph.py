@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from typing_extensions import override
+
 from aboard.ir import Array, Attributes, Graph, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, get, register, require
 from aboard.target.kind import Value
@@ -66,14 +68,17 @@ class Subgraph(Op):
     name = "subgraph"
     attributes = SubgraphAttributes
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Model files have no such operator."""
         raise source.unsupported("subgraphs are made by the compiler. Export the model again")
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the types of the inner graph's outputs."""
         return [tensor.type for tensor in attributes(node).graph.outputs]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks that the border is the inner graph's, and the inner graph."""
         from aboard.ops.verify import verify
@@ -89,6 +94,7 @@ class Subgraph(Op):
         )
         verify(graph)
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Runs the inner graph in numpy."""
         from aboard.ops import interpreter
@@ -98,6 +104,7 @@ class Subgraph(Op):
         values = interpreter.run(graph, given)
         return [values[tensor.name] for tensor in graph.outputs]
 
+    @override
     def macs(self, node: Node) -> int:
         """Returns the sum over the inner nodes."""
         return sum(get(inner.op).macs(inner) for inner in attributes(node).graph.nodes)

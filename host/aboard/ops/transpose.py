@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -35,6 +36,7 @@ class Transpose(Op):
     tflite = ("TRANSPOSE",)
     moves_data = True
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Reads the order of the axes.
 
@@ -50,12 +52,14 @@ class Transpose(Op):
             )
         return source.node(self.name, [operand], TransposeAttributes(order))
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type with its extents in the new order."""
         operand = node.input(0)
         shape = tuple(operand.shape[axis] for axis in attributes(node).order)
         return [TensorType(shape, operand.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks the order.
 
@@ -65,6 +69,7 @@ class Transpose(Op):
         order, rank = attributes(node).order, len(node.input(0).shape)
         require(sorted(order) == list(range(rank)), node, f"order, got {order}, expected a permutation of {rank} axes")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the operand with its axes in the new order."""
         return [np.ascontiguousarray(np.transpose(np.asarray(operands[0]), attributes(node).order))]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import Int64
@@ -31,6 +32,7 @@ class Unary(Op):
         del source
         return Attributes()
 
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 
@@ -47,11 +49,13 @@ class Unary(Op):
         """Returns what is wrong with types, quantisation or attributes, or None."""
         return types_problem([node.input(0), node.output], self.types)
 
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the operand's type with the result's quantisation."""
         operand = node.input(0)
         return [TensorType(operand.shape, operand.dtype, node.output.type.quant)]
 
+    @override
     def verify(self, node: Node) -> None:
         """Checks what `problem` finds.
 
@@ -61,8 +65,8 @@ class Unary(Op):
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result."""
         x = np.asarray(operands[0])
         if node.input(0).dtype is DType.FLOAT32:
             with np.errstate(over="ignore", invalid="ignore"):

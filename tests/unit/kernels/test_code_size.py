@@ -29,15 +29,15 @@ def test_steps_of_cascades_are_never_free(core: str) -> None:
 
 def test_the_parameters_that_a_kernel_declares_select_the_variant() -> None:
     target = Target("c -mcpu=cortex-m4 -opt=balanced")
-    params = {"line": 1, "wide": 8, "zero_point": 3}
+    params = {"single_rounding": 1, "wide": 8, "zero_point": 3}
 
     def call(*declared: str, **changed: int) -> KernelCall:
         made = {**params, **changed}
         return KernelCall("x.h", "aboard_conv2d_dsp", "t", made, (), 1, code_parameters=declared)
 
-    assert code_size.variant(call("line", "wide")) == "line=1 wide=8"
+    assert code_size.variant(call("single_rounding", "wide")) == "single_rounding=1 wide=8"
     assert code_size.variant(call()) == ""
-    sizes = {code_size.code(call("line", "wide", wide=wide), target).instance for wide in (0, 8, 16)}
+    sizes = {code_size.code(call("single_rounding", "wide", wide=wide), target).instance for wide in (0, 8, 16)}
     assert len(sizes) > 1
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
@@ -48,9 +49,8 @@ class DspS8(PixelPairs):
     keys = frozenset({"arm_dsp"})
     swar: ClassVar[bool] = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
@@ -62,9 +62,8 @@ class DspS8(PixelPairs):
             return str(error)
         return None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         layer = self._layer(node)
         count = groups(node)
@@ -110,9 +109,8 @@ class DspWideS8(DspS8):
     name = "dsp_wide_s8"
     swar = False
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
@@ -47,13 +48,13 @@ class DspS16(ConvolutionS16):
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
 
+    @override
     def reads(self, node: Node) -> Reads:
         """Returns when a window was read: both of a pair are copied before results are written."""
-        del node
         return Reads.FIRST
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
         x, y = packing.view(inputs), outputs[0]
         matrix, count = packing.matrix(node, op.AXIS), groups(node)
         result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)

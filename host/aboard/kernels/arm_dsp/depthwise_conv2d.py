@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
@@ -58,9 +59,8 @@ class DspS8(Implementation):
     keys = frozenset({"arm_dsp"})
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
         if reason is not None:
             return reason
@@ -70,11 +70,13 @@ class DspS8(Implementation):
             return str(error)
         return None
 
+    @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Allows it where a strip is an image: all of four channels is staged before any of it is written."""
         same = node.input(INPUT).shape == node.output.shape
         return ((0, 0),) if same and _strip(node) >= node.output.shape[1] else ()
 
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: four channels of a strip are staged, then written.
 
@@ -84,19 +86,20 @@ class DspS8(Implementation):
         below = distance(sliding_window(node), x, y, Reads.ROW)
         return None if below is None else below + (_strip(node) - 1) * y.row_stride
 
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Takes two rows at once with a stride of 1: windows of neighbouring rows share what is staged."""
         return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
 
+    @override
     def growth(self, node: Node, rows: int) -> float:
         """Returns it for rows that neighbouring strips stage both."""
         strip, stride = _strip(node), attributes(node).strides[0]
         most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
         return 1 + _FILLING * (some / most - 1)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         stride, pitch = attributes(node).strides[0], _pitch(node)

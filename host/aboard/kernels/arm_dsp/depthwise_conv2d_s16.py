@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
@@ -28,13 +29,13 @@ class DspS16(DepthwiseS16):
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
 
+    @override
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: two channels of a row at once."""
-        del node
         return Reads.ROW
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
@@ -42,9 +43,8 @@ class DspS16(DepthwiseS16):
             return "is for an even number of channels, each with one result"
         return None if _epilogue(node).short else "is for results by one product"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         result = _epilogue(node)
         return KernelCall(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
@@ -42,9 +43,8 @@ class DspTapsS8(Windowed):
     keys = frozenset({"arm_dsp"})
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
@@ -56,9 +56,8 @@ class DspTapsS8(Windowed):
             return str(error)
         return None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         padded = attributes(node).padding.any

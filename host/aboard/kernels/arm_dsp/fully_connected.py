@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
@@ -44,9 +45,8 @@ class DspS8(Implementation):
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
@@ -58,9 +58,8 @@ class DspS8(Implementation):
             return str(error)
         return None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs, target
         layer = _layer(node)
         each = packing.differ(node)
         factor, constant, shift = (0 if each else int(v[0]) for v in (layer.factor, layer.constant, layer.shift))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
@@ -41,14 +42,12 @@ class DspS16(Implementation):
     keys = frozenset({"arm_dsp"})
     align = 4
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return epilogue_s16.refusal(node, op.AXIS)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs, target
         matrix = packing.matrix(node, op.AXIS)
         result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         taps = matrix.shape[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
@@ -40,9 +41,8 @@ class DspPointsS8(Convolution):
     keys = frozenset({"arm_dsp"})
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
         if reason is not None:
             return reason
@@ -52,14 +52,13 @@ class DspPointsS8(Convolution):
             return str(error)
         return None if layer.is_single_rounding else "is for results by single roundings"
 
+    @override
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: a pixel stays in registers."""
-        del node
         return Reads.FIRST
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         bounds = {name: layer.params[name] for name in ("clamped", "low", "high")}

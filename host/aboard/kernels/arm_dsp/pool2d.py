@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Argument, KernelCall, RowWise, Scratch, ScratchArg, View
 from aboard.kernels.portable.elementwise import present
@@ -29,13 +31,14 @@ class PoolDsp(Pool):
     keys = frozenset({"arm_dsp"})
     dtype: ClassVar[DType] = DType.INT8
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, and pixels that are no whole words."""
         words = node.output.shape[-1] % _CHANNELS == 0
         return super().refuses(node, target) or (None if words else f"is for a multiple of {_CHANNELS} channels")
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
         return replace(super().lower(node, inputs, outputs, target), header="arm_dsp/pool2d.h")
 
 
@@ -45,18 +48,20 @@ class AveragePool2dDsp(PoolDsp):
 
     op, function = "average_pool2d", "aboard_average_pool2d_dsp"
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses what any pool does, and windows whose sums could leave 16 bits."""
         size = math.prod(attributes(node).window)
         too_large = f"is for windows of at most {_MOST_PIXELS} pixels, got {size}" if size > _MOST_PIXELS else None
         return super().refuses(node, target) or too_large
 
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Takes a row: of the operand, where there is one window."""
         return RowWise(accumulates=is_global(node))
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
         call = super().lower(node, inputs, outputs, target)
         if not outputs[0].step or not is_global(node):
             return call

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable.arithmetic import short_sum, signature
@@ -22,9 +24,9 @@ class SumMve(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, broadcasting, and sums that no line equals."""
-        del target
         if node.output.dtype is not DType.INT8:
             return "is for int8"
         if any(operand.shape != node.output.shape for operand in node.operands):
@@ -32,9 +34,8 @@ class SumMve(Implementation):
         line = short_sum(signature(node))
         return "no line equals it" if line is None else None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         line = short_sum(signature(node))
         if line is None:
             raise ValueError(f"{node.name} was refused")

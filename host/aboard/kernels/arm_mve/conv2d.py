@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
@@ -115,15 +116,15 @@ class MveS8(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         if op.attributes(node).dilations != (1, 1):
             return "is for windows without dilation"
         return packing.refusal(node, Precision.INT8, op.AXIS) or (
             None if groups(node) == 1 else "is for a single group"
         )
 
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory."""
         x, y = packing.view(inputs), outputs[0]
@@ -136,9 +137,8 @@ class MveS8(Implementation):
             return distance(sliding_window(node), x, y, found.reads)
         return distance(sliding_window(node), x, y, Reads.STAGED if line_buffer_cols(node, x) else Reads.PAIR)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         alone = _alone(node, x, y) and result.is_plain_single

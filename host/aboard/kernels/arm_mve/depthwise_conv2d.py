@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
@@ -78,9 +79,8 @@ class MveS8(Implementation):
     keys = frozenset({"arm_mve"})
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         if attributes(node).dilations != (1, 1):
             return "is for windows without dilation"
         if op.depth_multiplier(node) != 1:
@@ -92,12 +92,14 @@ class MveS8(Implementation):
             return f"is for windows of at most {ROWS} rows, {COLS} columns and {TAPS} taps"
         return None
 
+    @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Allows it where an image is staged as a whole: all of a block of channels before any of it is written."""
         found = _chosen(node)
         same = node.input(INPUT).shape == node.output.shape
         return ((0, 0),) if found is not None and found.whole and same else ()
 
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: blocks of rows are read and written in turn."""
         x, y = packing.view(inputs), outputs[0]
@@ -110,13 +112,13 @@ class MveS8(Implementation):
         below = distance(sliding_window(node), x, y, Reads.ROW)
         return None if below is None else below + (rows - 1) * y.row_stride
 
+    @override
     def row_wise(self, node: Node) -> RowWise | None:
         """Takes a row and keeps what it has staged, where it computes sixteen channels at once."""
         return RowWise(keeps=True) if _chosen(node) is None else None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         found = _chosen(node)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
@@ -83,14 +84,12 @@ class MveS8(Implementation):
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return packing.refusal(node, Precision.INT8, op.AXIS)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs, target
         matrix = packing.matrix(node, op.AXIS)
         result = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         chunks, eights = -(-matrix.shape[1] // CHUNK), _in_eights(matrix, result)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import KernelCall, View
 from aboard.kernels.portable.pool2d import Pool
@@ -24,8 +26,8 @@ class PoolMve(Pool):
     keys = frozenset({"arm_mve"})
     dtype = DType.INT8
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
         return replace(super().lower(node, inputs, outputs, target), header="arm_mve/pool2d.h")
 
 
@@ -35,6 +37,7 @@ class AveragePool2dMve(PoolMve):
 
     op, function = "average_pool2d", "aboard_average_pool2d_mve"
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, and windows whose sums could leave 16 bits."""
         size = math.prod(attributes(node).window)

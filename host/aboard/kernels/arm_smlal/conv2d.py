@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
@@ -35,8 +36,8 @@ class SmlalS8(PixelPairs):
     name = "smlal_s8"
     keys = frozenset({"arm_smlal"})
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
         reason = packing.refusal(node, Precision.INT8, op.AXIS) or dot.refusal(target)
         if reason is not None:
             return reason
@@ -46,9 +47,8 @@ class SmlalS8(PixelPairs):
             return str(error)
         return None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         layer = dot.layer(node, op.attributes(node).activation, op.AXIS)
         count = groups(node)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_smlal import dot
@@ -32,9 +34,8 @@ class SmlalS8(Implementation):
     name = "smlal_s8"
     keys = frozenset({"arm_smlal"})
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
@@ -46,9 +47,8 @@ class SmlalS8(Implementation):
             return str(error)
         return None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs, target
         layer = dot.matrix_layer(node, op.attributes(node).activation, op.AXIS)
         each = packing.differ(node)
         shared = (layer.factor, layer.constant, layer.shift)

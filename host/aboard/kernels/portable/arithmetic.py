@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.ir.numerics import Int64
@@ -102,9 +103,9 @@ class Arithmetic(Implementation):
     by_rows = True
     dtype: DType
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
-        del target
         if node.output.dtype is not self.dtype:
             return f"is for {self.dtype.value}"
         rank = len(node.output.shape)
@@ -117,9 +118,9 @@ class ArithmeticS8(Arithmetic):
     name = "portable_s8"
     dtype = DType.INT8
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the short or the long form."""
-        del target
         line = _short_product(signature(node)) if self.op == "mul" else short_sum(signature(node))
         kind = "product" if self.op == "mul" else "sum"
         low, high = attributes(node).activation.range(node.output.quant)
@@ -224,9 +225,8 @@ class ArithmeticF32(Arithmetic):
     dtype = DType.FLOAT32
     function: ClassVar[str]
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         low, high = attributes(node).activation.limits
         return KernelCall(
             header="portable/arithmetic.h",

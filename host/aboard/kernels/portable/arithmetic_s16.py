@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import InputArg, KernelCall, OutputArg, View
 from aboard.kernels.portable.arithmetic import Arithmetic, over, scalings
@@ -18,9 +20,8 @@ class ArithmeticS16(Arithmetic):
     name = "portable_s16"
     dtype = DType.INT16
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         low, high = attributes(node).activation.range(node.output.quant, DType.INT16)
         return KernelCall(
             header="portable/arithmetic_s16.h",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
 from aboard.kernels.portable.elementwise import joined, present
@@ -23,17 +25,16 @@ class Clamp(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses what is more than a clamp."""
-        del target
         if node.output.dtype is not DType.INT8:
             return "is for int8"
         same = node.input(0).type.quant == node.output.type.quant
         return None if same else "is for operand and result of one quantisation"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         source, result = joined(*present(inputs), outputs[0])
         low, high = _ACTIVATIONS[node.op].range(node.output.quant)
         return KernelCall(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable import gather
@@ -21,15 +23,15 @@ class ConcatenationPortable(Implementation):
     name = "portable"
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses more operands than there are kernels for."""
-        del target
         operands = len(node.inputs)
         return None if operands <= MAX_PARTS else f"{operands} operands, at most {MAX_PARTS} are supported"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the kernel for this number of operands."""
-        del target
         axis, shape, result = attributes(node).axis, node.output.shape, outputs[0]
         step = gather.axis_steps(shape, result)[axis]
         inner = step.rows or result.rows

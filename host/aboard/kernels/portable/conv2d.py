@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
@@ -72,13 +73,12 @@ class PortableS8(PixelPairs):
 
     name = "portable_s8"
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return packing.refusal(node, Precision.INT8, op.AXIS)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
         weights = pack(node, TAPS)
@@ -116,14 +116,12 @@ class _PortableFloat(Convolution):
     form: Precision
     function: str
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return packing.refusal(node, self.form, op.AXIS)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": groups(node)},

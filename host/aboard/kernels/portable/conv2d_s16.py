@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
@@ -37,11 +38,11 @@ def is_direct(node: Node) -> bool:
 class ConvolutionS16(PixelPairs):
     """What implementations of int16 share: two pixels at once, whose windows are copied or single pixels."""
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return epilogue_s16.refusal(node, op.AXIS)
 
+    @override
     def reads(self, node: Node) -> Reads:
         """Returns when a window was read: pixels of a pair that are not copied are read until both are written."""
         return Reads.PAIR if is_direct(node) else Reads.FIRST
@@ -53,9 +54,8 @@ class PortableS16(ConvolutionS16):
 
     name = "portable_s16"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
         direct = is_direct(node)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
@@ -75,9 +76,8 @@ class _Portable(Windowed):
     by_rows = True
     form: Precision
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return packing.refusal(node, self.form, op.AXIS)
 
 
@@ -88,17 +88,18 @@ class PortableS8(_Portable):
     name = "portable_s8"
     form = Precision.INT8
 
+    @override
     def reads(self, node: Node) -> Reads:
         """Returns when the kernel has read a window for the last time: rows are staged where there is padding."""
         return Reads.STAGED if _buffered(node)[1] else Reads.ROW
 
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Takes as many rows as a convolution before it gives at once; keeps what it has staged."""
         return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_buffered(node)[0] > 0)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         stream, constants, params_of_epilogue = _epilogue(node)
         buffered_rows, buffered_cols = _buffered(node)
@@ -158,9 +159,8 @@ class _PortableFloat(_Portable):
 
     function: str
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         constants = np.ascontiguousarray(packing.float_constants(node, op.AXIS).T)
         return KernelCall(

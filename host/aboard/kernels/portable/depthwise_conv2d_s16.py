@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
@@ -25,9 +26,8 @@ class DepthwiseS16(Windowed):
     op = "depthwise_conv2d"
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         if window(node)[1] > epilogue_s16.CHUNK:
             return f"has windows of {window(node)[1]} columns, at most {epilogue_s16.CHUNK} fit a sum of 32 bits"
         return epilogue_s16.refusal(node, op.AXIS)
@@ -39,9 +39,8 @@ class PortableS16(DepthwiseS16):
 
     name = "portable_s16"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
         result = epilogue_s16.epilogue(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.kernels.contract import (
@@ -59,9 +60,9 @@ class ElementsS16(Implementation):
     by_rows = True
     header: ClassVar[str]
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         both = node.input(0).dtype, node.output.dtype
         return None if both == (DType.INT16, DType.INT16) else "is for int16"
 
@@ -69,9 +70,8 @@ class ElementsS16(Implementation):
     def function(self, node: Node) -> ElementFunction:
         """Returns the function that computes a node."""
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         source, result = joined(*present(inputs), outputs[0])
         called = self.function(node)
         return KernelCall(
@@ -112,13 +112,14 @@ class Clamp(ElementsS16):
     header = "portable/clamp_s16.h"
     activation: ClassVar[Activation]
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses what is more than a clamp."""
         same = node.input(0).type.quant == node.output.type.quant
         return super().refuses(node, target) or (None if same else "is for operand and result of one quantisation")
 
+    @override
     def function(self, node: Node) -> ElementFunction:
-        """Returns the function that computes a node."""
         return ElementFunction("elements_clamp_s16", _limits(self.activation, node), "elements_clamp")
 
 
@@ -142,8 +143,8 @@ class Relu(ElementsS16):
 
     op, header = "relu", "portable/rescale_s16.h"
 
+    @override
     def function(self, node: Node) -> ElementFunction:
-        """Returns the function that computes a node."""
         return ElementFunction("rescale_s16", {**_rescaling(node), **_limits(Activation.RELU, node)}, "rescale")
 
 
@@ -153,8 +154,8 @@ class LeakyRelu(ElementsS16):
 
     op, header = "leaky_relu", "portable/rescale_s16.h"
 
+    @override
     def function(self, node: Node) -> ElementFunction:
-        """Returns the function that computes a node."""
         op = get(node.op)
         assert isinstance(op, relu.LeakyRelu)  # noqa: S101  an internal invariant that also narrows the type
         above, below = op.scalings(node)
@@ -173,8 +174,8 @@ class SigmoidS16(ElementsS16):
 
     header = "portable/sigmoid_s16.h"
 
+    @override
     def function(self, node: Node) -> ElementFunction:
-        """Returns the function that computes a node."""
         op = get(node.op)
         assert isinstance(op, Sigmoid)  # noqa: S101  an internal invariant that also narrows the type
         argument = op.argument(node)
@@ -210,17 +211,18 @@ class Requantize(ElementsS16):
 
     op, header = "quantize", "portable/rescale_s16.h"
 
+    @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Returns that elements of one size may be rescaled in place."""
         return self.in_place if node.input(0).dtype is node.output.dtype else ()
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         both = node.input(0).dtype, node.output.dtype
         return None if both in _RESCALED else "is for int16 to int8 or int16, and int8 to int16"
 
+    @override
     def function(self, node: Node) -> ElementFunction:
-        """Returns the function that computes a node."""
         both = node.input(0).dtype, node.output.dtype
         return ElementFunction(_RESCALED[both], {**_rescaling(node), **_limits(Activation.NONE, node)}, "rescale")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
@@ -40,9 +42,8 @@ class _Portable(Implementation):
     op = "fully_connected"
     form: Precision
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return packing.refusal(node, self.form, op.AXIS)
 
 
@@ -53,9 +54,8 @@ class PortableS8(_Portable):
     name = "portable_s8"
     form = Precision.INT8
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs
         matrix = packing.matrix(node, op.AXIS)
         result = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         constants = padded(result.blocks(), BLOCK_S8 // BLOCK)
@@ -80,9 +80,8 @@ class _PortableFloat(_Portable):
 
     function: str
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs, target
         weights = packing.blocks(packing.matrix(node, op.AXIS), BLOCK)
         constants = packing.interleaved(packing.float_constants(node, op.AXIS), BLOCK)
         return KernelCall(

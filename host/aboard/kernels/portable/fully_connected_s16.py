@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
@@ -23,14 +25,12 @@ class PortableS16(Implementation):
     op = "fully_connected"
     name = "portable_s16"
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why the node cannot be computed, or None."""
-        del target
         return epilogue_s16.refusal(node, op.AXIS)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del inputs, target
         matrix = packing.matrix(node, op.AXIS)
         result = epilogue_s16.epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
         return KernelCall(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Array, DType, Node, Tensor, TensorType
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
@@ -61,15 +62,14 @@ class Lookup(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         types = (node.input(0).dtype, node.output.dtype)
         return None if all(dtype in _BYTES for dtype in types) else "is for 8-bit operand and result"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,) = present(inputs)
         return call(node, 0, source, outputs[0])
 
@@ -132,6 +132,7 @@ class ScalarLookup(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other operands, and a table where the one-line form is smaller."""
         if node.output.dtype is not DType.INT8:
@@ -140,9 +141,8 @@ class ScalarLookup(Implementation):
             return "is for a constant operand of one element and a result of the other's shape"
         return "its table is larger than the code it saves (-opt=size)" if target.opt == "size" else None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         index = _varying(node)
         if index is None:
             raise ValueError(f"{node.op} {node.name} has no constant operand of one element")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable.elementwise import present
@@ -72,9 +74,9 @@ class _Mean(Implementation):
     dtype: DType
     header = "portable/mean.h"
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
-        del target
         return _too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
 
     def scaling(self, node: Node) -> Mapping[str, Literal]:
@@ -82,9 +84,8 @@ class _Mean(Implementation):
         multiplier, shift = scaling(node)
         return {"multiplier": multiplier, "shift": shift}
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,) = present(inputs)
         function = f"aboard_mean_{self.name.rpartition('_')[2]}"
         return KernelCall(
@@ -104,6 +105,7 @@ class MeanS8(_Mean):
     name = "portable_s8"
     dtype = DType.INT8
 
+    @override
     def scaling(self, node: Node) -> Mapping[str, Literal]:
         """Returns the fields beside the axes: how a sum becomes a result."""
         zero_points = {
@@ -129,7 +131,7 @@ class MeanF32(_Mean):
     name = "portable_f32"
     dtype = DType.FLOAT32
 
+    @override
     def scaling(self, node: Node) -> Mapping[str, Literal]:
         """Returns no fields."""
-        del node
         return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
@@ -25,15 +26,14 @@ class PadPortable(Implementation):
     name = "portable"
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses more axes than the kernel has counters for."""
-        del target
         rank = len(node.output.shape)
         return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         attrs, shape, result = attributes(node), node.input(0).shape, outputs[0]
         axes = [_axis(before, size, after) for (before, after), size in zip(attrs.padding, shape, strict=True)]
         rank, none = len(shape), _axis(0, 1, 0)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import (
     Argument,
@@ -41,11 +43,12 @@ class Pool(Implementation):
     dtype: ClassVar[DType]
     function: ClassVar[str]
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         return None if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
 
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Returns how operand and result may share memory: a channel is written while others are still to be read."""
         attrs = attributes(node)
@@ -53,9 +56,8 @@ class Pool(Implementation):
         (source,) = present(inputs)
         return distance(window, source, outputs[0], Reads.PIXEL)
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result, activation = present(inputs), outputs[0], attributes(node).activation
         is_float, ctype = self.dtype.is_float, self.dtype.c
         low, high = activation.float_range() if is_float else activation.range(node.output.quant, self.dtype)
@@ -98,12 +100,13 @@ class _AveragePool2d(Pool):
 
     op = "average_pool2d"
 
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Takes a row: of the operand, where there is one window."""
         return RowWise(accumulates=is_global(node))
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
         call = super().lower(node, inputs, outputs, target)
         if not outputs[0].step or not is_global(node):
             return call

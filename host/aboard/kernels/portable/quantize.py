@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node, Quantization
 from aboard.kernels.contract import Argument, Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable.elementwise import joined, present
@@ -43,15 +45,14 @@ class QuantizePortable(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         known = node.input(0).dtype is DType.FLOAT32 and node.output.dtype in (DType.INT8, DType.INT16)
         return None if known else "is for float32 to int8 or int16"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result = present(inputs), outputs[0]
         params = _params(source, result, node.output.quant)
         arguments = (InputArg(0, "const float *"), OutputArg(0, f"{node.output.dtype.c} *"))
@@ -66,17 +67,16 @@ class DequantizePortable(Implementation):
     strided = True
     by_rows = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, and a scale per channel."""
-        del target
         operand = node.input(0)
         if operand.dtype not in _SUFFIXES:
             return "is for int8, int16 and uint8"
         return "is for one scale per tensor" if operand.quant.per_channel else None
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result, operand = present(inputs), outputs[0], node.input(0)
         params = _params(source, result, operand.quant)
         arguments = (InputArg(0, f"const {operand.dtype.c} *"), OutputArg(0, "float *"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, KernelCall, View
 from aboard.kernels.portable import gather
@@ -18,9 +20,9 @@ class ReshapePortable(Implementation):
     op = "reshape"
     name = "portable"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the copy."""
-        del target
         operand, result = gather.operand(inputs), outputs[0]
         steps = [
             gather.Step(bytes=step.rows * result.row_stride + step.bytes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
@@ -24,17 +25,17 @@ class ResizeNearestNeighborPortable(Implementation):
     name = "portable"
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses images whose indices do not fit the tables."""
-        del target
         largest = max(*node.input(0).shape[1:3], *node.output.shape[1:3])
         return (
             None if largest <= _LARGEST_INDEX else f"{largest} rows or pixels, at most {_LARGEST_INDEX} are supported"
         )
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call with its tables."""
-        del target
         rows, cols = indices(node)
         result = outputs[0]
         return KernelCall(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
@@ -22,14 +23,13 @@ class SoftmaxS8(Implementation):
     in_place = ((0, 0),)
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         return None if node.output.dtype is DType.INT8 else "is for int8"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result = present(inputs), outputs[0]
         table = exponentials(node).astype(np.int32)
         return KernelCall(
@@ -54,14 +54,13 @@ class SoftmaxF32(Implementation):
     in_place = ((0, 0),)
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         return None if node.output.dtype is DType.FLOAT32 else "is for float32"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result = present(inputs), outputs[0]
         return KernelCall(
             header="portable/softmax.h",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from typing_extensions import override
 
 from aboard import ops
 from aboard.ir import Array, DType, Node, Tensor
@@ -27,16 +28,15 @@ class SoftmaxPairS8(Implementation):
     in_place = ((0, 0),)
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and other numbers of channels."""
-        del target
         if node.output.dtype is not DType.INT8:
             return "is for int8"
         return None if node.output.shape[-1] == 2 else "is for two channels"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result = present(inputs), outputs[0]
         table = by_difference(node)
         return KernelCall(

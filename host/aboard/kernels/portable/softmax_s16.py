@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
@@ -23,14 +24,13 @@ class SoftmaxS16(Implementation):
     in_place = ((0, 0),)
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         return None if node.output.dtype is DType.INT16 else "is for int16"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         (source,), result = present(inputs), outputs[0]
         multiplier, shift = wide_scaling(node)
         tables = np.concatenate([softmax_wide.exponentials(), softmax_wide.reciprocals()]).astype(np.int16)

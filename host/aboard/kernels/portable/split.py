@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable import gather
@@ -21,15 +23,15 @@ class SplitPortable(Implementation):
     name = "portable"
     strided = True
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses more parts than there are kernels for."""
-        del target
         parts = len(node.outputs)
         return None if parts <= MAX_PARTS else f"{parts} parts, at most {MAX_PARTS} are supported"
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         """Returns the call of the kernel for this number of parts."""
-        del target
         attrs, operand = attributes(node), gather.operand(inputs)
         steps = gather.axis_steps(node.input(0).shape, operand)
         parts: list[Literal] = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, KernelCall, View
 from aboard.kernels.portable import gather
@@ -20,9 +22,8 @@ class TransposePortable(Implementation):
     name = "portable"
     strided = True
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the gather."""
-        del target
         operand, result = gather.operand(inputs), outputs[0]
         steps = gather.axis_steps(node.input(0).shape, operand)
         ordered = [steps[axis] for axis in attributes(node).order]

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
 from aboard.kernels.portable.elementwise import joined, present
@@ -30,9 +32,9 @@ class UnaryF32(Implementation):
     function: ClassVar[str]
     activation: ClassVar[Activation] = Activation.NONE
 
+    @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        del target
         return None if node.output.dtype is DType.FLOAT32 else "is for float32"
 
     def slope(self, node: Node) -> float:
@@ -40,9 +42,8 @@ class UnaryF32(Implementation):
         del node
         return 0.0
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call."""
-        del target
         source, result = joined(*present(inputs), outputs[0])
         low, high = self.activation.limits
         return KernelCall(
@@ -88,6 +89,7 @@ class LeakyReluF32(UnaryF32):
 
     op, function = "leaky_relu", "aboard_leaky_relu_f32"
 
+    @override
     def slope(self, node: Node) -> float:
         """Returns alpha."""
         return relu.attributes(node).alpha
