@@ -12,8 +12,7 @@ from rich.table import Table
 from aboard.base.manifest import label
 from aboard.base.manifest_records import PredictionRecord
 from aboard.compiler.pipeline import Module
-from aboard.reports import forms, layers, prediction
-from aboard.reports.forms import Other
+from aboard.reports import layers, prediction, variants
 from aboard.reports.layers import Layer, ratio
 from aboard.reports.table import amount, cell, facts
 from aboard.reports.variants import Other

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import ops, resources
+from aboard import ops
+from aboard.base import resources
 from aboard.kernels import of
 from aboard.kernels.contract import KernelCall
 from support import zoo

@@ -14,7 +14,7 @@ from aboard.base import resources
 from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import ProjectError
 from aboard.project.elf import ImageSizes, Section
-from aboard.reports import forms, layers, page, partition_svg
+from aboard.reports import layers, page, partition_svg, variants
 from aboard.reports.anchors import Comparison, System
 from aboard.reports.flash import Flash, Function
 from aboard.reports.page import Measured, Report
