@@ -3,15 +3,18 @@
 SWAR (SIMD within a register): two channels share a halfword, w0 + 256 * w1, so that int8 weights stay as small as they
 are, and one SMLAD multiplies two inputs with the weights of two channels. Four taps, a tap group, take two words::
 
-    bit        31      24 23      16 15       8 7        0
-    word 0    | ch 1 tap 2, ch 0 tap 2 | ch 1 tap 0, ch 0 tap 0 |    halfword = ch 0 + 256 * ch 1
-    word 1    | ch 1 tap 3, ch 0 tap 3 | ch 1 tap 1, ch 0 tap 1 |
+                 bit 31         24 23         16 15          8 7           0
+               +-------------+-------------+-------------+-------------+
+    word 0     | w1, tap 2   | w0, tap 2   | w1, tap 0   | w0, tap 0   |
+    word 1     | w1, tap 3   | w0, tap 3   | w1, tap 1   | w0, tap 1   |
+               +-------------+-------------+-------------+-------------+
+    inputs     | x[3]        | x[2]        | x[1]        | x[0]        |   a word of int8
+    SXTB16     |            x[2]           |            x[0]           |   of that word
+    SXTB16 #8  |            x[3]           |            x[1]           |   of that word, rotated by 8
+               +---------------------------+---------------------------+
 
-    SXTB16    |       x[2]             |       x[0]             |    of four int8 inputs x[3] x[2] x[1] x[0]
-    SXTB16 8  |       x[3]             |       x[1]             |    of the same word rotated by 8
-
-    SMLAD     sum += x[2] * (w0[2] + 256 * w1[2]) + x[0] * (w0[0] + 256 * w1[0])
-    so that   sum  = acc0 + 256 * acc1
+    SMLAD      sum += x[2] * (w0[2] + 256 * w1[2]) + x[0] * (w0[0] + 256 * w1[0])
+    so that    sum == acc0 + 256 * acc1
 
 The kernel sums acc0 + 256 * acc1 and, apart from it, acc0 (with weights that SXTB16 makes of the same words), and takes
 the difference. acc1 must be less than 2**23. The order of the taps, 0 2 1 3, is that in which SXTB16 gives the inputs.

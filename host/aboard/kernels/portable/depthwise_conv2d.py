@@ -28,6 +28,7 @@ from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.epilogue import SINGLE_ROUNDING_SHIFT, epilogue
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import requantised_once
+from aboard.kernels.select.price import UNROLLED_CODE_PRICE
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
@@ -44,9 +45,8 @@ BLOCK, BLOCK_OF_MORE = 6, 4
 #: Instructions of a block beside those of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
 _BLOCK_COST, _EPILOGUE_COST = 12, 9
 
-#: Bytes of code for each pixel of a block, and the instructions that a byte has to save.
-_PIXEL_BYTES, _WORTH = 38, 80
-
+#: Bytes of code for each pixel of a block.
+_PIXEL_BYTES = 38
 
 #: `fast` of `epilogue.h` where one rounding gives the results.
 SINGLE_ROUNDING = 3
@@ -66,7 +66,7 @@ def block(node: Node) -> int:
     def cost(pixels: int) -> int:
         loads = min((pixels - 1) * stride + width, pixels * width) + width
         row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _EPILOGUE_COST + _BLOCK_COST)
-        return row * math.prod(node.output.shape) // cols + pixels * _PIXEL_BYTES * _WORTH
+        return row * math.prod(node.output.shape) // cols + pixels * _PIXEL_BYTES * UNROLLED_CODE_PRICE
 
     return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
 
