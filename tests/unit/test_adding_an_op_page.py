@@ -94,7 +94,7 @@ def test_names_that_the_page_mentions_exist() -> None:
             ("attributes", "from_tflite", "infer", "verify", "evaluate", "shares", "macs", "elementwise", "moves_data"),
         ),
         (SourceNode, ("unsupported",)),
-        (Implementation, ("keys", "priority", "lower", "in_place", "strided")),
+        (Implementation, ("keys", "formula", "lower", "in_place", "strided")),
     ):
         for name in names:
             assert hasattr(owner, name), f"{owner.__name__}.{name}"
