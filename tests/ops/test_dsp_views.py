@@ -57,7 +57,7 @@ def test_what_is_left_to_other_kernels() -> None:
     assert refusal(changed(conv, spread=1e-5), DSP) == "results are not smaller than sums"
     assert refusal(changed(conv, form="float32"), DSP) == "is for int8"
     assert refusal(matrix, DSP) is None
-    assert refusal(changed(conv, zero_point_out=5), WIDE) == "is for results by lines"
+    assert refusal(changed(conv, zero_point_out=5), WIDE) == "is for results by single roundings"
     long = changed(conv, shape_in=(1, 5, 4, 8), shape_weights=(4, 3, 3, 8))
     assert refusal(long, WIDE) == "is for windows of at most 64 taps"
     assert refusal(conv, POINTS) == "is for windows of 1x1 with a stride of 1, without padding and groups"
@@ -68,7 +68,7 @@ def test_what_is_left_to_other_kernels() -> None:
     assert refusal(three, POINTS) == "is for a multiple of four output channels"
     deep = changed(point, shape_in=(1, 5, 7, 12), shape_weights=(4, 1, 1, 12))
     assert refusal(deep, POINTS) == "is for 8 or 16 input channels"
-    assert refusal(changed(point, zero_point_out=5), POINTS) == "is for results by lines"
+    assert refusal(changed(point, zero_point_out=5), POINTS) == "is for results by single roundings"
     wide = changed(depthwise, shape_weights=(1, 5, 5, 4))
     assert refusal(wide, DSP) == "is for windows of 3x3 without dilation"
     odd = changed(depthwise, options={**depthwise.options, "StrideW": 2}, shape_out=(1, 5, 2, 4))

@@ -48,7 +48,7 @@ class ScheduleInfo(Result):
 
 
 class VariantInfo(Result):
-    """A form that a layer could have: faster and larger, or slower and smaller."""
+    """A kernel variant that a layer could have: faster and larger, or slower and smaller."""
 
     layer: int = Field(description="Index of the layer.")
     op: str
