@@ -60,7 +60,7 @@ def dense(inputs: int, outputs: int, zero_point: int, activation: str = "NONE", 
 
 
 @pytest.mark.parametrize("zero_point", [-128, 5])
-def test_every_entry_of_the_unrolled_turns(zero_point: int) -> None:
+def test_every_entry_of_the_unrolled_loops(zero_point: int) -> None:
     # One pair of taps, one turn and more; whole blocks of channels and parts of them; limits within those of int8.
     drawn = [pointwise(taps, 4, zero_point) for taps in (1, 2, 3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 31, 33)]
     drawn += [pointwise(12, channels, zero_point, "RELU6") for channels in (1, 2, 3, 5, 8, 11)]
