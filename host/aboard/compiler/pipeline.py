@@ -18,8 +18,8 @@ from aboard.emit import bundle
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
-from aboard.partition import pipeline as pipelines
 from aboard.kernels.select import strategy
+from aboard.partition import pipeline as pipelines
 from aboard.partition.partitioner import Partition
 from aboard.partition.pipeline import OnStep
 from aboard.schedule import search, trade
