@@ -124,7 +124,7 @@ class DspWideS8(DspS8):
 
 
 def _work(node: Node) -> tuple[float, int, int]:
-    """Returns the pairs of pixels, the pairs of channels, and the quads of a window."""
+    """Returns the pairs of pixels, the pairs of channels, and the tap groups of a window."""
     batch, height, width, channels = node.output.shape
     taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
     return batch * height * width / 2, -(-channels // 2), -(-taps // dot.TAP_GROUP)

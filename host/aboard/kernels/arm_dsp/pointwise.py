@@ -88,7 +88,7 @@ def _geometry(node: Node) -> str | None:
 def pack(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_points_t`: [channels, ABOARD_DSP_POINT_WORDS]."""
     channels = len(layer.bias)
-    # Taps of a quad as SXTB16 gives those of the input: 0 and 2, then 1 and 3.
+    # Taps of a group as SXTB16 gives those of the input: 0 and 2, then 1 and 3.
     taps = layer.weights.reshape(channels, -1, dot.TAP_GROUP)[:, :, dot.TAP_ORDER]
     words = np.ascontiguousarray(taps.astype(np.int16)).reshape(channels, -1).view("<u4")
     around = wrap32(np.stack([layer.bias, layer.factor, layer.constant], 1)).astype(np.int32).view(np.uint32)
