@@ -41,7 +41,8 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_span(const aboard_depthwise_co
     return (rows - 1) * p->stride + 3;
 }
 
-/** What a strip sees of its image lies in this many pieces at most: a rolling buffer holds it all, and begins anew once. */
+/** What a strip sees of its image lies in this many pieces at most: a rolling buffer holds it all, and begins anew
+ * once. */
 #define ABOARD_DEPTHWISE_CONV2D_DSP_PIECES 2
 
 /** How to stage a piece; `from` is the first channel's. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -79,7 +80,7 @@ class DspS8(PixelPairs):
             params_type="aboard_conv2d_dsp_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
-                "wide": 0 if self.swar else next(most for most in _WIDE_TAP_GROUPS if _work(node)[2] <= most),
+                "wide": 0 if self.swar else next(most for most in _WIDE_TAP_GROUPS if _tap_groups(node) <= most),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
             },
@@ -114,7 +115,7 @@ class DspWideS8(DspS8):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if _work(node)[2] > _WIDE_TAP_GROUPS[-1]:
+        if _tap_groups(node) > _WIDE_TAP_GROUPS[-1]:
             return f"is for windows of at most {_WIDE_TAP_GROUPS[-1] * dot.TAP_GROUP} taps"
         try:
             layer = self._layer(node)
@@ -123,11 +124,9 @@ class DspWideS8(DspS8):
         return None if layer.is_single_rounding else "is for results by single roundings"
 
 
-def _work(node: Node) -> tuple[float, int, int]:
-    """Returns the pairs of pixels, the pairs of channels, and the tap groups of a window."""
-    batch, height, width, channels = node.output.shape
-    taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
-    return batch * height * width / 2, -(-channels // 2), -(-taps // dot.TAP_GROUP)
+def _tap_groups(node: Node) -> int:
+    """Returns the tap groups of a window."""
+    return -(-math.prod(node.input(WEIGHTS).shape[1:]) // dot.TAP_GROUP)
 
 
 def _order(node: Node) -> list[int]:
