@@ -100,7 +100,8 @@ def test_where_a_wrapper_is_not_exact_another_function_is_called() -> None:
     made = call(line, Unit.MVE)
     assert (made.function, made.scratch, len(made.arguments)) == ("arm_convolve_s8", 4 * 32, 12)
     assert made.arguments[9] == "NULL"
-    one = Layer("DEPTHWISE_CONV_2D", (1, 1, 9, 1), (1, 1, 5, 4), (1, 1, 3, 4), 3, {**options, "StrideW": 4})
+    options |= {"StrideW": 4, "DepthMultiplier": 4}
+    one = Layer("DEPTHWISE_CONV_2D", (1, 1, 9, 1), (1, 1, 5, 4), (1, 1, 3, 4), 3, options)
     assert call(one.model(), Unit.DSP).function == "arm_depthwise_conv_wrapper_s8"
     made = call(one.model(), Unit.MVE)
     assert (made.function, made.scratch) == ("arm_depthwise_conv_s8", 0)
