@@ -20,7 +20,7 @@ aboard_status_t aboard_check_memory(const aboard_server_t *server, const aboard_
     const aboard_memory_t *memory = aboard_memory_of(server, model);
     const aboard_arena_t whole = {NULL, model->arena_bytes};
     const aboard_arena_t *need = model->arena_count != 0 ? model->arenas : &whole;
-    if (model->feed != NULL && server->config->rows == NULL) {
+    if (model->stream != NULL && server->config->rows == NULL) {
         return ABOARD_ERROR_NULL;
     }
     for (uint8_t i = 0; i < ABOARD_MAX(model->arena_count, 1); ++i) {
@@ -42,6 +42,6 @@ bool aboard_uses_copy(const aboard_server_t *server, const aboard_model_t *model
     for (uint8_t i = 0; i < model->input_count; ++i) {
         bytes += model->inputs[i].bytes;
     }
-    return server->config->input_copy != NULL && !model->inputs_kept && model->feed == NULL &&
+    return server->config->input_copy != NULL && !model->inputs_kept && model->stream == NULL &&
            bytes <= server->config->input_copy_bytes;
 }

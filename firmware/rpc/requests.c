@@ -98,7 +98,7 @@ static aboard_status_t describe_model(aboard_server_t *server, const uint8_t *pa
     const size_t name = aboard_text_length(model->name, MAX_NAME);
     const uint32_t flags = (model->inputs_kept ? INPUTS_KEPT : 0u) |
                            (aboard_uses_copy(server, model) ? INPUTS_RESTORED : 0u) |
-                           (model->feed != NULL ? INPUT_STREAMED : 0u);
+                           (model->stream != NULL ? INPUT_STREAMED : 0u);
     const uint32_t words[] = {(uint32_t)model->arena_bytes, (uint32_t)model->op_bytes,
                               model->nodes | (uint32_t)model->input_count << 16 | (uint32_t)model->output_count << 24,
                               flags | (uint32_t)name << 8};
@@ -115,7 +115,7 @@ static aboard_status_t write_tensor(aboard_server_t *server, const uint8_t *payl
         return ABOARD_ERROR_INDEX;
     }
     count -= 8;
-    if (model->feed != NULL) {
+    if (model->stream != NULL) {
         return server->config->rows->write(server, payload, count);
     }
     const region_t region = input_region(server, model, index);
@@ -156,7 +156,7 @@ static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *paylo
     }
     region_t region;
     if (kind == ABOARD_RPC_INPUT) {
-        if (model->feed != NULL) {
+        if (model->stream != NULL) {
             return ABOARD_ERROR_UNSUPPORTED;
         }
         region = input_region(server, model, index);

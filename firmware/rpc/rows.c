@@ -14,7 +14,7 @@ static aboard_status_t begin(aboard_server_t *server, const uint8_t *payload) {
     if (model == NULL) {
         return ABOARD_ERROR_INDEX;
     }
-    if (model->feed == NULL) {
+    if (model->stream == NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
     aboard_status_t status = aboard_check_flags(server, flags);
@@ -22,7 +22,7 @@ static aboard_status_t begin(aboard_server_t *server, const uint8_t *payload) {
         server->output_model = 0;
         server->inputs = 0;
         server->streaming = 0;
-        status = model->feed->begin(aboard_memory_of(server, model));
+        status = model->stream->begin(aboard_memory_of(server, model));
     }
     if (status != ABOARD_OK) {
         return status;
@@ -52,9 +52,9 @@ static aboard_status_t push(aboard_server_t *server, const aboard_job_t *job) {
 
 static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payload, size_t count) {
     const aboard_model_t *model = aboard_find_model(server, payload[0]);
-    const aboard_feed_t *feed = model->feed;
-    const uint32_t missing = feed->rows * feed->row_bytes - server->streamed;
-    uint32_t room = feed->row_bytes - server->streamed % feed->row_bytes;
+    const aboard_stream_t *stream = model->stream;
+    const uint32_t missing = stream->rows * stream->row_bytes - server->streamed;
+    uint32_t room = stream->row_bytes - server->streamed % stream->row_bytes;
     if (server->streaming != payload[0] + 1) {
         return ABOARD_ERROR_STATE;
     }
@@ -71,9 +71,9 @@ static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payloa
     const uint8_t *data = payload + 8;
     aboard_status_t status = ABOARD_OK;
     while (count != 0 && status == ABOARD_OK) {
-        uint8_t *const row = feed->slot(aboard_memory_of(server, model));
+        uint8_t *const row = stream->slot(aboard_memory_of(server, model));
         const size_t part = ABOARD_MIN(count, room);
-        memcpy(row + feed->row_bytes - room, data, part);
+        memcpy(row + stream->row_bytes - room, data, part);
         data += part;
         count -= part;
         server->streamed += (uint32_t)part;
@@ -81,7 +81,7 @@ static aboard_status_t write_rows(aboard_server_t *server, const uint8_t *payloa
         if (room == 0) {
             job.row = row;
             status = push(server, &job);
-            room = feed->row_bytes;
+            room = stream->row_bytes;
         }
     }
     server->streaming = status == ABOARD_OK ? server->streaming : 0;

@@ -46,41 +46,41 @@ static aboard_status_t end_node(void *user, uint16_t node) {
 }
 
 /* Copies `count` bytes of a row from byte `offset` on, both counted without the gaps between pixels. */
-static void gather(uint8_t *to, const aboard_tap_t *tap, const uint8_t *row, uint32_t offset, uint32_t count) {
-    const uint32_t pixel_bytes = (uint32_t)tap->channels * tap->element_bytes;
+static void gather(uint8_t *to, const aboard_trace_t *trace, const uint8_t *row, uint32_t offset, uint32_t count) {
+    const uint32_t pixel_bytes = (uint32_t)trace->channels * trace->element_bytes;
     uint32_t byte = offset % pixel_bytes;
-    const uint8_t *pixel = row + (int32_t)(offset / pixel_bytes) * tap->pixel_stride;
+    const uint8_t *pixel = row + (int32_t)(offset / pixel_bytes) * trace->pixel_stride;
     for (uint32_t i = 0; i < count; ++i) {
         to[i] = pixel[byte++];
         if (byte == pixel_bytes) {
             byte = 0;
-            pixel += tap->pixel_stride;
+            pixel += trace->pixel_stride;
         }
     }
 }
 
 /* Sends a row in as many events as it needs. Nothing is received during a run, so the frame buffer is free. */
-static void send_row(aboard_server_t *server, const aboard_tap_t *tap, uint32_t r) {
-    const uint8_t *row = tap->data + (int32_t)r * tap->row_stride;
-    const uint32_t row_bytes = (uint32_t)tap->cols * tap->channels * tap->element_bytes;
+static void send_row(aboard_server_t *server, const aboard_trace_t *trace, uint32_t r) {
+    const uint8_t *row = trace->data + (int32_t)r * trace->row_stride;
+    const uint32_t row_bytes = (uint32_t)trace->cols * trace->channels * trace->element_bytes;
     const uint32_t room = (uint32_t)aboard_payload_max(server) - ABOARD_RPC_TRACE_BYTES;
     for (uint32_t offset = 0; offset < row_bytes; offset += room) {
         const uint32_t count = ABOARD_MIN(room, row_bytes - offset);
         const uint32_t head[ABOARD_RPC_TRACE_BYTES / sizeof(uint32_t)] = {
-            server->trace_sequence++, (uint32_t)tap->node | (uint32_t)tap->output << 16, tap->first + r, offset,
+            server->trace_sequence++, (uint32_t)trace->node | (uint32_t)trace->output << 16, trace->first + r, offset,
             row_bytes};
-        gather(server->config->frame, tap, row, offset, count);
+        gather(server->config->frame, trace, row, offset, count);
         aboard_send_event(server, ABOARD_RPC_TRACE, (const uint8_t *)head, sizeof head, server->config->frame, count);
     }
 }
 
-static aboard_status_t trace_rows(void *user, const aboard_tap_t *tap) {
+static aboard_status_t trace_rows(void *user, const aboard_trace_t *trace) {
     aboard_server_t *server = user;
-    if (tap->node < server->trace_first || tap->node >= server->trace_last) {
+    if (trace->node < server->trace_first || trace->node >= server->trace_last) {
         return ABOARD_OK;
     }
-    for (uint32_t r = 0; r < tap->rows; ++r) {
-        send_row(server, tap, r);
+    for (uint32_t r = 0; r < trace->rows; ++r) {
+        send_row(server, trace, r);
     }
     return ABOARD_OK;
 }
@@ -101,7 +101,7 @@ static aboard_status_t run_job(const aboard_server_config_t *config, const aboar
         return job->model->run_op(job->node, config->workspace, config->workspace_bytes);
     }
     if (job->row != NULL) {
-        return job->model->feed->push(memory, job->row, job->hooks);
+        return job->model->stream->push(memory, job->row, job->hooks);
     }
     return job->model->run_in != NULL ? job->model->run_in(memory, job->hooks)
                                       : job->model->run(memory->data, memory->bytes, job->hooks);
@@ -157,7 +157,7 @@ static aboard_status_t run_and_reply(aboard_server_t *server, const aboard_job_t
     series_t series = {0, 0, 0, 0, 0, 0};
     aboard_send_signal(server, ABOARD_RPC_ACCEPTED);
     const aboard_status_t status = run_series(server, job, count, &series);
-    if (!job->one_node && job->model->feed != NULL) {
+    if (!job->one_node && job->model->stream != NULL) {
         /* Ticks and stack of the streamed rows belong to the run. */
         series.fewest += server->stream_ticks;
         series.most += server->stream_ticks;
@@ -195,7 +195,7 @@ const aboard_hooks_t *aboard_fill_hooks(aboard_server_t *server, uint8_t flags, 
     hooks->user = server;
     hooks->begin = profiles ? begin_node : yields ? yield_node : NULL;
     hooks->end = profiles ? end_node : NULL;
-    hooks->tap = (flags & ABOARD_RPC_RUN_TRACE) != 0 ? trace_rows : NULL;
+    hooks->trace = (flags & ABOARD_RPC_RUN_TRACE) != 0 ? trace_rows : NULL;
     return flags != 0 || yields ? hooks : NULL;
 }
 
@@ -206,7 +206,7 @@ static bool inputs_written(const aboard_server_t *server, const aboard_model_t *
 
 /* Returns true if the model can run: its inputs were written, or BEGIN with the same flags has started its stream. */
 static bool is_ready(const aboard_server_t *server, const aboard_model_t *model, uint8_t number, uint8_t flags) {
-    if (model->feed != NULL) {
+    if (model->stream != NULL) {
         return server->streaming == number + 1 && server->stream_flags == flags;
     }
     return inputs_written(server, model, number);
@@ -237,7 +237,7 @@ aboard_status_t aboard_request_run(aboard_server_t *server, const uint8_t *paylo
     }
     aboard_hooks_t hooks;
     const aboard_job_t job = {model, aboard_fill_hooks(server, flags, &hooks), NULL, false, 0};
-    if (model->feed == NULL) {
+    if (model->stream == NULL) {
         server->trace_sequence = 0;
         server->trace_first = (uint16_t)aboard_get_u16(payload + 6);
         server->trace_last = (uint16_t)aboard_get_u16(payload + 8);

@@ -5,7 +5,7 @@
  *
  * Inputs are not stored: both sides make them from the number of the sample. Integers that do not depend on floats have
  * to be equal, of which a checksum is stored; of all others some values, which have to be near. Where the model was
- * compiled with ABOARD_HOOKS and ABOARD_TAPS, the results of every operator of the first sample are compared too, so
+ * compiled with ABOARD_HOOKS and ABOARD_TRACE, the results of every operator of the first sample are compared too, so
  * that the first one at fault is named.
  *
  * No part of the model, and in none of its figures. The test of a model includes it once (test/<name>_test.c).
@@ -151,17 +151,17 @@ static inline uint32_t aboard_sample_checksum(uint32_t crc, const uint8_t *from,
 }
 
 /** Takes in rows of an operator's result. */
-static inline aboard_status_t aboard_sample_tap(void *user, const aboard_tap_t *tap) {
+static inline aboard_status_t aboard_sample_trace(void *user, const aboard_trace_t *trace) {
     const aboard_sample_test_t *const test = (const aboard_sample_test_t *)user;
     for (uint32_t i = 0; i < test->result_count; ++i) {
-        if (test->results[i].node != tap->node || test->results[i].output != tap->output) {
+        if (test->results[i].node != trace->node || test->results[i].output != trace->output) {
             continue;
         }
-        for (int32_t row = 0; row < (int32_t)tap->rows; ++row) {
-            for (int32_t col = 0; col < (int32_t)tap->cols; ++col) {
-                const uint8_t *const pixel = tap->data + row * tap->row_stride + col * tap->pixel_stride;
+        for (int32_t row = 0; row < (int32_t)trace->rows; ++row) {
+            for (int32_t col = 0; col < (int32_t)trace->cols; ++col) {
+                const uint8_t *const pixel = trace->data + row * trace->row_stride + col * trace->pixel_stride;
                 test->checksums[i] =
-                    aboard_sample_checksum(test->checksums[i], pixel, tap->channels, tap->element_bytes);
+                    aboard_sample_checksum(test->checksums[i], pixel, trace->channels, trace->element_bytes);
             }
         }
     }
@@ -173,15 +173,15 @@ static inline aboard_status_t aboard_sample_bring(const aboard_model_t *model, c
                                                   uint32_t sample, uint32_t input, const aboard_hooks_t *hooks) {
     const aboard_tensor_t *const tensor = &model->inputs[input];
     const uint32_t bytes = aboard_sample_element_bytes(tensor->type);
-    const uint32_t rows = model->feed ? model->feed->rows : 1;
-    const uint32_t count = (model->feed ? model->feed->row_bytes : tensor->bytes) / bytes;
+    const uint32_t rows = model->stream ? model->stream->rows : 1;
+    const uint32_t count = (model->stream ? model->stream->row_bytes : tensor->bytes) / bytes;
     for (uint32_t row = 0; row < rows; ++row) {
         uint8_t *const to =
-            model->feed ? (uint8_t *)model->feed->slot(memory) : memory[tensor->arena].data + tensor->offset;
+            model->stream ? (uint8_t *)model->stream->slot(memory) : memory[tensor->arena].data + tensor->offset;
         for (uint32_t i = 0; i < count; ++i) {
             aboard_sample_set(to + i * bytes, tensor->type, aboard_sample_bits(sample, input, row * count + i));
         }
-        const aboard_status_t status = model->feed ? model->feed->push(memory, to, hooks) : ABOARD_OK;
+        const aboard_status_t status = model->stream ? model->stream->push(memory, to, hooks) : ABOARD_OK;
         if (status != ABOARD_OK) {
             return status;
         }
@@ -192,7 +192,7 @@ static inline aboard_status_t aboard_sample_bring(const aboard_model_t *model, c
 /** Runs a sample. */
 static inline aboard_status_t aboard_sample_run(const aboard_model_t *model, const aboard_memory_t *memory,
                                                 uint32_t sample, const aboard_hooks_t *hooks) {
-    aboard_status_t status = model->feed ? model->feed->begin(memory) : ABOARD_OK;
+    aboard_status_t status = model->stream ? model->stream->begin(memory) : ABOARD_OK;
     for (uint32_t input = 0; status == ABOARD_OK && input < model->input_count; ++input) {
         status = aboard_sample_bring(model, memory, sample, input, hooks);
     }
@@ -229,7 +229,7 @@ static inline bool aboard_sample_agrees(const aboard_tensor_t *tensor, const abo
 static inline aboard_sample_finding_t aboard_sample_check(const aboard_sample_test_t *test,
                                                           const aboard_memory_t *memory) {
     aboard_sample_test_t copy = *test;
-    const aboard_hooks_t hooks = {&copy, NULL, NULL, aboard_sample_tap};
+    const aboard_hooks_t hooks = {&copy, NULL, NULL, aboard_sample_trace};
     aboard_sample_finding_t found = {ABOARD_SAMPLE_OK, 0, ABOARD_OK, 0, 0};
     for (; found.sample < test->samples; ++found.sample) {
         if (test->result_count > 0) {
@@ -240,7 +240,7 @@ static inline aboard_sample_finding_t aboard_sample_check(const aboard_sample_te
             found.what = ABOARD_SAMPLE_STATUS;
             return found;
         }
-#if ABOARD_HOOKS && ABOARD_TAPS
+#if ABOARD_HOOKS && ABOARD_TRACE
         for (uint32_t i = 0; found.sample == 0 && i < test->result_count; ++i) {
             if (test->checksums[i] != test->results[i].checksum) {
                 found.what = ABOARD_SAMPLE_NODE;

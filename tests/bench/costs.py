@@ -137,7 +137,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "costs are counted by a plugin of QEMU, which cannot be built here. Install gcc and binutils"
         )
     times = cycles.timing(executed.core)
-    steps, storage = module.schedule().program.steps, module.schedule().program.storage
+    steps, assignment = module.schedule().program.steps, module.schedule().program.assignment
     found = [
         {
             "core": CORES[core],
@@ -147,8 +147,8 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             "implementation": manifest["nodes"][number]["implementation"],
             "function": steps[number].call.function,
             **counts_of(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
-            **({} if (growth := cost.growth(steps[number], storage)) == 1 else {"growth": round(growth, 4)}),
-            **({} if (calls := storage.turns_of(steps[number].node)) == 1 else {"calls": calls}),
+            **({} if (growth := cost.growth(steps[number], assignment)) == 1 else {"growth": round(growth, 4)}),
+            **({} if (calls := assignment.stripes_of(steps[number].node)) == 1 else {"calls": calls}),
             "instructions": histogram.total(counts),
             "cycles": times.cycles(counts, executed.listing),
         }

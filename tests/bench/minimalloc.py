@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT / "host"))
 
 from aboard.errors import CapacityError, InputError  # noqa: E402  found through the line above
 from aboard.memory import exact, planner  # noqa: E402  likewise
-from aboard.memory.geometry import Geometry  # noqa: E402  likewise
-from aboard.memory.problem import Plan, Request, lower_bound  # noqa: E402  likewise
+from aboard.memory.interference import InterferenceGraph  # noqa: E402  likewise
+from aboard.memory.problem import LiveRange, MemoryPlan, lower_bound  # noqa: E402  likewise
 from aboard.memory.validate import validate  # noqa: E402  likewise
 
 CAPACITY = 1_048_576
@@ -67,11 +67,11 @@ def instances(names: Iterable[str] = "ABCDEFGHIJK") -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def read(path: Path) -> list[Request]:
-    """Returns the requests of an instance; its lifetimes are half open."""
+def read(path: Path) -> list[LiveRange]:
+    """Returns the buffers of an instance; its lifetimes are half open."""
     with path.open(newline="") as file:
         return [
-            Request(row["id"], int(row["size"]), int(row["lower"]), int(row["upper"]) - 1, 1)
+            LiveRange(row["id"], int(row["size"]), int(row["lower"]), int(row["upper"]) - 1, 1)
             for row in csv.DictReader(file)
         ]
 
@@ -82,24 +82,24 @@ def solve(path: Path) -> Row:
     Raises:
         CapacityError: No solution was found.
     """
-    requests = read(path)
+    live_ranges = read(path)
     begin = time.process_time()
-    geometry = Geometry.of(requests, [])
-    if geometry is None:
-        raise CapacityError(f"{path.name}: got {len(requests)} buffers, expected fewer. Take a smaller instance")
-    answer = exact.fit(geometry, CAPACITY, BUDGET)
+    graph = InterferenceGraph.of(live_ranges, [])
+    if graph is None:
+        raise CapacityError(f"{path.name}: got {len(live_ranges)} buffers, expected fewer. Take a smaller instance")
+    answer = exact.fit(graph, CAPACITY, BUDGET)
     seconds = time.process_time() - begin
     if answer.offsets is None:
         raise CapacityError(
             f"{path.name}: no plan was found, got {answer.states} states, expected one. Raise BUDGET in {__file__}"
         )
-    peak = max(at + request.bytes for at, request in zip(answer.offsets, requests, strict=True))
-    validate(requests, Plan(answer.offsets, CAPACITY, 0))
+    peak = max(at + live_range.bytes for at, live_range in zip(answer.offsets, live_ranges, strict=True))
+    validate(live_ranges, MemoryPlan(answer.offsets, CAPACITY, 0))
     return Row(
         name=path.name.split(".")[0],
-        buffers=len(requests),
-        bound=lower_bound(requests),
-        greedy=planner.quick_peak(requests, [], CAPACITY),
+        buffers=len(live_ranges),
+        bound=lower_bound(live_ranges),
+        greedy=planner.quick_peak(live_ranges, [], CAPACITY),
         peak=peak,
         states=answer.states,
         seconds=seconds,
@@ -109,7 +109,7 @@ def solve(path: Path) -> Row:
 def table(rows: Sequence[Row]) -> str:
     """Returns the table as Markdown."""
     lines = [
-        "| instance | buffers | most alive | greedy orders | peak | states | seconds |",
+        "| instance | buffers | most live | greedy orders | peak | states | seconds |",
         "|---|---|---|---|---|---|---|",
     ]
     lines += [

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from aboard.errors import CapacityError, InputError
-from aboard.memory.problem import Request
+from aboard.memory.problem import LiveRange
 from bench import minimalloc
 from support.packings import tiling
 
 
-def write(path: Path, requests: list[Request]) -> Path:
-    rows = [f"{r.name},{r.first},{r.last + 1},{r.bytes}\n" for r in requests]
+def write(path: Path, live_ranges: list[LiveRange]) -> Path:
+    rows = [f"{r.name},{r.first},{r.last + 1},{r.bytes}\n" for r in live_ranges]
     path.write_text("id,lower,upper,size\n" + "".join(rows))
     return path
 
 
 def test_an_instance_is_read_and_solved(tmp_path: Path) -> None:
-    requests = tiling(2, 40, 20, minimalloc.CAPACITY)
-    path = write(tmp_path / "Z.csv", requests)
-    assert minimalloc.read(path) == requests
+    live_ranges = tiling(2, 40, 20, minimalloc.CAPACITY)
+    path = write(tmp_path / "Z.csv", live_ranges)
+    assert minimalloc.read(path) == live_ranges
     row = minimalloc.solve(path)
     assert (row.name, row.buffers, row.bound, row.peak) == ("Z", 40, minimalloc.CAPACITY, minimalloc.CAPACITY)
     assert row.greedy > row.peak
@@ -29,14 +29,14 @@ def test_an_instance_is_read_and_solved(tmp_path: Path) -> None:
 
 
 def test_an_instance_without_a_plan_is_said_to_have_none(tmp_path: Path) -> None:
-    path = write(tmp_path / "Y.csv", [Request("a", minimalloc.CAPACITY + 1, 0, 0, 1)])
+    path = write(tmp_path / "Y.csv", [LiveRange("a", minimalloc.CAPACITY + 1, 0, 0, 1)])
     with pytest.raises(CapacityError, match=r"^Y.csv: no plan was found, got 0 states, expected one. Raise BUDGET in "):
         minimalloc.solve(path)
 
 
 def test_instances_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABOARD_MINIMALLOC", str(tmp_path))
-    write(tmp_path / f"A.{minimalloc.CAPACITY}.csv", [Request("a", 4, 0, 0, 1)])
+    write(tmp_path / f"A.{minimalloc.CAPACITY}.csv", [LiveRange("a", 4, 0, 0, 1)])
     assert [path.name for path in minimalloc.instances()] == [f"A.{minimalloc.CAPACITY}.csv"]
     with pytest.raises(InputError) as error:
         minimalloc.main(["A", "B"])

@@ -1,4 +1,4 @@
-"""Cascades on emulated cores: results, taps row by row, nodes alone, and time per node, as with any other schedule."""
+"""Cascades on emulated cores: results, trace row by row, nodes alone, and time per node, as with any other schedule."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_a_cascade_behaves_as_its_nodes_do(seed: int, rows: str, board: str, tmp
     turning = [index for index, node in enumerate(nodes) if node.cascade is not None]
     assert len(turning) >= 2
     reference = Reference.open(data, "tflm")
-    project = aboard.create(module, board=board, path=tmp_path / "project", options={"taps": "on", "run_op": "on"})
+    project = aboard.create(module, board=board, path=tmp_path / "project", options={"trace": "on", "run_op": "on"})
     project.build()
     with project.session() as session:
         feed = inputs_of(reference.graph, seed)
-        wanted, taps = reference.tensors(feed), session.taps(feed)
+        wanted, traced = reference.tensors(feed), session.trace(feed)
         for index, node in enumerate(nodes):
             for result in node.outputs:
-                np.testing.assert_array_equal(np.ma.getdata(taps[index][result.tensor]), filled(wanted, result))
+                np.testing.assert_array_equal(np.ma.getdata(traced[index][result.tensor]), filled(wanted, result))
         profile = session.profile(feed)
         assert all(profile.nodes[index].duration.ticks > 0 for index in turning)
         for index in turning:

@@ -27,16 +27,16 @@ def test_taps_rebuild_the_tensors_of_the_model(name: str, board: str, tmp_path: 
     assert len(narrowed) >= 5
     assert module.manifest.macs_run < module.manifest.macs
     reference = Reference.open(data, "tflm")
-    project = aboard.create(module, board=board, path=tmp_path / "project", options={"taps": "on", "run_op": "on"})
+    project = aboard.create(module, board=board, path=tmp_path / "project", options={"trace": "on", "run_op": "on"})
     project.build()
     with project.session() as session:
         for seed in range(2):
             feed = inputs_of(reference.graph, seed)
-            wanted, taps = reference.tensors(feed), session.taps(feed)
+            wanted, traced = reference.tensors(feed), session.trace(feed)
             compared = 0
             for index, node in enumerate(nodes):
                 for result in node.outputs:
-                    got = taps[index][result.tensor]
+                    got = traced[index][result.tensor]
                     assert np.ma.is_masked(got) == (result.tensor in narrowed)
                     assert got.shape == tensor_layout.reference_shape(result)
                     full = wanted[result.source].reshape(got.shape)

@@ -13,7 +13,7 @@ from aboard import boards
 from aboard.base import resources
 
 DIGITS = resources.models() / "digits.tflite"
-WHOLE = {"run_op": True, "taps": True}
+WHOLE = {"run_op": True, "trace": True}
 
 
 def sections(image: Path) -> dict[str, tuple[int, int]]:
@@ -60,8 +60,8 @@ def test_two_arenas_and_copied_weights(
             np.testing.assert_array_equal(session.run(feed), host.run(feed))
             session.run_n(feed, 3)
             np.testing.assert_array_equal(session.run(feed), host.run(feed))
-        tapped = session.taps(feeds[0])
-    assert len(tapped) == len(module.manifest.nodes)
+        traced = session.trace(feeds[0])
+    assert len(traced) == len(module.manifest.nodes)
 
 
 def test_one_arena_in_a_region_of_its_own_and_a_model_in_the_shared_one(tmp_path: Path) -> None:

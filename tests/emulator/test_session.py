@@ -26,7 +26,7 @@ from aboard.runners.qemu import QemuRunner
 from aboard.transports.lossy import LossyTransport, Noise
 
 MODEL = resources.models() / "digits.tflite"
-OPTIONS = {"taps": "on", "run_op": "on"}
+OPTIONS = {"trace": "on", "run_op": "on"}
 BOARDS = {"native": "host/native", "emulated": "arm/mps2_an386"}
 Opened = tuple[Module, Project]
 
@@ -76,13 +76,13 @@ def test_everything_a_session_can_do(device: tuple[Module, Project, Runner]) -> 
         np.testing.assert_array_equal(next(iter(result.outputs.values())), wanted)
         series = session.run_n(x, 3)
         profile = session.profile(x)
-        taps = session.taps(x)
+        traced = session.trace(x)
         first = module.manifest.nodes[0]
         alone = session.run_op(0, {first.inputs[0].tensor: x.reshape(first.inputs[0].shape)})
         assert session.fault() is None
         assert session.stats().damaged == 0
-    np.testing.assert_array_equal(next(iter(taps[last].values())).reshape(wanted.shape), wanted)
-    np.testing.assert_array_equal(next(iter(alone.outputs.values())), next(iter(taps[0].values())))
+    np.testing.assert_array_equal(next(iter(traced[last].values())).reshape(wanted.shape), wanted)
+    np.testing.assert_array_equal(next(iter(alone.outputs.values())), next(iter(traced[0].values())))
     assert series.count == 3
     assert series.fewest.ticks > 0
     assert [entry.index for entry in profile.nodes] == list(range(last + 1))

@@ -34,7 +34,7 @@ from support.rpc_device import ALL, FakeDevice  # noqa: E402
 from support.toy_project import ToyProject  # noqa: E402
 
 TIMING = Timing(attempt_s=0.05, attempts=4, settle_s=0.01, hello_s=0.5, patience_s=0.5)
-#: No call of these has more exchanges than this, those of a new session and of repeated runs for taps included.
+#: No call of these has more exchanges than this, those of a new session and of repeated runs for traced included.
 _EXCHANGES = 700
 #: Longest time of a call, in seconds of the device's clock.
 LONGEST_S = _EXCHANGES * (TIMING.hello_s + TIMING.silence_s(0.0) + TIMING.patience_s)
@@ -206,7 +206,7 @@ _CALLS: tuple[Callable[[Session], object], ...] = (
     lambda session: session.run_n(_PAIR, 3, "adder"),
     lambda session: session.run_n(_PAIR, 100, "adder", within_s=0.01),
     lambda session: session.profile(_PAIR, "adder").table(),
-    lambda session: session.taps(_PAIR, model="adder"),
+    lambda session: session.trace(_PAIR, model="adder"),
     lambda session: session.run_op("add", _PAIR, 3, "adder"),
     lambda session: (session.stats(), session.lost_events),
     lambda session: str(session.fault(clear=True)),

@@ -89,7 +89,7 @@ def test_ring_of_input_rows(data: st.DataObject, kind: str, form: str) -> None:
     whole = View.whole(layer.shape_in, size)
     height = conv2d.window(node)[0]
     depth = min(whole.rows, reach(height, conv2d.attributes(node).dilations[0]) + data.draw(st.integers(0, 2)))
-    _, call, x, y = lowered(layer, replace(whole, depth=depth))
+    _, call, x, y = lowered(layer, replace(whole, buffer_rows=depth))
     ring = np.full(depth * x.row_stride, kernel_call.GAP, np.uint8)
     rows = layer.input().reshape(x.rows, -1).view(np.uint8)
     written = 0

@@ -24,7 +24,7 @@ from typing import Any
 import cffi
 import numpy as np
 
-from aboard.backends.cmsis_nn.geometry import Size, Unit, Window
+from aboard.backends.cmsis_nn.geometry import Size, Unit, WindowedLayer
 from aboard.backends.cmsis_nn.library import VARIABLE
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "cmsis_nn"
@@ -125,13 +125,13 @@ def _library(tree: Path) -> Any:
     return ffi.dlopen(str(folder / "libask.so"))
 
 
-def ask(tree: Path, question: str, window: Window, unit: Unit) -> int:
+def ask(tree: Path, question: str, window: WindowedLayer, unit: Unit) -> int:
     """Returns what the compiled function of a tree says for a window (of a pool, of a matrix in its channels)."""
     answer: int = getattr(_library(tree), f"ask_{question}{_SUFFIX[unit]}")(numbers(window))
     return answer
 
 
-def numbers(window: Window) -> list[int]:
+def numbers(window: WindowedLayer) -> list[int]:
     """Returns a window as a list, as it is recorded."""
     flat: list[int] = []
     for value in dataclasses.astuple(window):
@@ -139,14 +139,14 @@ def numbers(window: Window) -> list[int]:
     return flat
 
 
-def window(values: Sequence[int]) -> Window:
+def window(values: Sequence[int]) -> WindowedLayer:
     """Returns the window that `numbers` wrote."""
     v = list(values)
     size = [Size(v[i], v[i + 1]) for i in (1, 4, 7, 10, 12, 14)]
-    return Window(v[0], size[0], v[3], size[1], v[6], size[2], v[9], *size[3:])
+    return WindowedLayer(v[0], size[0], v[3], size[1], v[6], size[2], v[9], *size[3:])
 
 
-def random_window(rng: np.random.Generator, *, depthwise: bool) -> Window:
+def random_window(rng: np.random.Generator, *, depthwise: bool) -> WindowedLayer:
     """Returns a window that a model could have: padding as SAME or VALID give it."""
     line = rng.random() < 0.4
     stride, dilation = rng.integers(1, 4, 2).tolist(), [1, 1] if rng.random() < 0.7 else rng.integers(1, 3, 2).tolist()
@@ -164,7 +164,7 @@ def random_window(rng: np.random.Generator, *, depthwise: bool) -> Window:
     channels = int(rng.choice([1, 2, 3, 4, 8, 16, 33, 130]))
     outputs = channels * int(rng.choice([1, 1, 2, 4])) if depthwise else int(rng.integers(1, 20))
     batch, depth = int(rng.integers(1, 3)), 1 if depthwise else channels
-    return Window(
+    return WindowedLayer(
         batch, Size(*pixels), channels, Size(*taps), depth, Size(*result), outputs, Size(*stride), Size(*pads),
         Size(*dilation),
     )  # fmt: skip

@@ -37,7 +37,7 @@ def check_rings(kind: str, stride: int, chooses: Chooses, target: Target) -> Non
     if kind != "CONV_2D":
         layer = replace(layer, shape_weights=(1, 3, 3, 4), axis=3, options={**options, "DepthMultiplier": 1})
     (node,) = load(layer.model(), name="model").nodes
-    x, y = replace(View.whole(layer.shape_in, 1), depth=4), replace(View.whole(layer.shape_out, 1), depth=2)
+    x, y = replace(View.whole(layer.shape_in, 1), buffer_rows=4), replace(View.whole(layer.shape_out, 1), buffer_rows=2)
     call = chooses(node).lower(node, [x, None, None], [y], target)
     ring, result = np.zeros(4 * x.row_stride, np.uint8), np.zeros(2 * y.row_stride, np.uint8)
     rows, got = layer.input().reshape(9, -1).view(np.uint8), []

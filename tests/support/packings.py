@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from aboard.memory.problem import Request
+from aboard.memory.problem import LiveRange
 
 
-def tiling(seed: int, count: int, steps: int, capacity: int) -> list[Request]:
-    """Returns requests that fill an arena of `capacity` bytes over all steps, without a gap.
+def tiling(seed: int, count: int, steps: int, capacity: int) -> list[LiveRange]:
+    """Returns buffers that fill an arena of `capacity` bytes over all steps, without a gap.
 
     Args:
         seed: Which problem of its kind.
@@ -28,4 +28,4 @@ def tiling(seed: int, count: int, steps: int, capacity: int) -> list[Request]:
             cut = low + max(1, int((high - low) * rng.uniform(0.2, 0.8)))
             rectangles += [(begin, end, low, cut), (begin, end, cut, high)]
     rng.shuffle(rectangles)
-    return [Request(f"r{n}", high - low, begin, end - 1, 1) for n, (begin, end, low, high) in enumerate(rectangles)]
+    return [LiveRange(f"r{n}", high - low, begin, end - 1, 1) for n, (begin, end, low, high) in enumerate(rectangles)]

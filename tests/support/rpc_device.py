@@ -31,7 +31,7 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g",
 INPUT_COPY = 1
 WORKSPACE = 2
 PROFILE = 4
-TAPS = 8
+TRACE = 8
 WORKSPACE_IN_ARENA = 16
 YIELD = 32
 ALL = 15

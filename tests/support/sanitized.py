@@ -23,15 +23,15 @@ int main(void) {{
     /* Exactly as large as stated, so that the sanitizer sees the first byte beyond. */
     void *arena = NULL;
     if (posix_memalign(&arena, ABOARD_ARENA_ALIGN, {upper}_ARENA_BYTES) != 0) {{ return 2; }}
-    const aboard_feed_t *feed = {name}_model.feed;
+    const aboard_stream_t *stream = {name}_model.stream;
     const aboard_memory_t memory = {{arena, {upper}_ARENA_BYTES}};
-    if (feed != NULL && feed->begin(&memory) != ABOARD_OK) {{ return 5; }}
-    for (size_t i = 0; feed != NULL && i < feed->rows; ++i) {{
-        void *row = feed->slot(&memory);
-        if (row == NULL || fread(row, 1, feed->row_bytes, stdin) != feed->row_bytes) {{ return 3; }}
-        if (feed->push(&memory, row, NULL) != ABOARD_OK) {{ return 6; }}
+    if (stream != NULL && stream->begin(&memory) != ABOARD_OK) {{ return 5; }}
+    for (size_t i = 0; stream != NULL && i < stream->rows; ++i) {{
+        void *row = stream->slot(&memory);
+        if (row == NULL || fread(row, 1, stream->row_bytes, stdin) != stream->row_bytes) {{ return 3; }}
+        if (stream->push(&memory, row, NULL) != ABOARD_OK) {{ return 6; }}
     }}
-    for (size_t i = 0; feed == NULL && i < {name}_model.input_count; ++i) {{
+    for (size_t i = 0; stream == NULL && i < {name}_model.input_count; ++i) {{
         const aboard_tensor_t *t = &{name}_model.inputs[i];
         if (fread((char *)arena + t->offset, 1, t->bytes, stdin) != t->bytes) {{ return 3; }}
     }}
@@ -91,7 +91,7 @@ def run(
 def compile_strictly(module: Module, folder: Path, compiler: list[str]) -> None:
     """Compiles the generated sources under the project's warnings, in every build option, and as C++ where included."""
     bundle = module.save(folder / "bundle")
-    for options in ([], ["-DABOARD_HOOKS=1", "-DABOARD_TAPS=1", "-DABOARD_RUN_OP=1"]):
+    for options in ([], ["-DABOARD_HOOKS=1", "-DABOARD_TRACE=1", "-DABOARD_RUN_OP=1"]):
         for source in module.manifest.sources:
             command = [*compiler, *WARNINGS, *module.manifest.cflags, *options]
             command += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]

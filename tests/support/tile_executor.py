@@ -12,7 +12,7 @@ from aboard.ops import interpreter
 from aboard.ops.subgraph import Matched
 from aboard.target import TileConstraint
 from aboard.tiling import Tile, TilePlan, Transfer
-from aboard.tiling.layer import is_elsewhere
+from aboard.tiling.tiled_match import is_elsewhere
 
 
 def reference(matched: Matched, inputs: Mapping[Tensor, Array]) -> Array:

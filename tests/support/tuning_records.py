@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from aboard.target import Target, Value
 from aboard.tuning.key import device_key, toolchain
-from aboard.tuning.records import Record
+from aboard.tuning.records import TuningRecord
 
 
 def record(
     target: str, workload: str, values: Mapping[str, Value], *, instructions: int = 1, compiler: str | None = None
-) -> Record:
+) -> TuningRecord:
     """Returns the record of a workload of a target's first device.
 
     Args:
@@ -24,4 +24,4 @@ def record(
     whole = Target(target)
     built_by = toolchain(whole) if compiler is None else compiler
     key = device_key(whole, whole.devices[0])._asdict()
-    return Record(**key, toolchain=built_by, workload=workload, values=values, instructions=instructions)
+    return TuningRecord(**key, toolchain=built_by, workload=workload, values=values, instructions=instructions)

@@ -11,7 +11,7 @@ from aboard.kernels.accelerator import ClaimedRegion
 from aboard.ops.subgraph import Matched
 from aboard.partition.matcher import check_patterns
 from aboard.target import Target, columns
-from aboard.tiling import device as tiling
+from aboard.tiling import accelerator as tiling
 from support import markdown, tile_layers
 from support.device import device
 

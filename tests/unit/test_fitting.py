@@ -58,7 +58,7 @@ def test_code_that_is_no_smaller_is_that_of_balanced() -> None:
     assert size.manifest.cflags == balanced.manifest.cflags
     assert size.files == balanced.files
     assert size.trade().rule == (
-        "steps one after another, which is fastest (as with -opt=balanced, since less memory would take more flash)"
+        "no cascades, which is fastest (as with -opt=balanced, since less RAM would take more flash)"
     )
 
 

@@ -89,7 +89,7 @@ def test_an_error_needs_an_output_like_the_input() -> None:
 
 
 def test_options_of_the_rpc_are_off_and_refused_when_asked_for() -> None:
-    values = {**MLPERF, "profile": True, "taps": False, "run_op": True, "input_copy": True, "stack_bytes": 4096}
+    values = {**MLPERF, "profile": True, "trace": False, "run_op": True, "input_copy": True, "stack_bytes": 4096}
     assert mlperf.adjust({"stack_bytes": "4096"}, values) == {
         **values,
         "profile": False,

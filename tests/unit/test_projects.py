@@ -79,9 +79,9 @@ def test_the_same_input_gives_the_same_bytes(bundle, tmp_path):
 
 def test_the_build_id_follows_the_sources(bundle, tmp_path):
     plain = create(bundle, M4, path=tmp_path / "plain")
-    taps = create(bundle, M4, path=tmp_path / "taps", options={"taps": "on"})
+    traced = create(bundle, M4, path=tmp_path / "trace", options={"trace": "on"})
     assert re.fullmatch("[0-9a-f]{16}", plain.build_id)
-    assert plain.build_id != taps.build_id
+    assert plain.build_id != traced.build_id
     assert f'"{plain.build_id}"' in (plain.path / "board/aboard_build.h").read_text()
 
 
@@ -92,7 +92,7 @@ def test_the_build_id_follows_the_sources(bundle, tmp_path):
 def test_generated_text_is_clean(tmp_path, board):
     core = boards.load(board).core().mcpu
     project = create(
-        tiny_bundle(tmp_path / "bundle", core), board, path=tmp_path / "p", options={"run_op": "on", "taps": "on"}
+        tiny_bundle(tmp_path / "bundle", core), board, path=tmp_path / "p", options={"run_op": "on", "trace": "on"}
     )
     clang_format = programs.require("clang-format", "pip install clang-format")
     style = f"--style=file:{ROOT / '.clang-format'}"
@@ -137,9 +137,9 @@ def test_several_models_share_the_arena(tmp_path):
 
 
 def test_options_reach_the_sources(bundle, tmp_path):
-    options = {"profile": "off", "taps": "on", "stack_bytes": 8192, "receive_bytes": "2048", "baud": "9600"}
+    options = {"profile": "off", "trace": "on", "stack_bytes": 8192, "receive_bytes": "2048", "baud": "9600"}
     project = create(bundle, M4, path=tmp_path / "p", options=options)
-    assert "ABOARD_HOOKS=1 ABOARD_TAPS=1 ABOARD_RUN_OP=0" in (project.path / "CMakeLists.txt").read_text()
+    assert "ABOARD_HOOKS=1 ABOARD_TRACE=1 ABOARD_RUN_OP=0" in (project.path / "CMakeLists.txt").read_text()
     assert ". += 8192;" in (project.path / "linker.ld").read_text()
     header = (project.path / "board/aboard_board.h").read_text()
     assert "#define ABOARD_RX_RING_BYTES 2048u\n" in header
@@ -176,8 +176,8 @@ def test_a_project_is_replaced_and_nothing_else_is(bundle, tmp_path):
     with pytest.raises(ProjectError, match=r"holds 1 file that aboard did not write \(build/left\.o\)"):
         create(bundle, M4, path=tmp_path / "p")
     (old.path / "build" / "CMakeCache.txt").write_text("of CMake")
-    new = create(bundle, M4, path=tmp_path / "p", options={"taps": "on"})
-    assert new.info.options["taps"] is True
+    new = create(bundle, M4, path=tmp_path / "p", options={"trace": "on"})
+    assert new.info.options["trace"] is True
     assert not (new.path / "build").exists()
 
     (tmp_path / "mine").mkdir()

@@ -130,7 +130,7 @@ def test_fixtures_are_overridden_and_a_project_is_built_once(suite):
 def test_taps(aboard_device, aboard_project):
     with open("places", "a") as file:
         print(aboard_project.path, file=file)
-    assert len(aboard_device.taps(DIGITS["x"][0])) == len(aboard_project.models[0].nodes)
+    assert len(aboard_device.trace(DIGITS["x"][0])) == len(aboard_project.models[0].nodes)
 """
     suite.write("test_first.py", test)
     suite.write("test_second.py", test)
@@ -143,7 +143,7 @@ def aboard_model(aboard_board):
 
 @pytest.fixture(scope="session")
 def aboard_options():
-    return {"taps": "on"}
+    return {"trace": "on"}
 """,
     )
     counts, _ = suite.run("--aboard-board", "host/native")

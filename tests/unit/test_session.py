@@ -21,7 +21,7 @@ from aboard.rpc.exchange import Timing
 from aboard.rpc.messages import Type
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
-from support.rpc_device import ALL, INPUT_COPY, TAPS, FakeDevice
+from support.rpc_device import ALL, INPUT_COPY, TRACE, FakeDevice
 from support.toy_project import ADDER, DOUBLER, ToyBoard, ToyProject
 
 FAST = Timing(attempt_s=0.02, attempts=4, settle_s=0.001, hello_s=0.2, patience_s=0.1)
@@ -142,23 +142,23 @@ def test_a_profile_without_an_emulator_is_timed() -> None:
 
 def test_taps_rebuild_the_tensors() -> None:
     with attach(FakeDevice(frame_bytes=128)) as device:
-        taps = device.taps(INPUTS, model="adder")
-    assert list(taps) == [0, 1, 2]
-    np.testing.assert_array_equal(taps[0]["sum"], SUM)
-    negated = taps[1]["negated"]
+        traced = device.trace(INPUTS, model="adder")
+    assert list(traced) == [0, 1, 2]
+    np.testing.assert_array_equal(traced[0]["sum"], SUM)
+    negated = traced[1]["negated"]
     assert isinstance(negated, np.ma.MaskedArray)
     assert negated.shape == (1, 2, 3, 4)
     assert negated.mask[..., 2].all()
     assert not negated.mask[..., [0, 1, 3]].any()
     np.testing.assert_array_equal(negated.data[..., [0, 1, 3]], MASKED[..., [0, 1, 3]])
-    np.testing.assert_array_equal(taps[2]["masked"], MASKED)
+    np.testing.assert_array_equal(traced[2]["masked"], MASKED)
 
 
 def test_taps_of_chosen_nodes() -> None:
-    with attach(FakeDevice(has=TAPS)) as device:
-        taps = device.taps(INPUTS, ["widen", 0], model="adder")
-    assert list(taps) == [0, 2]
-    np.testing.assert_array_equal(taps[2]["masked"], MASKED)
+    with attach(FakeDevice(has=TRACE)) as device:
+        traced = device.trace(INPUTS, ["widen", 0], model="adder")
+    assert list(traced) == [0, 2]
+    np.testing.assert_array_equal(traced[2]["masked"], MASKED)
 
 
 def test_lost_taps_are_sent_again() -> None:
@@ -167,9 +167,9 @@ def test_lost_taps_are_sent_again() -> None:
     patient = Timing(attempt_s=0.005, attempts=40, settle_s=0.0005, hello_s=2, patience_s=2)
     with Session.attach(ToyProject(), transport, timing=patient) as device:
         for _ in range(15):
-            taps = device.taps(INPUTS, model="adder")
-            np.testing.assert_array_equal(taps[0]["sum"], SUM)
-            np.testing.assert_array_equal(taps[2]["masked"], MASKED)
+            traced = device.trace(INPUTS, model="adder")
+            np.testing.assert_array_equal(traced[0]["sum"], SUM)
+            np.testing.assert_array_equal(traced[2]["masked"], MASKED)
     assert fake.c.fake_runs() > 15  # some runs had to be repeated
 
 
@@ -183,9 +183,9 @@ def test_taps_that_never_come_are_named() -> None:
 
     with (
         Session.attach(ToyProject(), LoopbackTransport(without_negate), timing=FAST) as session,
-        pytest.raises(DeviceError, match="adder: taps are incomplete after 20 runs, got none or parts of negate"),
+        pytest.raises(DeviceError, match="adder: the trace is incomplete after 20 runs, got none or parts of negate"),
     ):
-        session.taps(INPUTS, model="adder")
+        session.trace(INPUTS, model="adder")
 
 
 def test_a_node_runs_alone() -> None:
@@ -242,7 +242,7 @@ def test_run_n_refuses_a_count_of_none() -> None:
 
 def test_an_image_without_a_feature_says_so() -> None:
     with attach(FakeDevice(has=0)) as device:
-        for call in (device.profile, device.taps):
+        for call in (device.profile, device.trace):
             with pytest.raises(DeviceStatusError, match="the image was built without what was asked for"):
                 call(INPUTS, model="adder")
         with pytest.raises(DeviceStatusError, match="the image was built without"):

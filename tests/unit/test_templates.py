@@ -26,7 +26,7 @@ def test_options_have_the_defaults_that_the_manual_states():
     values = templates.load("baremetal").parse_options({})
     assert values == {
         "profile": True,
-        "taps": False,
+        "trace": False,
         "run_op": False,
         "input_copy": True,
         "stack_bytes": 4096,
@@ -43,14 +43,14 @@ def test_options_have_the_defaults_that_the_manual_states():
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"taps": "on"}, True),
-        ({"taps": True}, True),
-        ({"taps": "OFF"}, False),
-        ({"taps": "no"}, False),
+        ({"trace": "on"}, True),
+        ({"trace": True}, True),
+        ({"trace": "OFF"}, False),
+        ({"trace": "no"}, False),
     ],
 )
 def test_switches(given, expected):
-    assert templates.load("baremetal").parse_options(given)["taps"] is expected
+    assert templates.load("baremetal").parse_options(given)["trace"] is expected
 
 
 @pytest.mark.parametrize(("text", "expected"), [("2048", 2048), ("0x800", 2048), (2048, 2048)])
@@ -61,9 +61,9 @@ def test_numbers(text, expected):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"tap": "on"}, "template baremetal: unknown option, got tap, .* Did you mean taps"),
-        ({"taps": "maybe"}, "option taps has a wrong value, got maybe, expected on or off"),
-        ({"taps": 1}, "option taps has a wrong value, got 1, expected on or off"),
+        ({"tap": "on"}, "template baremetal: unknown option, got tap, .* Did you mean trace"),
+        ({"trace": "maybe"}, "option trace has a wrong value, got maybe, expected on or off"),
+        ({"trace": 1}, "option trace has a wrong value, got 1, expected on or off"),
         ({"stack_bytes": "many"}, "option stack_bytes .* got many, expected a whole number from 512 to 1048576"),
         ({"stack_bytes": 100}, "option stack_bytes .* got 100, expected a whole number from 512"),
         ({"stack_bytes": True}, "option stack_bytes .* got True, expected a whole number"),

@@ -78,7 +78,7 @@ class Device:
 
     manifest: Manifest
     outputs: list[np.ndarray[Any, Any]] = field(default_factory=list)
-    tapped: dict[int, dict[str, Any]] = field(default_factory=dict)
+    traced: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def models(self) -> list[Manifest]:
@@ -87,8 +87,8 @@ class Device:
     def infer(self, feed: Any) -> RunResult:
         return RunResult({"y": self.outputs.pop(0)}, Duration(1, 1, None), 0)
 
-    def taps(self, feed: Any) -> dict[int, dict[str, Any]]:
-        return self.tapped
+    def trace(self, feed: Any) -> dict[int, dict[str, Any]]:
+        return self.traced
 
 
 @dataclass
@@ -153,7 +153,7 @@ def test_the_first_element_in_order_of_execution_is_named() -> None:
     wrong[1, 2, 3, 4] = -1
     wrong[1, 0, 3, 2] = -7
     manifest = model(node("a", operand(1, SHAPE)), node("b", operand(2, SHAPE)), node("c", operand(3, SHAPE)))
-    device = Device(manifest, tapped={0: {"t1": right}, 1: {"t2": wrong}, 2: {"t3": wrong}})
+    device = Device(manifest, traced={0: {"t1": right}, 1: {"t2": wrong}, 2: {"t3": wrong}})
     found = verify.locate(device, Known(inner={1: right, 2: right, 3: right}), {})  # type: ignore[arg-type]  # stand-ins
     assert found is not None
     assert (found.node, found.name, found.tensor) == (1, "b", "t2")
@@ -166,7 +166,7 @@ def test_channels_that_were_removed_are_not_compared() -> None:
     widened = np.ma.masked_all(SHAPE, np.int8)
     widened[..., [1, 4]] = right[..., [1, 4]]
     kept = operand(1, (2, 3, 4, 2), (1, 4))
-    device = Device(model(node("a", kept)), tapped={0: {"t1": widened}})
+    device = Device(model(node("a", kept)), traced={0: {"t1": widened}})
     assert verify.locate(device, Known(inner={1: right}), {}) is None  # type: ignore[arg-type]  # stand-ins
     widened[0, 1, 2, 4] += 1
     found = verify.locate(device, Known(inner={1: right}), {})  # type: ignore[arg-type]  # stand-ins
@@ -175,5 +175,5 @@ def test_channels_that_were_removed_are_not_compared() -> None:
 
 
 def test_tensors_that_a_pass_made_have_nothing_to_be_compared_with() -> None:
-    device = Device(model(node("a", operand(None, (4,)))), tapped={0: {"tNone": np.ones(4, np.int8)}})
+    device = Device(model(node("a", operand(None, (4,)))), traced={0: {"tNone": np.ones(4, np.int8)}})
     assert verify.locate(device, Known(inner={1: np.zeros(4, np.int8)}), {}) is None  # type: ignore[arg-type]  # stand-ins

@@ -4,7 +4,7 @@
  * The calls that generated code makes around every step, and the build options that put them there.
  *
  * - ABOARD_HOOKS: 1 calls aboard_hooks_t.begin and .end around every node (profiling).
- * - ABOARD_TAPS: 1 hands every node's rows to aboard_hooks_t.tap as they are produced; needs ABOARD_HOOKS.
+ * - ABOARD_TRACE: 1 hands every node's rows to aboard_hooks_t.trace as they are produced; needs ABOARD_HOOKS.
  * - ABOARD_RUN_OP: 1 compiles aboard_model_t.run_op, which runs one node by itself.
  *
  * Each is 0 by default.
@@ -19,14 +19,14 @@
 #ifndef ABOARD_HOOKS
 #define ABOARD_HOOKS 0
 #endif
-#ifndef ABOARD_TAPS
-#define ABOARD_TAPS 0
+#ifndef ABOARD_TRACE
+#define ABOARD_TRACE 0
 #endif
 #ifndef ABOARD_RUN_OP
 #define ABOARD_RUN_OP 0
 #endif
-#if ABOARD_TAPS && !ABOARD_HOOKS
-#error "ABOARD_TAPS needs ABOARD_HOOKS"
+#if ABOARD_TRACE && !ABOARD_HOOKS
+#error "ABOARD_TRACE needs ABOARD_HOOKS"
 #endif
 
 /** Leaves the calling function with the status of `call` unless it is ABOARD_OK. */
@@ -52,15 +52,15 @@
 #define ABOARD_END(n)
 #endif
 
-#if ABOARD_TAPS
-/** Hands rows to the tap hook; the arguments initialise an aboard_tap_t, in the order of its fields. */
-#define ABOARD_TAP(...)                                                                                                \
-    if (hooks != NULL && hooks->tap != NULL) {                                                                         \
-        const aboard_tap_t tap = {__VA_ARGS__};                                                                        \
-        ABOARD_RETURN_IF_ERROR(hooks->tap(hooks->user, &tap));                                                         \
+#if ABOARD_TRACE
+/** Hands rows to the trace hook; the arguments initialise an aboard_trace_t, in the order of its fields. */
+#define ABOARD_TRACE_ROWS(...)                                                                                         \
+    if (hooks != NULL && hooks->trace != NULL) {                                                                       \
+        const aboard_trace_t trace = {__VA_ARGS__};                                                                    \
+        ABOARD_RETURN_IF_ERROR(hooks->trace(hooks->user, &trace));                                                     \
     }
 #else
-#define ABOARD_TAP(...)
+#define ABOARD_TRACE_ROWS(...)
 #endif
 
 #endif

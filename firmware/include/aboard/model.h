@@ -72,17 +72,17 @@ typedef struct {
     uint16_t cols;         /**< Pixels of a row. */
     uint16_t channels;     /**< Channels of a pixel that survive in the compiled model. */
     uint8_t element_bytes; /**< Bytes of a channel. */
-} aboard_tap_t;
+} aboard_trace_t;
 
 /**
  * What the model calls while it runs, when it was compiled with ABOARD_HOOKS. Any function may be NULL.
  * A function that returns anything but ABOARD_OK ends the run with that status.
  */
 typedef struct {
-    void *user;                                                /**< Handed to every call. */
-    aboard_status_t (*begin)(void *user, uint16_t node);       /**< Before a node's step. */
-    aboard_status_t (*end)(void *user, uint16_t node);         /**< After a node's step. */
-    aboard_status_t (*tap)(void *user, const aboard_tap_t *t); /**< After a step, with ABOARD_TAPS only. */
+    void *user;                                                    /**< Handed to every call. */
+    aboard_status_t (*begin)(void *user, uint16_t node);           /**< Before a node's step. */
+    aboard_status_t (*end)(void *user, uint16_t node);             /**< After a node's step. */
+    aboard_status_t (*trace)(void *user, const aboard_trace_t *t); /**< After a step, with ABOARD_TRACE only. */
 } aboard_hooks_t;
 
 /**
@@ -101,7 +101,7 @@ typedef struct {
 
     /** Takes the next row and computes what can be computed by then. ABOARD_ERROR_STATE when all have come. */
     aboard_status_t (*push)(const aboard_memory_t *memory, const void *row, const aboard_hooks_t *hooks);
-} aboard_feed_t;
+} aboard_stream_t;
 
 /** A model: its tensors, its needs and its functions. Lies in flash. */
 typedef struct {
@@ -134,7 +134,7 @@ typedef struct {
     /** Runs a model with several arenas, as `run` does others. `memory` has an entry for each of `arenas`. */
     aboard_status_t (*run_in)(const aboard_memory_t *memory, const aboard_hooks_t *hooks);
 
-    const aboard_feed_t *feed; /**< How the input comes row by row; NULL for a model that is given it whole. */
+    const aboard_stream_t *stream; /**< How the input comes row by row; NULL for a model that is given it whole. */
 } aboard_model_t;
 
 #ifdef __cplusplus

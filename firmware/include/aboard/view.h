@@ -4,9 +4,9 @@
  * How a kernel sees a tensor: rows at an address, which need not be the whole tensor.
  *
  * A tensor is `rows` rows of `cols` pixels of `channels` elements. Rows are counted over the whole tensor, batches
- * after one another. Over a whole tensor `depth` equals `rows`; in a cascade the view is a ring of `depth` rows, and
- * row r lies where row r - depth lay before; in place it is the memory of another tensor. A slice of the channels of a
- * wider tensor has a `pixel_stride` larger than its own pixels. One kernel serves all of these.
+ * after one another. For a whole tensor `buffer_rows` equals `rows`. In a cascade the view is a rolling buffer of
+ * `buffer_rows` rows, and row r overwrites row r - buffer_rows. In place it is the memory of another tensor. A slice of
+ * the channels of a wider tensor has a `pixel_stride` larger than its own pixels. One kernel serves all of these.
  *
  * The geometry of a view is always known at compile time; only its base address is an argument. The base already
  * includes the channel offset.
@@ -25,18 +25,20 @@ typedef struct {
     int32_t channels;     /**< Elements of a pixel. */
     int32_t row_stride;   /**< From a row to the next; negative where rows are stored backwards. */
     int32_t pixel_stride; /**< From a pixel to the next. */
-    int32_t depth;        /**< Rows of memory behind the view; `rows` for a whole tensor, fewer for a ring. */
-    int32_t phase;        /**< Row of a ring in which row 0 lies, so that rows of one call lie together. */
+    int32_t buffer_rows;  /**< Height of the buffer in rows; `rows` for a whole tensor, fewer for a rolling buffer. */
+    int32_t start_row;    /**< Row of a rolling buffer that stores row 0, so that rows of one call are contiguous. */
 } aboard_view_t;
 
 /** Byte offset of row `r` from the base of a view. */
 ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
-    return (view->depth >= view->rows ? r : (r + view->phase) % view->depth) * view->row_stride;
+    return (view->buffer_rows >= view->rows ? r : (r + view->start_row) % view->buffer_rows) * view->row_stride;
 }
 
-/** Rows from `r` on that lie one after another in memory, at most `count`. */
+/** Rows from `r` on that are contiguous in memory, at most `count`. */
 ABOARD_INLINE int32_t aboard_rows_together(const aboard_view_t *view, int32_t r, int32_t count) {
-    return view->depth >= view->rows ? count : ABOARD_MIN(count, view->depth - (r + view->phase) % view->depth);
+    return view->buffer_rows >= view->rows
+               ? count
+               : ABOARD_MIN(count, view->buffer_rows - (r + view->start_row) % view->buffer_rows);
 }
 
 /** Address of row `r` of a readable view of int8. */

@@ -83,7 +83,7 @@ ABOARD_INLINE void aboard_depthwise_dsp_s16_pixels(const aboard_depthwise_conv2d
         sums[2 * i] = (int32_t)weights[taps];
         sums[2 * i + 1] = (int32_t)weights[taps + 1];
     }
-    if (pixels > 1 && s->in.depth >= s->in.rows && w->rows.last - w->rows.first == s->window_height) {
+    if (pixels > 1 && s->in.buffer_rows >= s->in.rows && w->rows.last - w->rows.first == s->window_height) {
         const int16_t *x = aboard_row_s16(&s->in, in, w->top) + w->left * pixel;
         const uint32_t *row_weights = weights;
         ABOARD_UNROLL(5)

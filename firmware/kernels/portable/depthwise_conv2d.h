@@ -129,7 +129,7 @@ typedef struct {
 
 /** True where windows lie in the operand itself, their rows at equal distances. */
 ABOARD_INLINE bool aboard_depthwise_conv2d_s8_direct(const aboard_depthwise_conv2d_s8_t *p) {
-    return p->buffered_cols == 0 && p->shape.in.depth >= p->shape.in.rows;
+    return p->buffered_cols == 0 && p->shape.in.buffer_rows >= p->shape.in.rows;
 }
 
 /** Adds the products of the windows of `block` pixels; `from` leads from a row's begin to the first pixel's channel. */

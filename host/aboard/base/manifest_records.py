@@ -95,8 +95,8 @@ class NodeRecord(_ManifestRecord):
         estimated_instructions: Instructions of the host, predicted from measurements of its kernel; None where a device
             computes it.
         estimated_cycles: The same in cycles of memory without wait states.
-        cascade: Number of the cascade in which it takes turns with its neighbours, a few rows each, so that what lies
-            between them is never there as a whole; None where it is computed at once.
+        cascade: Number of the cascade that computes it stripe by stripe with its neighbours, so that no tensor between
+            them ever exists whole; None if one call computes it.
     """
 
     name: Line

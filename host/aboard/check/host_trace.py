@@ -11,15 +11,15 @@ import numpy as np
 
 from aboard.base import resources
 from aboard.compiler.host_runtime import HostModel
-from aboard.device.taps import TapCollector
 from aboard.device.tensor_io import Inputs, Values, encode
+from aboard.device.trace import TraceCollector
 from aboard.errors import AboardError
-from aboard.rpc.replies import Tap
+from aboard.rpc.replies import TraceEvent
 
 if TYPE_CHECKING:
     from aboard.compiler.pipeline import Module
 
-_FLAGS = ("-DABOARD_HOOKS=1", "-DABOARD_TAPS=1")
+_FLAGS = ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")
 
 
 class TracedHostModel(HostModel):
@@ -46,21 +46,21 @@ class TracedHostModel(HostModel):
             feed: The input, or inputs by tensor name.
 
         Returns:
-            Results by index of the node and name of the tensor, as `Session.taps` returns them.
+            Results by index of the node and name of the tensor, as `Session.trace` returns them.
 
         Raises:
             AboardError: The model returned an error.
             InputError: A wrong name, shape or type.
         """
-        collector = TapCollector(self.manifest.nodes, range(len(self.manifest.nodes)))
+        collector = TraceCollector(self.manifest.nodes, range(len(self.manifest.nodes)))
 
-        def take(_: Any, tap: Any) -> int:
-            for row in _rows(self._ffi, tap):
+        def take(_: Any, trace: Any) -> int:
+            for row in _rows(self._ffi, trace):
                 collector.take(row)
             return 0
 
-        callback = self._ffi.callback("aboard_status_t(void *, const aboard_tap_t *)", take)
-        status = self._run(encode(feed, self.manifest.inputs, self.manifest.name), {"tap": callback})
+        callback = self._ffi.callback("aboard_status_t(void *, const aboard_trace_t *)", take)
+        status = self._run(encode(feed, self.manifest.inputs, self.manifest.name), {"trace": callback})
         if status != 0:
             raise AboardError(f"{self.manifest.name}: a traced run returned status {status}, expected 0 (ABOARD_OK)")
         return collector.results()
@@ -73,18 +73,18 @@ class TracedHostModel(HostModel):
         called = self._ffi.new("aboard_hooks_t *", hooks)
         model = getattr(self._library, f"{self.manifest.name}_model")
         if self.manifest.input_mode == "rows":
-            return self._stream(model.feed, inputs[0], memory, called)
+            return self._stream(model.stream, inputs[0], memory, called)
         for record, data in zip(self.manifest.inputs, inputs, strict=True):
             arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
         if model.arena_count:
             return int(model.run_in(memory, called))
         return int(model.run(views[0], sizes[0], called))
 
-    def _stream(self, feed: Any, data: bytes, memory: Any, hooks: Any) -> int:
-        """Hands over the input row by row and returns the first status that is not 0."""
-        status, size = int(feed.begin(memory)), int(feed.row_bytes)
+    def _stream(self, stream: Any, data: bytes, memory: Any, hooks: Any) -> int:
+        """Pushes the input row by row and returns the first status that is not 0."""
+        status, size = int(stream.begin(memory)), int(stream.row_bytes)
         for start in range(0, len(data), size):
-            status = status or int(feed.push(memory, data[start : start + size], hooks))
+            status = status or int(stream.push(memory, data[start : start + size], hooks))
         return status
 
 
@@ -97,10 +97,10 @@ def _types() -> str:
     return re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
 
 
-def _rows(ffi: Any, tap: Any) -> Iterator[Tap]:
-    """Yields the rows of an `aboard_tap_t`, each without gaps."""
-    pixel = tap.channels * tap.element_bytes
-    for number in range(tap.rows):
-        start = tap.data + number * tap.row_stride
-        row = b"".join(bytes(ffi.buffer(start + col * tap.pixel_stride, pixel)) for col in range(tap.cols))
-        yield Tap(0, tap.node, tap.output, tap.first + number, 0, len(row), row)
+def _rows(ffi: Any, trace: Any) -> Iterator[TraceEvent]:
+    """Yields the rows of an `aboard_trace_t`, each without gaps."""
+    pixel = trace.channels * trace.element_bytes
+    for number in range(trace.rows):
+        start = trace.data + number * trace.row_stride
+        row = b"".join(bytes(ffi.buffer(start + col * trace.pixel_stride, pixel)) for col in range(trace.cols))
+        yield TraceEvent(0, trace.node, trace.output, trace.first + number, 0, len(row), row)

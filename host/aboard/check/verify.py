@@ -120,20 +120,20 @@ def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dty
     return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
 
 
-def locate(tapped: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
+def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
     """Returns the first element in which a device differs, in the order of execution.
 
     Args:
-        tapped: Runs one model, built with taps.
+        traced: Runs one model, built with a trace.
         reference: Of the same model.
         feed: An input for which they differ.
 
     Returns:
         The place, or None when every tensor that the reference knows is equal.
     """
-    (manifest,) = tapped.models
+    (manifest,) = traced.models
     expected = reference.tensors(feed)
-    for index, tensors in sorted(tapped.taps(dict(feed)).items()):
+    for index, tensors in sorted(traced.trace(dict(feed)).items()):
         node = manifest.nodes[index]
         for operand in node.outputs:
             if operand.source not in expected:

@@ -46,7 +46,7 @@ from aboard.reports.table import facts
 if TYPE_CHECKING:
     from aboard.base.manifest_records import PredictionRecord, TensorRecord
     from aboard.compiler.pipeline import Module
-    from aboard.reports.layers import Layer
+    from aboard.reports.layers import LayerSummary
     from aboard.schedule.trade import Trade
 
 
@@ -139,7 +139,7 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
                 ram_bytes=each.ram_bytes,
                 ram_lower_bound_bytes=each.bound_bytes,
                 cascades=[CascadeInfo(first=first, last=last) for first, last in each.cascades],
-                turns=each.turns,
+                extra_stripes=each.extra_stripes,
                 predicted_instructions=each.instructions,
                 taken=each.taken,
             )
@@ -159,12 +159,12 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
         ],
         peak_layers=[
             [layer.index for layer in layers.peaks(known, arena)]
-            for arena in range(len(known[0].alive) if known else 0)
+            for arena in range(len(known[0].live_bytes) if known else 0)
         ],
     )
 
 
-def _layer(layer: Layer) -> LayerInfo:
+def _layer(layer: LayerSummary) -> LayerInfo:
     from aboard.reports.layers import ratio
 
     record, predicted = layer.record, layer.predicted
@@ -182,8 +182,8 @@ def _layer(layer: Layer) -> LayerInfo:
         ratio_to_bound=ratio(layer.instructions, layer.bound),
         packed_bytes=record.weights_bytes,
         scratch_bytes=record.scratch_bytes,
-        turns=layer.turns,
-        alive_bytes=list(layer.alive),
+        stripes=layer.stripes,
+        live_bytes=list(layer.live_bytes),
     )
 
 

@@ -191,7 +191,7 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     for word in value:
         name, equals, text = word.partition("=")
         if not equals or not name:
-            raise click.BadParameter(f"got {word!r}, expected KEY=VALUE, as in -O taps=on", ctx, parameter)
+            raise click.BadParameter(f"got {word!r}, expected KEY=VALUE, as in -O trace=on", ctx, parameter)
         found[name] = text
     return found
 

@@ -15,7 +15,7 @@ from aboard.cli.schema_targets import PartitionResult, PlacedNode, PriceInfo, Re
 
 if TYPE_CHECKING:
     from aboard.partition.partitioner import Partition
-    from aboard.partition.trial import Whole
+    from aboard.partition.trial import ModelCost
 
 
 @click.command(
@@ -97,7 +97,7 @@ def _totals(decided: Partition) -> TotalsInfo | None:
     return TotalsInfo(alone=_total(totals.alone), chosen=_total(totals.chosen), cycles_per_byte=totals.cycles_per_byte)
 
 
-def _total(whole: Whole) -> TotalInfo:
+def _total(whole: ModelCost) -> TotalInfo:
     return TotalInfo(
         host_instructions=whole.host,
         compute_cycles=whole.compute,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from aboard.compiler.pipeline import Module
     from aboard.project.build_result import BuildResult
     from aboard.project.project import Project
-    from aboard.reports.flash import Flash
+    from aboard.reports.flash import FlashBreakdown
     from aboard.reports.page import Measured, Report
 
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class _Image:
     """What an image told: it is gone when the page is written."""
 
-    flash: Flash
+    flash: FlashBreakdown
     measured: Measured | None
     board: str
     runner: str | None
@@ -174,7 +174,7 @@ def _image(console: Console, module: Module, plan: deploy.Plan, source: str, *, 
         )
 
 
-def _flash(project: Project, built: BuildResult, module: Module) -> Flash:
+def _flash(project: Project, built: BuildResult, module: Module) -> FlashBreakdown:
     from aboard.reports import flash
 
     return flash.of(project.image, built.sizes, module.name)

@@ -322,7 +322,7 @@ class VerifyResult(Result):
     region_faults: list[RegionFault] = Field(
         description="Regions of accelerators that differ, whatever the outputs are; empty without accelerators."
     )
-    first_difference: DifferenceInfo | None = Field(description="Found with taps; null where outputs are equal.")
+    first_difference: DifferenceInfo | None = Field(description="Found with a trace; null where outputs are equal.")
     bisect: BisectInfo | None = Field(description="With `--bisect`; null where outputs are equal.")
 
 

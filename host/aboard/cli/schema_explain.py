@@ -25,12 +25,12 @@ class LayerInfo(Result):
     ratio_to_bound: float | None = Field(description="Predicted by bound.")
     packed_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
-    turns: int = Field(description="In how many calls it is computed: more than 1 in a cascade.")
-    alive_bytes: list[int] = Field(description="For each arena, what is needed at least while it is computed.")
+    stripes: int = Field(description="Number of stripes: more than 1 in a cascade.")
+    live_bytes: list[int] = Field(description="For each arena, a lower bound of the bytes live while it is computed.")
 
 
 class CascadeInfo(Result):
-    """Layers that take turns."""
+    """Layers that are computed stripe by stripe."""
 
     first: int = Field(description="Index of the first layer.")
     last: int = Field(description="Index of the last one.")
@@ -42,7 +42,7 @@ class ScheduleInfo(Result):
     ram_bytes: int = Field(description="As planned, in one arena.")
     ram_lower_bound_bytes: int = Field(description="No plan of it can need less.")
     cascades: list[CascadeInfo]
-    turns: int = Field(description="Calls beyond one for each layer.")
+    extra_stripes: int = Field(description="Kernel calls beyond one for each layer.")
     predicted_instructions: int = Field(description="Of the host.")
     taken: bool
 

@@ -32,7 +32,7 @@ from aboard.target import Target
 
 if TYPE_CHECKING:
     from aboard.tuner.bench import Bench
-    from aboard.tuner.search import Best, Found, Trial
+    from aboard.tuner.search import Best, Found, TriedPoint
 
 
 @click.command(
@@ -90,13 +90,13 @@ def command(
     chosen = _target(place, opt)
     with models.whole_installation(model):
         from aboard.reports import tuned
-        from aboard.tuner.search import Search
+        from aboard.tuner.search import TuningSearch
         from aboard.tuning.records import Records, default_path, store
     bench = _bench(chosen, runner, template, options, toolchain)
     file = tuning or default_path()
     known = Records(file).entries
     with console.step(f"compiling {model}"):
-        search = Search.prepare(path, chosen, bench, name=name, samples=samples, limit=limit, known=known)
+        search = TuningSearch.prepare(path, chosen, bench, name=name, samples=samples, limit=limit, known=known)
     with console.progress("trying points", search.builds) as advance:
         found = search.run(advance)
     if found.best:
@@ -143,7 +143,7 @@ def _describe(found: Found, file: Path | None) -> TuneResult:
     )
 
 
-def _trial(trial: Trial) -> TrialInfo:
+def _trial(trial: TriedPoint) -> TrialInfo:
     return TrialInfo(
         device=trial.device,
         values=dict(trial.point),

@@ -84,9 +84,9 @@ def command(
 ) -> int:
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
-    Exits with 1 where a byte differs. Then the image is built again with taps, and the first operator, row and channel
-    that differ are named. Floats may differ by 0.0001 of the reference. Where accelerators compute a part of MODEL,
-    each of their regions is compared too, so that no operator behind it can hide a wrong result.
+    Exits with 1 where a byte differs. Then the image is built again with a trace, and the first operator, row and
+    channel that differ are named. Floats may differ by 0.0001 of the reference. Where accelerators compute a part of
+    MODEL, each of their regions is compared too, so that no operator behind it can hide a wrong result.
 
     With --bisect, the graph is then evaluated on this machine after every pass, which tells a wrong pass from a fault
     behind the passes.
@@ -144,29 +144,29 @@ def _given(*, samples: int, **options: Any) -> list[str]:
 
 
 def _region_faults(console: Console, module: Compiled, plan: deploy.Plan, inputs: Sequence[Named]) -> list[RegionFault]:
-    """Builds the image again with taps where accelerators compute regions, and compares every region."""
+    """Builds the image again with a trace where accelerators compute regions, and compares every region."""
     from aboard.check import region_check
     from aboard.compiler.pipeline import Module
 
     if not isinstance(module, Module) or not region_check.has_regions(module):
         return []
     with deploy.folder_of(None) as folder, console.step("comparing the regions of accelerators"):
-        project, _ = deploy.make(console, [module], plan, folder, further={"taps": "on"})
-        with Session.open(project, plan.runner.fresh()) as tapped:
-            return [RegionFault(**vars(fault)) for fault in region_check.faults(module, tapped.taps, inputs)]
+        project, _ = deploy.make(console, [module], plan, folder, further={"trace": "on"})
+        with Session.open(project, plan.runner.fresh()) as traced:
+            return [RegionFault(**vars(fault)) for fault in region_check.faults(module, traced.trace, inputs)]
 
 
 def _locate(
     console: Console, modules: Sequence[Compiled], plan: deploy.Plan, reference: Reference, first: tuple[int, Named]
 ) -> DifferenceInfo | None:
-    """Builds the image again with taps and looks for the first element that differs."""
+    """Builds the image again with a trace and looks for the first element that differs."""
     from aboard.check import verify
 
     number, feed = first
     with deploy.folder_of(None) as folder, console.step("looking for the operator at fault"):
-        project, _ = deploy.make(console, modules, plan, folder, further={"taps": "on"})
-        with Session.open(project, plan.runner.fresh()) as tapped:
-            found = verify.locate(tapped, reference, feed)
+        project, _ = deploy.make(console, modules, plan, folder, further={"trace": "on"})
+        with Session.open(project, plan.runner.fresh()) as traced:
+            found = verify.locate(traced, reference, feed)
     return None if found is None else _describe(number, found)
 
 
@@ -233,7 +233,7 @@ def _report(result: VerifyResult, note: str, again: str) -> str:
 
 def _difference(found: DifferenceInfo | None) -> str:
     if found is None:
-        return "With taps every operator gives what it should: the fault lies outside of them."
+        return "The trace shows no operator that differs: the fault is outside of the operators."
     return (
         f"First difference, in sample {found.sample}: node {found.node}, {found.op} {found.name}\n"
         f"  row {found.row}, column {found.column}, channel {found.channel}: "

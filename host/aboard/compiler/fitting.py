@@ -1,4 +1,4 @@
-"""Fits a model to a target: its kernels, its schedule and where its buffers lie, within `-ram-max` and `-flash-max`.
+"""Fits a model to a target: its kernels, schedule and memory plan, within `-ram-max` and `-flash-max`.
 
 With `-opt=size` a model never needs more RAM, nor more flash as predicted, than with `-opt=balanced` and otherwise the
 same options. Less memory may cost flash (cascades add code), and some kernels are no smaller with `-Os`. So what
@@ -33,8 +33,8 @@ class Scheduled:
     """The schedule of a model.
 
     Attributes:
-        program: The schedule and its memory problem.
-        layout: Where its buffers lie.
+        program: The schedule and its allocation problem.
+        layout: Addresses of its buffers.
         calls: The calls of all nodes. The `-opt` of their target is that of the code: with `-opt=size` it may be
             `balanced`.
         aim: What the schedule was chosen for.
@@ -116,7 +116,7 @@ def _smallest(graph: Graph, target: Target) -> Scheduled:
 
 
 def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
-    """Returns the schedule that is wanted, or one of little memory where that does not keep to `-ram-max`."""
+    """Returns the schedule with an objective, or one with less RAM if that does not keep to `-ram-max`."""
     limit = target.ram_max
     if limit is None:
         return _within_flash(graph, target, aim)
@@ -180,10 +180,10 @@ def _distinct(*orders: list[Node]) -> list[list[Node]]:
 def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     """Returns the first schedule that keeps to `-ram-max` where several are offered, else the last."""
     limit, tried = calls.target.ram_max, []
-    for stored in search.schedules(graph, calls, aim):
-        program = lower(graph, stored, calls)
+    for assignment in search.schedules(graph, calls, aim):
+        program = lower(graph, assignment, calls)
         regions = _arenas(program, calls.target)
-        layout = arenas.plan(program.requests, program.overlaps, traffic.accesses(program), regions, graph.name)
+        layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, graph.name)
         tried.append(Scheduled(program, layout, calls, aim))
         if limit is None or layout.peak <= limit:
             break

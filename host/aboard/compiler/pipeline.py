@@ -82,7 +82,7 @@ class Module:
         """
         taken = self.schedule()
         rule = search.rule(self.target, taken.aim)
-        return trade.weigh(taken.program.graph, taken.calls, taken.program.storage, rule)
+        return trade.weigh(taken.program.graph, taken.calls, taken.program.assignment, rule)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
         """Writes the bundle: all of it, or nothing.

@@ -16,15 +16,15 @@ from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import OperandRecord
 from aboard.device import image_check, tensor_io, tensor_layout
 from aboard.device.image_check import ProjectLike
-from aboard.device.taps import TapCollector
 from aboard.device.tensor_io import Inputs, Results, Values
 from aboard.device.timing import Duration, NodeTime, Profile, RunResult, Series
+from aboard.device.trace import TraceCollector
 from aboard.errors import DeviceError, DeviceTimeout, InputError, TransportError, did_you_mean
 from aboard.faults import FaultReport
 from aboard.rpc import throughput
 from aboard.rpc.client import Client
 from aboard.rpc.messages import BeginRequest, OpRunRequest, RunFlag, RunRequest, TensorKind
-from aboard.rpc.replies import Hello, ModelInfo, RunReply, Stats, Tap
+from aboard.rpc.replies import Hello, ModelInfo, RunReply, Stats, TraceEvent
 from aboard.rpc.throughput import LineRate
 from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
@@ -32,7 +32,7 @@ from aboard.transports.base import Transport
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_TAP_ATTEMPTS = 20
+_TRACE_ATTEMPTS = 20
 _END_S = 1.0
 _POLL_S = 0.01
 #: How long a call waits for a port that was gone: boards with USB of their own need a second or two.
@@ -218,7 +218,7 @@ class Session(AbstractContextManager["Session"]):
         times = (NodeTime(index, node, self._duration(count)) for index, (node, count) in enumerate(nodes))
         return Profile(manifest.name, tuple(times), run)
 
-    def taps(
+    def trace(
         self, inputs: Inputs, nodes: Iterable[str | int] | None = None, model: str | int | None = None
     ) -> dict[int, dict[str, Values]]:
         """Runs a model and returns what its nodes computed, in the very schedule that runs.
@@ -234,14 +234,14 @@ class Session(AbstractContextManager["Session"]):
 
         Raises:
             InputError: An input is wrong, or a node is not the model's.
-            DeviceStatusError: The image was built without `-O taps=on`.
+            DeviceStatusError: The image was built without `-O trace=on`.
             DeviceError: The line loses more than repeating can make good.
         """
         number, manifest = self._find(model)
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         wanted = range(len(manifest.nodes)) if nodes is None else [self._node(manifest, node) for node in nodes]
-        collector = TapCollector(manifest.nodes, wanted)
-        for _ in range(_TAP_ATTEMPTS):
+        collector = TraceCollector(manifest.nodes, wanted)
+        for _ in range(_TRACE_ATTEMPTS):
             missing = collector.missing()
             if not missing:
                 return collector.results()
@@ -252,9 +252,9 @@ class Session(AbstractContextManager["Session"]):
         if not missing:
             return collector.results()
         raise DeviceError(
-            f"{manifest.name}: taps are incomplete after {_TAP_ATTEMPTS} runs, got none or parts of "
+            f"{manifest.name}: the trace is incomplete after {_TRACE_ATTEMPTS} runs, got none or parts of "
             f"{', '.join(manifest.nodes[index].name for index in missing)}. Check the line, and that the models were "
-            "built with -O taps=on"
+            "built with -O trace=on"
         )
 
     def run_op(
@@ -425,7 +425,7 @@ class Session(AbstractContextManager["Session"]):
         self,
         request: RunRequest,
         data: Sequence[bytes],
-        on_tap: Callable[[Tap], bool] | None = None,
+        on_trace: Callable[[TraceEvent], bool] | None = None,
         within_s: float | None = None,
     ) -> RunReply:
         """Writes the inputs and runs a model; where it takes its input in rows, much of that is done as they come."""
@@ -434,11 +434,11 @@ class Session(AbstractContextManager["Session"]):
             begin = BeginRequest(number, request.flags, request.first, request.last)
             rows = self._project.models[number].inputs[0].shape[1]
             row_bytes = len(data[0]) // rows if request.flags & RunFlag.TRACE else None
-            self._client.push_rows(begin, data[0], row_bytes=row_bytes, on_tap=on_tap)
+            self._client.push_rows(begin, data[0], row_bytes=row_bytes, on_trace=on_trace)
         else:
             for index, chunk in enumerate(data):
                 self._client.write_input(number, index, chunk)
-        return self._client.run(request, on_tap=on_tap, within_s=within_s)
+        return self._client.run(request, on_trace=on_trace, within_s=within_s)
 
     def _survives(self, number: int) -> bool:
         return self._infos[number].inputs_kept or self._infos[number].inputs_restored

@@ -16,7 +16,7 @@ class Arenas:
 
     Attributes:
         name: The model.
-        layout: Where its requests lie.
+        layout: Addresses of its buffers.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Arenas:
 
     def of_scratch(self, step: Step, number: int) -> str:
         """Returns an expression for the address of a scratch buffer of a step."""
-        request = step.scratch[number]
-        return self.address(self.layout.homes[request], self.layout.offsets[request])
+        index = step.scratch[number]
+        return self.address(self.layout.homes[index], self.layout.offsets[index])
 
     def checked(self) -> list[str]:
         """Returns lines that take the arenas from `memory`, an `aboard_memory_t` for each, and check them."""
@@ -80,7 +80,7 @@ class Arenas:
         return lines
 
     def macro(self) -> str:
-        """Returns the definitions of what `address` uses, and of what a node by itself uses in its workspace."""
+        """Returns the macros of `address`, and of the addresses in the workspace of a single node."""
         lines = ["/* Address of a byte of the arena. */", "#define AT(offset) ((void *)(arena + (offset)))", ""]
         if self.several:
             lines += [
@@ -91,7 +91,7 @@ class Arenas:
         return "\n".join(lines)
 
     def prologue(self) -> list[str]:
-        """Returns the first lines of the function that runs the model: what it is given, checked."""
+        """Returns the first lines of the function that runs the model. They check its arguments."""
         if self.several:
             return self._prologue_of_several()
         return [
@@ -117,9 +117,9 @@ class Arenas:
         return [head, *taken, "    (void)hooks;", *checks]
 
     def entry(self) -> list[str]:
-        """Returns the definitions of the model's run function, and of what the descriptor has for it.
+        """Returns the definitions of the model's run function and of the function in its descriptor.
 
-        Code that serves any model comes through the former, unless it hooks something in, so that a breakpoint there
+        Code that serves any model calls the latter. Without hooks it calls the run function, so a breakpoint there
         stops every run.
         """
         head = f"ABOARD_NOINLINE aboard_status_t {self.name}_run({self.parameters}) {{"
@@ -141,7 +141,7 @@ class Arenas:
         ]
 
     def table(self) -> list[str]:
-        """Returns the table of arenas that the model's descriptor refers to; nothing where there is one."""
+        """Returns the table of arenas that the model's descriptor refers to; empty for one arena."""
         if not self.several:
             return []
         rows = [
@@ -151,7 +151,7 @@ class Arenas:
         return [f"static const aboard_arena_t arenas[] = {{{', '.join(rows)}}};\n"]
 
     def descriptor(self) -> list[str]:
-        """Returns the fields of the descriptor that say how the model is run."""
+        """Returns the fields of the descriptor with the function that runs the model."""
         if not self.several:
             return ["    .run = serve,"]
         return [f"    .arena_count = {len(self.pointers)},", "    .arenas = arenas,", "    .run_in = serve,"]
@@ -163,11 +163,11 @@ class Arenas:
 
 
 def home(tensor: Tensor, program: Program, layout: Layout) -> int:
-    """Returns the number of the arena in which a tensor lies."""
-    return layout.homes[program.buffers[program.storage.places[tensor].buffer]]
+    """Returns the number of the arena that stores a tensor."""
+    return layout.homes[program.buffers[program.assignment.locations[tensor].buffer]]
 
 
 def offset(tensor: Tensor, program: Program, layout: Layout) -> int:
-    """Returns where element 0 of a tensor lies in its arena."""
-    place = program.storage.places[tensor]
-    return layout.offsets[program.buffers[place.buffer]] + place.view.offset
+    """Returns the offset of element 0 of a tensor in its arena."""
+    location = program.assignment.locations[tensor]
+    return layout.offsets[program.buffers[location.buffer]] + location.view.offset

@@ -7,8 +7,8 @@ include/aboard/*.h         what it includes
 src/<name>.c               the model
 src/<name>_weights.h       its constants
 src/kernels/*/*.h          the kernels it uses, and no others
-src/<name>_<device>_*.c    regions that devices compute, with prototypes in src/<name>_devices.h
-src/devices/<device>/*     runtime sources of the devices
+src/<name>_<kind>_*.c      regions of accelerators, with prototypes in src/<name>_devices.h
+src/devices/<kind>/*       runtime sources of the accelerators
 .aboard-files.json         what aboard wrote (`aboard.outputs`)
 test/<name>_test.c         a program that proves a build, with test/sample.h; no part of the model
 """
@@ -23,7 +23,7 @@ from aboard import outputs
 from aboard.base import bundle_files, manifest, resources
 from aboard.base.manifest import Manifest
 from aboard.base.version import VERSION
-from aboard.emit import devices, header, intrinsics, records, sample, source
+from aboard.emit import accelerators, header, intrinsics, records, sample, source
 from aboard.emit.instances import Instances
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
@@ -45,7 +45,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
     Args:
         graph: The compiled graph.
         program: Its schedule.
-        layout: Where `program.requests` lie.
+        layout: Addresses of `program.live_ranges`.
         target: Where the code will run.
         macs: Multiply-accumulates of the model as given.
     """
@@ -61,7 +61,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
     files |= kernel_headers(step.call.header for step in program.steps if isinstance(step.call, KernelCall))
     functions = intrinsics.lowered(target, _float_headers(program))
     files[f"src/{name}.c"] = source.text(graph, program, layout, instances, GENERATOR, target, functions.text)
-    added = devices.files(graph, program).joined(functions.added).joined(devices.linked(target))
+    added = accelerators.files(graph, program).joined(functions.added).joined(accelerators.linked(target))
     files |= added.files
     files["CMakeLists.txt"] = _cmake(name, added)
     tests = sample.files(graph, program, layout, GENERATOR, target, macs)
@@ -135,7 +135,7 @@ def _resolve(path: PurePosixPath) -> str:
     return "/".join(parts)
 
 
-def _cmake(name: str, added: devices.Added) -> str:
+def _cmake(name: str, added: accelerators.Added) -> str:
     here = "${CMAKE_CURRENT_LIST_DIR}"
     sources = "".join(f"\n            {here}/{path}" for path in sorted(added.files) if path.endswith(".c"))
     text = f"""# The model `{name}` as a static library. Definitions it knows: see include/aboard/hooks.h.

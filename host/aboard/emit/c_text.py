@@ -92,7 +92,7 @@ def array(name: str, values: Array, align: int, storage: str = "static const", s
         values: Elements in memory order.
         align: Alignment in bytes.
         storage: Words before the type.
-        section: Section of the linker's that it lies in; the compiler's choice where none is named.
+        section: Section of the linker; None for the compiler's choice.
     """
     placed = "" if section is None else f" ABOARD_SECTION({quoting.c_string(section)})"
     head = f"{storage} {c_type(values.dtype)} {name}[{values.size}] ABOARD_ALIGNED({align}){placed} = {{"

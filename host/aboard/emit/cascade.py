@@ -1,4 +1,4 @@
-"""The C of a cascade: a function that lets its nodes take turns, by a table."""
+"""The C of a cascade: a function that computes its stripes, in the order of a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.lowering import Program, Step
 
-#: Returns the text of the call of a step's kernel for rows [first, last), given as C expressions.
+#: Returns the C text that calls a step's kernel for rows [first, last), given as C expressions.
 CallText = Callable[[Step, str, str], str]
 #: Returns the address of the result of a step, as a C expression.
 ResultText = Callable[[Step], str]
@@ -16,24 +16,24 @@ ResultText = Callable[[Step], str]
 _FROM_START = """\
     int32_t rows[{steps}] = {{0}};
     (void)hooks;
-    for (size_t turn = 0; turn < sizeof turns; ++turn) {{
-        const int32_t first = rows[turns[turn]];
-        switch (turns[turn]) {{"""
+    for (size_t stripe = 0; stripe < sizeof stripes; ++stripe) {{
+        const int32_t first = rows[stripes[stripe]];
+        switch (stripes[stripe]) {{"""
 
-# From where the last row of the input left it to where the next one is needed.
+# Goes on after the stripe that the last row of the streamed input allowed, up to the one that needs the next row.
 _GOING_ON = """\
-    int32_t *const rows = FEED->rows;
+    int32_t *const rows = STREAM->rows;
     (void)hooks;
-    for (; FEED->turn < (int32_t)sizeof turns; ++FEED->turn) {{
-        const int32_t first = rows[turns[FEED->turn]];
-        switch (turns[FEED->turn]) {{"""
+    for (; STREAM->stripe < (int32_t)sizeof stripes; ++STREAM->stripe) {{
+        const int32_t first = rows[stripes[STREAM->stripe]];
+        switch (stripes[STREAM->stripe]) {{"""
 
 _WAIT = """\
-        case {feed}:
-            if (first == FEED->brought) {{
+        case {position}:
+            if (first == STREAM->pushed) {{
                 return ABOARD_OK;
             }}
-            rows[{feed}] = first + 1;
+            rows[{position}] = first + 1;
             break;"""
 
 
@@ -60,8 +60,8 @@ class Numbered:
 def of(program: Program) -> list[Numbered]:
     """Returns the cascades of a program."""
     found: list[Numbered] = []
-    for number, cascade in enumerate(program.storage.cascades):
-        start = program.storage.steps.index(cascade.nodes[0])
+    for number, cascade in enumerate(program.assignment.cascades):
+        start = program.assignment.steps.index(cascade.nodes[0])
         found.append(Numbered(number, cascade, program.steps[start : start + len(cascade.nodes)]))
     return found
 
@@ -72,29 +72,29 @@ def text(numbered: Numbered, pointers: Sequence[str], call: CallText, result: Re
     Args:
         numbered: The cascade.
         pointers: The variables that point at the arenas.
-        call: How a kernel is called.
-        result: Where a result lies.
+        call: Returns the call of a kernel.
+        result: Returns the address of a result.
     """
-    turns = ", ".join(str(turn.position) for turn in numbered.cascade.turns)
+    stripes = ", ".join(str(stripe.position) for stripe in numbered.cascade.stripes)
     steps = numbered.steps
     arenas = ", ".join(f"uint8_t *{pointer}" for pointer in pointers)
     lines = [
-        f"/* Steps {steps[0].index} to {steps[-1].index} take turns, so that what lies between them is a few rows. */",
+        f"/* Cascade of steps {steps[0].index} to {steps[-1].index}: computed stripe by stripe. */",
         f"static aboard_status_t {numbered.name}({arenas}, const aboard_hooks_t *hooks) {{",
-        f"    static const uint8_t turns[] = {{{turns}}};",
-        *(_FROM_START if numbered.cascade.fed is None else _GOING_ON).format(steps=len(steps)).splitlines(),
+        f"    static const uint8_t stripes[] = {{{stripes}}};",
+        *(_FROM_START if numbered.cascade.streamed_input is None else _GOING_ON).format(steps=len(steps)).splitlines(),
     ]
     for position, step in enumerate(steps):
         lines += _case(numbered.cascade, position, step, call, result)
-    if numbered.cascade.fed is not None:
-        lines += _WAIT.format(feed=len(steps)).splitlines()
+    if numbered.cascade.streamed_input is not None:
+        lines += _WAIT.format(position=len(steps)).splitlines()
     return "\n".join(
         [*lines, "        default:", "            break;", "        }", "    }", "    return ABOARD_OK;", "}", ""]
     )
 
 
 def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: ResultText) -> list[str]:
-    mine = [turn for turn in cascade.turns if turn.position == position]
+    mine = [stripe for stripe in cascade.stripes if stripe.position == position]
     view, last = step.outputs[0], f"rows[{position}]"
     begins, size = mine[0].last, mine[-1].last
     usual = mine[1].last - mine[1].first if len(mine) > 1 else begins
@@ -113,19 +113,19 @@ def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: R
     shape = f"{view.cols}, {view.channels}, {view.element_bytes}"
     strides = f"{view.row_stride}, {view.pixel_stride}, {number}, 0"
     if mine[-1].last > view.rows:
-        # It accumulates: the result is there after the last turn.
+        # The node accumulates: its result is complete after the last stripe.
         lines += [
             f"            if (last == {size}) {{",
-            f"                ABOARD_TAP({result(step)}, {strides}, 0, {view.rows}, {shape});",
+            f"                ABOARD_TRACE_ROWS({result(step)}, {strides}, 0, {view.rows}, {shape});",
             "            }",
         ]
     else:
-        row = "row" if view.depth >= view.rows else f"(row + {view.phase}) % {view.depth}"
+        row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
         lines += [
-            "#if ABOARD_TAPS",
+            "#if ABOARD_TRACE",
             "            for (int32_t row = first; row < last; ++row) {",
             f"                const uint8_t *const data = (const uint8_t *){result(step)} + {row} * {view.row_stride};",
-            f"                ABOARD_TAP(data, {strides}, (uint32_t)row, 1, {shape});",
+            f"                ABOARD_TRACE_ROWS(data, {strides}, (uint32_t)row, 1, {shape});",
             "            }",
             "#endif",
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.base import quoting
-from aboard.emit import c_text, feed
+from aboard.emit import c_text, streamed_input
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.source import banner
 from aboard.ir import Graph, Tensor
@@ -31,7 +31,7 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         "/** True when a run leaves the inputs as they were. */",
         f"#define {upper}_INPUTS_KEPT {'true' if kept else 'false'}\n",
         *(_tensor(arenas, kind, index, tensor, program) for kind, index, tensor in tensors),
-        feed.declarations(program, arenas),
+        streamed_input.declarations(program, arenas),
         _run_declaration(arenas, target.input_mode),
         "/** The model as data, for code that serves any model (aboard/model.h). */",
         f"extern const aboard_model_t {name}_model;\n",
@@ -58,7 +58,11 @@ def _run_declaration(arenas: Arenas, input_mode: str) -> str:
     what, before, more = {
         "kept": ("Runs the model once", set_first, "The inputs are left as they were"),
         "consumed": ("Runs the model once", set_first, "The inputs are overwritten: set them before every run"),
-        "rows": ("Computes what is left when all rows have come", f"Bring the rows by {name}_push() first", ""),
+        "rows": (
+            "Computes the rest of the model when all rows are pushed",
+            f"Push the rows with {name}_push() first",
+            "",
+        ),
     }[input_mode]
     state = "arenas are" if arenas.several else "arena is"
     statuses = "ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED"
@@ -118,9 +122,9 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
             f"#define {prefix}_SCALE {c_text.floating(quant.scale)}",
             f"#define {prefix}_ZERO_POINT ({quant.zero_point})",
         ]
-    if tensor is program.storage.fed:
+    if tensor is program.assignment.streamed_input:
         return "\n".join([*lines, ""])
-    access = "Where the caller puts it" if kind == "input" else "Where it lies after a run"
+    access = "Address for the caller to write" if kind == "input" else "Address after a run"
     lines += [
         f"/** {access}. */",
         f"static inline {tensor.dtype.c} *{name}_{kind}_{index}(void *{pointer}) {{",
@@ -132,8 +136,8 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
 
 
 def _position(prefix: str, tensor: Tensor, program: Program, arenas: Arenas) -> list[str]:
-    """Returns where a tensor lies, or how it comes."""
-    if tensor is not program.storage.fed:
+    """Returns the macros with the offset of a tensor, or with the rows of a streamed input."""
+    if tensor is not program.assignment.streamed_input:
         return [f"#define {prefix}_OFFSET {offset(tensor, program, arenas.layout)}"]
     view = View.whole(tensor.shape, tensor.dtype.bytes)
     return [f"#define {prefix}_ROWS {view.rows}", f"#define {prefix}_ROW_BYTES {view.row_stride}"]

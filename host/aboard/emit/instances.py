@@ -43,9 +43,9 @@ class Instance:
     parameters: bool = False
 
     @property
-    def alone(self) -> bool:
-        """True when only steps apart from the plan call it."""
-        return all(step.alone for step in self.steps)
+    def standalone(self) -> bool:
+        """True if only standalone steps call it (`Program.standalone`)."""
+        return all(step.standalone for step in self.steps)
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Instances:
         self._names_of_step: dict[tuple[int, bool], list[str]] = {}
         self._sharing = _shared_functions(program, target)
         by_key: dict[str, Instance] = {}
-        for step in (*program.steps, *program.alone.values()):
-            self._names_of_step[step.index, step.alone] = [
+        for step in (*program.steps, *program.standalone.values()):
+            self._names_of_step[step.index, step.standalone] = [
                 self._add(program, step, argument) for argument in step.call.arguments
             ]
             if isinstance(step.call, ExternalCall):
@@ -85,7 +85,7 @@ class Instances:
                 by_key[key] = Instance(name, step.call, parameters=step.call.function_key in self._sharing)
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
-            self._by_step[step.index, step.alone] = by_key[key]
+            self._by_step[step.index, step.standalone] = by_key[key]
 
     def _key(self, call: KernelCall) -> str:
         key = call.function_key
@@ -93,7 +93,7 @@ class Instances:
 
     def _add(self, program: Program, step: Step, argument: Argument) -> str:
         """Returns the array that an argument refers to; "" where it refers to the arena."""
-        prefix = f"{program.graph.name}_{step.index}{'_alone' if step.alone else ''}"
+        prefix = f"{program.graph.name}_{step.index}{'_standalone' if step.standalone else ''}"
         if isinstance(argument, ConstantArg):
             return self._array(f"{prefix}_{argument.constant.name}", argument.constant)
         if isinstance(argument, InputArg):
@@ -110,12 +110,12 @@ class Instances:
         return self._array_names[key]
 
     def of(self, step: Step) -> Instance:
-        """Returns the instance that a step calls; a step that a device computes has none."""
-        return self._by_step[step.index, step.alone]
+        """Returns the instance that a step calls; a step of an accelerator has none."""
+        return self._by_step[step.index, step.standalone]
 
     def arrays_of(self, step: Step) -> list[str]:
         """Returns, for each argument of a step's call, the constant array it refers to, or ""."""
-        return self._names_of_step[step.index, step.alone]
+        return self._names_of_step[step.index, step.standalone]
 
     @property
     def constants_bytes(self) -> int:
@@ -126,7 +126,7 @@ class Instances:
 def _shared_functions(program: Program, target: Target) -> set[str]:
     """Returns the keys of the functions of which one instance serves several sets of parameters."""
     seen: dict[str, dict[str, KernelCall]] = {}
-    for step in (*program.steps, *program.alone.values()):
+    for step in (*program.steps, *program.standalone.values()):
         if isinstance(step.call, KernelCall):
             seen.setdefault(step.call.function_key, {})[c_text.literal(step.call.params)] = step.call
     return {key for key, calls in seen.items() if code_size.shares(list(calls.values()), target)}

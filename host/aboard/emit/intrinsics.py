@@ -1,11 +1,11 @@
-"""Expressions of the target for what kernels compute (column `intrinsics`): defined before the kernels are included."""
+"""Expressions of the target for functions of kernels (column `intrinsics`), defined before the kernels are included."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from aboard.emit.devices import Added, placed
+from aboard.emit.accelerators import Added, placed
 from aboard.errors import TargetError, did_you_mean
 from aboard.target import Intrinsic, Target, columns
 
@@ -22,11 +22,11 @@ _OPERAND = "{0}"
 
 
 @dataclass(frozen=True)
-class Lowered:
+class IntrinsicDefinitions:
     """The expressions of a target, as a bundle has them.
 
     Attributes:
-        text: What stands before the kernels: includes and macros; empty where there is nothing.
+        text: Includes and macros before the kernels; "" without expressions.
         added: Files that the expressions need.
     """
 
@@ -34,7 +34,7 @@ class Lowered:
     added: Added = field(default_factory=lambda: Added({}))
 
 
-def lowered(target: Target, files: Collection[str]) -> Lowered:
+def lowered(target: Target, files: Collection[str]) -> IntrinsicDefinitions:
     """Returns the expressions of a target's host for the kernels of a bundle.
 
     Args:
@@ -48,7 +48,7 @@ def lowered(target: Target, files: Collection[str]) -> Lowered:
     where = f"kind {target.host.kind.name}, column intrinsics"
     known = {_macro(name, where): _checked(_shown(name), value, where) for name, value in found.items()}
     if not known or _HEADER not in files:
-        return Lowered()
+        return IntrinsicDefinitions()
     headers = dict.fromkeys(header for intrinsic in known.values() for header in intrinsic.headers)
     lines = [f"#include {header if header.startswith('<') else f'{chr(34)}{header}{chr(34)}'}" for header in headers]
     lines += [f"#define {macro}(x) ({known[macro].expression.replace(_OPERAND, '(x)')})" for macro in sorted(known)]
@@ -56,7 +56,9 @@ def lowered(target: Target, files: Collection[str]) -> Lowered:
     for intrinsic in known.values():
         if intrinsic.runtime is not None:
             added = added.joined(placed(intrinsic.runtime, _FOLDER, where))
-    return Lowered("\n".join(["/* Functions of the target, in place of the kernels' own. */", *lines]), added)
+    return IntrinsicDefinitions(
+        "\n".join(["/* Functions of the target, in place of the kernels' own. */", *lines]), added
+    )
 
 
 def _macro(name: object, where: str) -> str:
@@ -79,7 +81,7 @@ def _checked(name: str, value: object, where: str) -> Intrinsic:
         )
     if _OPERAND not in value.expression:
         raise TargetError(
-            f"{where}: {name}, got {value.expression!r}, expected {_OPERAND} where the operand stands. "
+            f"{where}: {name}, got {value.expression!r}, expected {_OPERAND} as the operand. "
             "Write Intrinsic('vendor_expf({0})')"
         )
     return value

@@ -1,4 +1,4 @@
-"""What the manifest says of a program, and the addresses that both the manifest and the C source need."""
+"""Records of the manifest for a program, and the workspaces of single nodes, which the C source needs too."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from aboard.kernels.select.measured import model_errors, nearest
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
+from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
-from aboard.schedule.storage import Storage
 from aboard.target import Target
 
 _WORKSPACE_ALIGN = 16
 
 
 @dataclass(frozen=True)
-class Workspace:
-    """Where the operands of a step lie when it runs alone: offsets in bytes by index."""
+class StepWorkspace:
+    """Memory of a step that runs by itself: offsets in bytes of its operands, results and scratch buffers, by index."""
 
     inputs: dict[int, int]
     outputs: dict[int, int]
@@ -41,7 +41,7 @@ class Workspace:
     bytes: int
 
 
-def workspace(step: Step) -> Workspace:
+def workspace(step: Step) -> StepWorkspace:
     """Lays out the operands, results and scratch of a step one after another."""
     cursor = 0
 
@@ -56,7 +56,7 @@ def workspace(step: Step) -> Workspace:
             inputs[index] = take(view.span)
     outputs = {index: take(view.span) for index, view in enumerate(step.outputs)}
     scratch = tuple(take(wanted.bytes) for wanted in step.call.scratch)
-    return Workspace(inputs, outputs, scratch, cursor)
+    return StepWorkspace(inputs, outputs, scratch, cursor)
 
 
 def macs(step: Step) -> int:
@@ -102,13 +102,13 @@ def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:
 def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeRecord, ...]:
     """Returns the records of all steps."""
     sizes = {array.name: array.values.nbytes for array in instances.arrays}
-    cascades = {node: number for number, each in enumerate(program.storage.cascades) for node in each.nodes}
+    cascades = {node: number for number, each in enumerate(program.assignment.cascades) for node in each.nodes}
     records: list[NodeRecord] = []
     for step in program.steps:
         node, whole = step.node, program.whole(step)
         layout = workspace(whole)
         region = node.attrs if isinstance(node.attrs, SubgraphAttributes) else None
-        predicted = _predicted(step, target, program.storage)
+        predicted = _predicted(step, target, program.assignment)
         views = dict(enumerate(whole.inputs))
         inputs = [_operand(node.input(i), view, at) for i, at in layout.inputs.items() if (view := views[i])]
         outputs = [_operand(node.outputs[i], whole.outputs[i], at) for i, at in layout.outputs.items()]
@@ -136,12 +136,12 @@ def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeR
     return tuple(records)
 
 
-def _predicted(step: Step, target: Target, storage: Storage) -> Prediction | None:
-    return None if isinstance(step.call, ExternalCall) else cost(step, storage, target)
+def _predicted(step: Step, target: Target, assignment: BufferAssignment) -> Prediction | None:
+    return None if isinstance(step.call, ExternalCall) else cost(step, assignment, target)
 
 
 def prediction(target: Target) -> PredictionRecord:
-    """Returns how well the estimates for a target's host are known."""
+    """Returns the error of the estimates for a target's host."""
     core = nearest(target, is_float=False)[0]
     own = core == target.host.cpu.base
     return PredictionRecord(core=core, **(model_errors()[core] if own else {}))
@@ -160,12 +160,12 @@ def buffers(program: Program, layout: Layout) -> tuple[BufferRecord, ...]:
     last = max(len(program.steps) - 1, 0)
     return tuple(
         BufferRecord(
-            name=request.name,
+            name=live_range.name,
             arena=layout.homes[index],
             offset=layout.offsets[index],
-            bytes=request.bytes,
-            first=request.first,
-            last=min(request.last, last),
+            bytes=live_range.bytes,
+            first=live_range.first,
+            last=min(live_range.last, last),
         )
-        for index, request in enumerate(program.requests)
+        for index, live_range in enumerate(program.live_ranges)
     )

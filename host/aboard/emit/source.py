@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aboard.base import quoting
-from aboard.emit import c_text, cascade, devices, feed, records
+from aboard.emit import accelerators, c_text, cascade, records, streamed_input
 from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
 from aboard.ir import Graph, Tensor
@@ -55,14 +55,18 @@ def text(
     target: Target,
     before_kernels: str = "",
 ) -> str:
-    """Returns the source file of the model; `before_kernels` stands before the kernels are included."""
+    """Returns the source file of the model; `before_kernels` is inserted before the kernels are included."""
     name, arenas = graph.name, Arenas(graph.name, layout)
-    steps = (*program.steps, *program.alone.values())
+    steps = (*program.steps, *program.standalone.values())
     headers = sorted({step.call.header for step in steps if isinstance(step.call, KernelCall)})
-    includes = [f'#include "{name}.h"', "", *(["#include <string.h>", ""] if program.storage.fed is not None else [])]
+    includes = [
+        f'#include "{name}.h"',
+        "",
+        *(["#include <string.h>", ""] if program.assignment.streamed_input is not None else []),
+    ]
     includes += ['#include "aboard/hooks.h"', f'#include "{name}_weights.h"']
-    if devices.calls(program):
-        includes.append(f'#include "{devices.header_name(graph)}"')
+    if accelerators.calls(program):
+        includes.append(f'#include "{accelerators.header_name(graph)}"')
     includes += [before_kernels] if before_kernels else []
     includes += [f'#include "kernels/{path}"' for path in headers]
     parts = [
@@ -71,9 +75,9 @@ def text(
         *(instance_text(instance) for instance in instances.instances),
         *(parameters_text(step) for instance in instances.instances if instance.parameters for step in instance.steps),
         arenas.macro(),
-        feed.state(program, arenas),
+        streamed_input.state(program, arenas),
         *(_cascade(numbered, program, arenas, instances) for numbered in cascade.of(program)),
-        feed.functions(program, arenas),
+        streamed_input.functions(program, arenas),
         _run(program, instances, arenas),
         _run_op(program, instances),
         _descriptor(graph, program, arenas),
@@ -96,22 +100,22 @@ def instance_text(instance: Instance) -> str:
     if not instance.parameters:
         lines.append(f"    static const {call.params_type} p = {c_text.initializer(call.params)};")
     lines += [f"    {call.function}({passed});", "}", ""]
-    if instance.alone:
+    if instance.standalone:
         lines = ["#if ABOARD_RUN_OP", *lines[:-1], "#endif", ""]
     return "\n".join(lines)
 
 
 def parameters_text(step: Step) -> str:
-    """Returns the parameters of a step that shares its instance with others; "" where a device computes it."""
+    """Returns the parameters of a step that shares its instance with others; "" if an accelerator computes it."""
     call = step.call
     if not isinstance(call, KernelCall):
         return ""
     text = f"static const {call.params_type} {_parameter(step)} = {c_text.initializer(call.params, indent='')};\n"
-    return f"#if ABOARD_RUN_OP\n{text}#endif\n" if step.alone else text
+    return f"#if ABOARD_RUN_OP\n{text}#endif\n" if step.standalone else text
 
 
 def _parameter(step: Step) -> str:
-    return f"{'alone' if step.alone else 'p'}{step.index}"
+    return f"{'standalone' if step.standalone else 'p'}{step.index}"
 
 
 def call_text(
@@ -150,7 +154,7 @@ def _arena_address(program: Program, arenas: Arenas, step: Step) -> Callable[[Ar
 
 
 def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
-    lines = [*arenas.prologue(), *feed.run_guard(program, arenas.name)]
+    lines = [*arenas.prologue(), *streamed_input.run_guard(program, arenas.name)]
     inside = {step.index: numbered for numbered in cascade.of(program) for step in numbered.steps}
     for step in program.steps:
         if step.index in inside:
@@ -163,7 +167,7 @@ def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
             f"    ABOARD_BEGIN({step.index});",
             f"    {call}",
             f"    ABOARD_END({step.index});",
-            *_taps(step, program, arenas),
+            *_trace(step, program, arenas),
         ]
     return "\n".join([*lines, "    return ABOARD_OK;", "}", "", *arenas.entry(), ""])
 
@@ -176,9 +180,9 @@ def _cascade(numbered: cascade.Numbered, program: Program, arenas: Arenas, insta
 
 
 def _enter(numbered: cascade.Numbered, step: Step, arenas: Arenas) -> list[str]:
-    """Returns what is written of a step of a cascade; the call of the cascade stands at its last step."""
-    if numbered.cascade.fed is not None:
-        return ["", f"    /* {step.index}, as rows came: {_describe(step)} */"]
+    """Returns the lines of a step of a cascade; the last step calls the function of the cascade."""
+    if numbered.cascade.streamed_input is not None:
+        return ["", f"    /* {step.index}, stripe by stripe as rows were pushed: {_describe(step)} */"]
     lines = ["", f"    /* {step.index}: {_describe(step)} */"]
     if step is numbered.steps[-1]:
         lines.append(f"    ABOARD_RETURN_IF_ERROR({numbered.name}({', '.join([*arenas.pointers, 'hooks'])}));")
@@ -192,12 +196,12 @@ def _describe(step: Step) -> str:
     return f"{step.node.op} {label}: {operands} -> {results}"
 
 
-def _taps(step: Step, program: Program, arenas: Arenas) -> list[str]:
+def _trace(step: Step, program: Program, arenas: Arenas) -> list[str]:
     lines: list[str] = []
     for number, (tensor, view) in enumerate(zip(step.node.outputs, step.outputs, strict=True)):
         numbers = [view.row_stride, view.pixel_stride, step.index, number, 0, view.rows, view.cols, view.channels]
         rows = ", ".join(map(str, numbers))
-        lines.append(f"    ABOARD_TAP({arenas.of_tensor(tensor, program)}, {rows}, {view.element_bytes});")
+        lines.append(f"    ABOARD_TRACE_ROWS({arenas.of_tensor(tensor, program)}, {rows}, {view.element_bytes});")
     return lines
 
 
@@ -215,7 +219,7 @@ def _run_op(program: Program, instances: Instances) -> str:
     for step in map(program.whole, program.steps):
         layout = records.workspace(step)
 
-        def address(argument: Argument, scratch: int, layout: records.Workspace = layout) -> str:
+        def address(argument: Argument, scratch: int, layout: records.StepWorkspace = layout) -> str:
             if isinstance(argument, InputArg):
                 return f"AT({layout.inputs[argument.index]})"
             if isinstance(argument, OutputArg):
@@ -248,7 +252,7 @@ def _tensor_entry(tensor: Tensor, program: Program, arenas: Arenas) -> str:
 def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
     name, upper = graph.name, graph.name.upper()
     digest = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(graph.model_hash))
-    tables = [*arenas.table(), *feed.table(program, name)]
+    tables = [*arenas.table(), *streamed_input.table(program, name)]
     for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
         rows = [_tensor_entry(tensor, program, arenas) for tensor in tensors]
         tables.append(f"static const aboard_tensor_t {kind}[] = {{{', '.join(rows)}}};\n")
@@ -267,7 +271,7 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
             "    .inputs = inputs,",
             "    .outputs = outputs,",
             *arenas.descriptor(),
-            *feed.descriptor(program),
+            *streamed_input.descriptor(program),
             "#if ABOARD_RUN_OP",
             f"    .op_bytes = {workspace},",
             "    .run_op = run_op,",

@@ -40,11 +40,11 @@ class View:
         channels: Elements of a pixel.
         row_stride: From a row to the next.
         pixel_stride: From a pixel to the next; more than `channels * element_bytes` for a slice of a wider tensor.
-        depth: Rows of memory behind the view; fewer than `rows` for a rolling buffer.
-        phase: Row of the rolling buffer in which row 0 is stored, so that rows of one call lie together.
+        buffer_rows: Height of the buffer in rows; fewer than `rows` for a rolling buffer.
+        start_row: Row of a rolling buffer that stores row 0, so that the rows of a stripe are contiguous.
         element_bytes: Bytes of an element.
         offset: Bytes from the start of the buffer to element (0, 0, 0).
-        step: Of a result in a cascade, rows that a call computes at most (`RowWise`); 0 where it is none.
+        stripe_height: Of a result in a cascade, the rows of a stripe (`RowWise`); 0 outside of cascades.
     """
 
     rows: int
@@ -52,11 +52,11 @@ class View:
     channels: int
     row_stride: int
     pixel_stride: int
-    depth: int
+    buffer_rows: int
     element_bytes: int
     offset: int = 0
-    phase: int = 0
-    step: int = 0
+    start_row: int = 0
+    stripe_height: int = 0
 
     @classmethod
     def whole(cls, shape: Sequence[int], element_bytes: int) -> View:
@@ -71,17 +71,17 @@ class View:
     def contiguous(self) -> bool:
         """True when the tensor is stored whole and without gaps."""
         pixel = self.channels * self.element_bytes
-        return self.pixel_stride == pixel and self.row_stride == self.cols * pixel and self.depth >= self.rows
+        return self.pixel_stride == pixel and self.row_stride == self.cols * pixel and self.buffer_rows >= self.rows
 
     @property
     def span(self) -> int:
         """Bytes from the first to one past the last byte, gaps included, without `offset`."""
         pixel = self.channels * self.element_bytes
-        return (min(self.depth, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
+        return (min(self.buffer_rows, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
 
     def literal(self) -> Mapping[str, Literal]:
         """Returns the fields of the C struct `aboard_view_t`."""
-        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "depth", "phase")
+        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "buffer_rows", "start_row")
         return {name: getattr(self, name) for name in names}
 
 
@@ -273,7 +273,8 @@ class Implementation(ABC):
         in_place: Pairs (result, operand) that may be the same memory when both views are equal.
         strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
         align: Alignment in bytes that operands and results need beyond that of their elements.
-        by_rows: True when it can compute one row after another, operands and results in rolling buffers (`View.depth`).
+        by_rows: True when it can compute one row after another, operands and results in rolling buffers
+            (`View.buffer_rows`).
     """
 
     op: ClassVar[str]
@@ -321,7 +322,7 @@ class Implementation(ABC):
     def growth(self, node: Node, rows: int) -> float:
         """Returns how much more work it is to compute a node in stripes of so many rows than all at once, as a factor.
 
-        Set-ups of the calls are not counted: what counts is what stripes leave unused, or compute twice.
+        Set-ups of the calls are not counted: only rows that stripes leave unused or compute twice count.
         """
         return 1.0
 

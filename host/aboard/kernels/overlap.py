@@ -63,7 +63,7 @@ def distance(window: SlidingWindow, x: View, y: View, reads: Reads) -> int | Non
     Returns:
         At least 0. Up to that distance a byte could be written before it is read.
     """
-    if not (x.depth >= x.rows and x.pixel_stride == x.channels * x.element_bytes and y.contiguous):
+    if not (x.buffer_rows >= x.rows and x.pixel_stride == x.channels * x.element_bytes and y.contiguous):
         return None
     if reads is Reads.STAGED:
         return _largest(_row_ends(y), _rows_staged(window, x, y) * x.row_stride)

@@ -14,7 +14,7 @@ from aboard.kernels.registry import implements
 from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes
 from aboard.target import Target, columns
-from aboard.tiling import device as tiling
+from aboard.tiling import accelerator as tiling
 
 
 @implements

@@ -1,10 +1,9 @@
-"""Divides requests between arenas, the fastest first, and plans each of them.
+"""Divides buffers between arenas, the fastest first, and plans each arena.
 
-A model that fits the first arena lies in it as a whole. Else what is used most per byte is offered the fastest arena
-first and goes to the first in which it fits beside what is there. Whether it fits is asked with the cheap half of the
-planner (bound and greedy orders), so an arena is never promised more than it holds; then every arena is planned in
-full. Where that order leaves something without a place, orders by size are tried. A pair that may share bytes does so
-only within one arena.
+A model that fits the first arena is stored there as a whole. Otherwise the buffers with the most accesses for each byte
+choose first: a buffer goes to the first arena in which it fits beside the buffers already there. The cheap half of the
+planner (bound and greedy orders) decides whether it fits, so the full plan of an arena always fits too. If that order
+leaves a buffer without an arena, orders by size are tried. A pair may share bytes only within one arena.
 """
 
 from __future__ import annotations
@@ -15,21 +14,20 @@ from dataclasses import dataclass
 from aboard.base.manifest import label
 from aboard.errors import CapacityError
 from aboard.memory import planner
-from aboard.memory.problem import Overlap, Plan, Request, lower_bound, restricted
+from aboard.memory.problem import LiveRange, MemoryPlan, Overlap, lower_bound, restricted
 from aboard.target.regions import ArenaRegion
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where requests lie, in one arena or in several.
+    """The address of each buffer, in one arena or in several.
 
     Attributes:
-        homes: For each request, the number of its arena.
-        offsets: For each request, bytes from the start of its arena.
+        homes: For each buffer, the number of its arena.
+        offsets: For each buffer, bytes from the start of its arena.
         peaks: Bytes of each arena.
-        bounds: For each arena, what no plan for the requests in it can go below.
-        regions: For each arena, the memory region it is meant for; none where there is one arena and no region is
-            named.
+        bounds: For each arena, a lower bound of its bytes.
+        regions: For each arena, the memory region it is meant for; empty for one arena without a named region.
     """
 
     homes: tuple[int, ...]
@@ -39,8 +37,8 @@ class Layout:
     regions: tuple[str, ...] = ()
 
     @classmethod
-    def single(cls, plan: Plan, region: str | None = None) -> Layout:
-        """Returns the layout in which all lies in one arena."""
+    def single(cls, plan: MemoryPlan, region: str | None = None) -> Layout:
+        """Returns the layout with all buffers in one arena."""
         return cls(
             homes=(0,) * len(plan.offsets),
             offsets=plan.offsets,
@@ -61,58 +59,59 @@ class Layout:
 
 
 def plan(
-    requests: Sequence[Request],
+    live_ranges: Sequence[LiveRange],
     overlaps: Sequence[Overlap],
     accesses: Sequence[float],
     arenas: Sequence[ArenaRegion],
     where: str,
 ) -> Layout:
-    """Places requests in arenas.
+    """Places buffers in arenas.
 
     Args:
-        requests: What to place.
-        overlaps: Pairs that may share bytes though they are alive together.
-        accesses: How often each request is read and written in a run, in bytes or any other measure.
-        arenas: Their regions, fastest first, and limits; none for one arena without either.
+        live_ranges: Of the buffers to place.
+        overlaps: Pairs that may share bytes although they are live together.
+        accesses: Reads and writes of each buffer in a run, in bytes or any other measure.
+        arenas: Their regions, fastest first, and limits; empty for one arena without either.
         where: The model, for messages.
 
     Returns:
-        The layout; arenas in which nothing lies are left out, but for one.
+        The layout; without empty arenas, except that one is always there.
 
     Raises:
-        CapacityError: The requests do not fit, or no way was found to fit them.
+        CapacityError: The buffers do not fit, or no division was found that fits.
     """
     if not arenas:
-        return Layout.single(planner.plan(requests, overlaps))
+        return Layout.single(planner.plan(live_ranges, overlaps))
     first = arenas[0]
-    if first.limit is None or lower_bound(requests, overlaps) <= first.limit:
-        whole = planner.plan(requests, overlaps)
+    if first.limit is None or lower_bound(live_ranges, overlaps) <= first.limit:
+        whole = planner.plan(live_ranges, overlaps)
         if first.limit is None or whole.peak <= first.limit:
             return Layout.single(whole, first.name)
-    for key in _orders(requests, accesses):
-        order = sorted(range(len(requests)), key=key)
-        members = _divided(requests, overlaps, order, arenas)
+    for key in _orders(live_ranges, accesses):
+        order = sorted(range(len(live_ranges)), key=key)
+        members = _divided(live_ranges, overlaps, order, arenas)
         if members is not None:
-            return _planned(requests, overlaps, members, arenas)
-    raise CapacityError(_refusal(requests, overlaps, arenas, where))
+            return _planned(live_ranges, overlaps, members, arenas)
+    raise CapacityError(_refusal(live_ranges, overlaps, arenas, where))
 
 
-def _orders(requests: Sequence[Request], accesses: Sequence[float]) -> list[Callable[[int], tuple[float, ...]]]:
+def _orders(live_ranges: Sequence[LiveRange], accesses: Sequence[float]) -> list[Callable[[int], tuple[float, ...]]]:
     return [
-        lambda i: (-accesses[i] / max(requests[i].bytes, 1), i),
-        lambda i: (-requests[i].bytes, -accesses[i], i),
-        lambda i: (-requests[i].bytes * (requests[i].last - requests[i].first + 1), i),
+        lambda i: (-accesses[i] / max(live_ranges[i].bytes, 1), i),
+        lambda i: (-live_ranges[i].bytes, -accesses[i], i),
+        lambda i: (-live_ranges[i].bytes * (live_ranges[i].last - live_ranges[i].first + 1), i),
     ]
 
 
 def _divided(
-    requests: Sequence[Request], overlaps: Sequence[Overlap], order: Sequence[int], arenas: Sequence[ArenaRegion]
+    live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], order: Sequence[int], arenas: Sequence[ArenaRegion]
 ) -> list[list[int]] | None:
-    """Returns the requests of each arena, or None where one is left without a place."""
+    """Returns the buffers of each arena, or None if a buffer fits none."""
     members: list[list[int]] = [[] for _ in arenas]
     for index in order:
         home = next(
-            (n for n, arena in enumerate(arenas) if _fits(requests, overlaps, [*members[n], index], arena.limit)), None
+            (n for n, arena in enumerate(arenas) if _fits(live_ranges, overlaps, [*members[n], index], arena.limit)),
+            None,
         )
         if home is None:
             return None
@@ -120,24 +119,26 @@ def _divided(
     return [sorted(chosen) for chosen in members]
 
 
-def _fits(requests: Sequence[Request], overlaps: Sequence[Overlap], members: Sequence[int], limit: int | None) -> bool:
-    """True when some requests have a plan within a limit that is found at once."""
+def _fits(
+    live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], members: Sequence[int], limit: int | None
+) -> bool:
+    """True if a greedy order places some buffers within a limit."""
     if limit is None:
         return True
-    part, within = restricted(requests, overlaps, members)
+    part, within = restricted(live_ranges, overlaps, members)
     return lower_bound(part, within) <= limit and planner.quick_peak(part, within, limit) <= limit
 
 
 def _planned(
-    requests: Sequence[Request],
+    live_ranges: Sequence[LiveRange],
     overlaps: Sequence[Overlap],
     members: Sequence[Sequence[int]],
     arenas: Sequence[ArenaRegion],
 ) -> Layout:
-    """Returns the layout of a division; full plans begin with the orders that showed that each fits."""
+    """Returns the layout of a division. Full plans begin with the greedy orders by which `_fits` accepted it."""
     used = [n for n, chosen in enumerate(members) if chosen] or [0]
-    plans = [planner.plan(*restricted(requests, overlaps, members[n])) for n in used]
-    homes, offsets = [0] * len(requests), [0] * len(requests)
+    plans = [planner.plan(*restricted(live_ranges, overlaps, members[n])) for n in used]
+    homes, offsets = [0] * len(live_ranges), [0] * len(live_ranges)
     for home, (n, found) in enumerate(zip(used, plans, strict=True)):
         for index, offset in zip(members[n], found.offsets, strict=True):
             homes[index], offsets[index] = home, offset
@@ -151,10 +152,10 @@ def _planned(
 
 
 def _refusal(
-    requests: Sequence[Request], overlaps: Sequence[Overlap], arenas: Sequence[ArenaRegion], where: str
+    live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], arenas: Sequence[ArenaRegion], where: str
 ) -> str:
-    largest = max(requests, key=lambda request: request.bytes)
-    needed = lower_bound(requests, overlaps)
+    largest = max(live_ranges, key=lambda live_range: live_range.bytes)
+    needed = lower_bound(live_ranges, overlaps)
     room = sum(arena.limit or 0 for arena in arenas)
     got = ", ".join(f"{arena.limit} bytes in {arena.name}" for arena in arenas)
     expected = f"at least {needed} bytes together, {largest.bytes} of them in one piece ({label(largest.name)})"

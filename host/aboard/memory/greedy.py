@@ -1,7 +1,7 @@
 """Places buffers by first fit, in orders that are good in practice and in orders that differ a little from the best.
 
-Where the bytes of an arena are as few as its bound, one of the first orders nearly always shows it, at once. What they
-find is also where the exact search (`memory/exact.py`) begins.
+If a plan at the lower bound exists, one of the first orders nearly always finds it at once. Otherwise their best plan
+is where the exact search (`memory/exact.py`) begins.
 """
 
 from __future__ import annotations
@@ -9,37 +9,39 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from aboard.memory.problem import WORD, Overlap, Request, round_up
+from aboard.memory.problem import WORD, LiveRange, Overlap, round_up
 
-#: Placements that the orders from each request outwards, and the local search, may cost.
+#: Placements that the orders from each buffer outwards, and the local search, may cost.
 OUTWARDS_BUDGET, LOCAL_BUDGET = 30_000, 30_000
 
 
-def _away_from(pivot: Request, request: Request, direction: int) -> tuple[int, ...]:
-    """Returns a key that sorts requests by how long before or after a pivot they live, the pivot itself first."""
-    gap = max(pivot.first - request.last, request.first - pivot.last, 0)
-    return (request is not pivot, gap, direction * request.first, -request.bytes)
+def _away_from(pivot: LiveRange, live_range: LiveRange, direction: int) -> tuple[int, ...]:
+    """Returns a key that sorts buffers by the steps between their live ranges and that of a pivot, the pivot first."""
+    gap = max(pivot.first - live_range.last, live_range.first - pivot.last, 0)
+    return (live_range is not pivot, gap, direction * live_range.first, -live_range.bytes)
 
 
 class Greedy:
-    """Orders tried on a problem, and the best plan that they led to.
+    """Greedy orders tried on a problem, and the best plan among them.
 
     Attributes:
-        offsets: For each request, bytes from the start of the arena.
+        offsets: For each buffer, bytes from the start of the arena.
         peak: Bytes of the arena.
     """
 
-    def __init__(self, requests: Sequence[Request], overlaps: Sequence[Overlap]) -> None:
-        self.requests = list(requests)
-        # For a pair (placed, new) that may overlap: where the new one may not begin, relative to the placed one.
+    def __init__(self, live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap]) -> None:
+        self.live_ranges = list(live_ranges)
+        # For a pair (placed, new) that may overlap: the range of offsets, relative to the placed one, that is
+        # forbidden.
         self.forbidden: dict[tuple[int, int], tuple[int, int]] = {}
         for o in overlaps:
-            operand, result = self.requests[o.operand].bytes, self.requests[o.result].bytes
-            distance = min(o.distance, result)
-            self.forbidden[o.operand, o.result] = (-distance, operand)
-            self.forbidden[o.result, o.operand] = (-operand, distance)
+            operand, result = self.live_ranges[o.operand].bytes, self.live_ranges[o.result].bytes
+            min_offset = min(o.min_offset, result)
+            self.forbidden[o.operand, o.result] = (-min_offset, operand)
+            self.forbidden[o.result, o.operand] = (-operand, min_offset)
         self.neighbours = [
-            [j for j, b in enumerate(self.requests) if j != i and a.overlaps(b)] for i, a in enumerate(self.requests)
+            [j for j, b in enumerate(self.live_ranges) if j != i and a.overlaps(b)]
+            for i, a in enumerate(self.live_ranges)
         ]
         self.offsets: list[int] = []
         self.order: list[int] = []
@@ -47,39 +49,39 @@ class Greedy:
         self.placements = 0
 
     def first_fit(self, index: int, offsets: list[int | None]) -> int:
-        """Returns the lowest offset at which a request fits beside those already placed."""
-        request = self.requests[index]
+        """Returns the lowest offset at which a buffer fits beside the placed ones."""
+        live_range = self.live_ranges[index]
         forbidden: list[tuple[int, int]] = []
         for j in self.neighbours[index]:
             at = offsets[j]
             if at is not None:
-                below, above = self.forbidden.get((j, index), (-request.bytes, self.requests[j].bytes))
+                below, above = self.forbidden.get((j, index), (-live_range.bytes, self.live_ranges[j].bytes))
                 forbidden.append((at + below, at + above))
         at = 0
         for begin, end in sorted(forbidden):
             if at <= begin:
                 break
             if at < end:
-                at = round_up(end, request.align)
+                at = round_up(end, live_range.align)
         return at
 
     def place(self, order: Sequence[int]) -> None:
         """Places in an order by first fit and keeps the result if it is the best so far."""
-        offsets: list[int | None] = [None] * len(self.requests)
+        offsets: list[int | None] = [None] * len(self.live_ranges)
         peak = 0
         for index in order:
             at = self.first_fit(index, offsets)
             offsets[index] = at
             self.placements += 1
-            peak = max(peak, round_up(at + self.requests[index].bytes, WORD))
+            peak = max(peak, round_up(at + self.live_ranges[index].bytes, WORD))
             if peak >= self.peak:
                 return
         self.offsets = [at for at in offsets if at is not None]
         self.order, self.peak = list(order), peak
 
     def by_keys(self, enough: int) -> None:
-        """Tries the orders by size and life until an arena of `enough` bytes will do."""
-        keys: list[Callable[[Request], tuple[int, ...]]] = [
+        """Tries the orders by size and live range until the peak is at most `enough` bytes."""
+        keys: list[Callable[[LiveRange], tuple[int, ...]]] = [
             lambda r: (-r.bytes, r.first),
             lambda r: (-r.bytes * (r.last - r.first + 1), r.first),
             lambda r: (r.first, -r.bytes),
@@ -87,18 +89,18 @@ class Greedy:
             lambda r: (-r.last, -r.bytes),
         ]
         for key in keys:
-            self.place([index for _, index in sorted((key(r), i) for i, r in enumerate(self.requests))])
+            self.place([index for _, index in sorted((key(r), i) for i, r in enumerate(self.live_ranges))])
             if self.peak <= enough:
                 return
 
     def outwards(self, enough: int) -> None:
-        """Tries the orders outwards in time from each request, the largest first, until `enough` bytes will do."""
+        """Tries the orders outwards in time from each buffer, the largest first, until the peak is at most `enough`."""
         limit = self.placements + OUTWARDS_BUDGET
-        for pivot in sorted(self.requests, key=lambda r: -r.bytes):
+        for pivot in sorted(self.live_ranges, key=lambda r: -r.bytes):
             for backwards in (0, 1, -1):
                 if self.peak <= enough or self.placements >= limit:
                     return
-                ranked = sorted((_away_from(pivot, r, backwards), i) for i, r in enumerate(self.requests))
+                ranked = sorted((_away_from(pivot, r, backwards), i) for i, r in enumerate(self.live_ranges))
                 self.place([index for _, index in ranked])
 
     def local(self, enough: int) -> None:

@@ -1,9 +1,9 @@
 """Places buffers in an arena: greedy orders first, then an exact search that improves the plan or proves it best.
 
 Offset assignment for given lifetimes is NP-hard (it is dynamic storage allocation). Yet for most models one of a few
-greedy orders meets the lower bound. Where none does, the exact search answers whether a plan exists for capacities
-between the bound and the best that is known. It does so within a budget of states; when that ends, the plan states
-its gap (`Plan.bound`). No clock is read: the same model gives the same plan on every machine.
+greedy orders meets the lower bound. If none does, the exact search answers whether a plan exists for capacities
+between the bound and the best plan known, within a budget of partial plans. When the budget ends, the plan has a gap to
+its bound (`MemoryPlan.bound`). No clock is read: the same model gives the same plan on every machine.
 """
 
 from __future__ import annotations
@@ -11,82 +11,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aboard.memory import exact
-from aboard.memory.geometry import Geometry
 from aboard.memory.greedy import Greedy
-from aboard.memory.problem import WORD, Overlap, Plan, Request, lower_bound, restricted, round_up
+from aboard.memory.interference import InterferenceGraph
+from aboard.memory.problem import WORD, LiveRange, MemoryPlan, Overlap, lower_bound, restricted, round_up
 from aboard.memory.validate import validate
 
-#: States that the exact search may look at for a problem, and for a part of its requests.
+#: Partial plans that the exact search may examine for a problem, and for a part of its buffers.
 EXACT_BUDGET, PART_BUDGET = 30_000, 100
-#: States for each request: for a plan at the bound, and for each capacity between it and the best plan; and how near
-#: these come to that plan: a 64th of it.
+#: Partial plans for each buffer: for a plan at the bound, and for each capacity between the bound and the best plan.
+#: The capacities come as near to the peak of the best plan as a 64th of it.
 BOUND_BUDGET, PROBE_BUDGET, NEAR = 50, 10, 64
-#: The parts are the requests of at least a fourth, an eighth and so on of the arena.
+#: The parts are the buffers of at least a fourth, an eighth and so on of the arena.
 PARTS = (4, 8, 16)
 
 
-def plan(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> Plan:
+def plan(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap] = ()) -> MemoryPlan:
     """Places buffers so that the arena is as small as can be found.
 
     Args:
-        requests: What to place.
-        overlaps: Pairs that may share bytes though they are alive together.
+        live_ranges: Of the buffers to place.
+        overlaps: Pairs that may share bytes although they are live together.
 
     Returns:
-        A validated plan; `Plan.optimal` says whether it is proven best.
+        A validated plan; `MemoryPlan.optimal` is True if it is proven best.
     """
-    if not requests:
-        return Plan((), 0, 0)
-    found = _best(requests, overlaps)
-    validate(requests, found, overlaps)
+    if not live_ranges:
+        return MemoryPlan((), 0, 0)
+    found = _best(live_ranges, overlaps)
+    validate(live_ranges, found, overlaps)
     return found
 
 
-def quick_peak(requests: Sequence[Request], overlaps: Sequence[Overlap], enough: int) -> int:
-    """Returns the bytes of an arena that holds requests, by the orders that are tried first.
+def quick_peak(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], enough: int) -> int:
+    """Returns the bytes of an arena by the greedy orders that `plan` tries first.
 
     Args:
-        requests: What to place.
-        overlaps: Pairs that may share bytes though they are alive together.
-        enough: No order is tried after one that needs no more than this.
+        live_ranges: Of the buffers to place.
+        overlaps: Pairs that may share bytes although they are live together.
+        enough: Stops after an order that needs no more bytes than this.
     """
-    greedy = Greedy(requests, overlaps)
+    greedy = Greedy(live_ranges, overlaps)
     greedy.by_keys(enough)
     return greedy.peak
 
 
-def _best(requests: Sequence[Request], overlaps: Sequence[Overlap]) -> Plan:
-    greedy = Greedy(requests, overlaps)
-    bound = lower_bound(requests, overlaps)
+def _best(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap]) -> MemoryPlan:
+    greedy = Greedy(live_ranges, overlaps)
+    bound = lower_bound(live_ranges, overlaps)
     greedy.by_keys(bound)
     if greedy.peak > bound:
         greedy.outwards(bound)
-    known = Plan(tuple(greedy.offsets), greedy.peak, bound)
-    geometry = None if known.optimal else Geometry.of(requests, overlaps)
-    if geometry is not None:
-        known = _Improvement(requests, overlaps, geometry, known).best()
+    known = MemoryPlan(tuple(greedy.offsets), greedy.peak, bound)
+    graph = None if known.optimal else InterferenceGraph.of(live_ranges, overlaps)
+    if graph is not None:
+        known = _Improvement(live_ranges, overlaps, graph, known).best()
     if not known.optimal:
         greedy.local(known.bound)
         if greedy.peak < known.peak:
-            known = Plan(tuple(greedy.offsets), greedy.peak, known.bound)
+            known = MemoryPlan(tuple(greedy.offsets), greedy.peak, known.bound)
     return known
 
 
 class _Improvement:
-    """Makes a plan better with the exact search, and raises its bound."""
+    """Improves a plan with the exact search, and raises its bound."""
 
     def __init__(
-        self, requests: Sequence[Request], overlaps: Sequence[Overlap], geometry: Geometry, known: Plan
+        self, live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], graph: InterferenceGraph, known: MemoryPlan
     ) -> None:
-        self.count, self.geometry = len(requests), geometry
+        self.count, self.graph = len(live_ranges), graph
         self.offsets, self.peak, self.bound = known.offsets, known.peak, known.bound
         self.left = EXACT_BUDGET
-        large = [[i for i, r in enumerate(requests) if r.bytes * part >= known.peak] for part in PARTS]
-        parts = [Geometry.of(*restricted(requests, overlaps, members)) for members in large if members]
+        large = [[i for i, r in enumerate(live_ranges) if r.bytes * part >= known.peak] for part in PARTS]
+        parts = [InterferenceGraph.of(*restricted(live_ranges, overlaps, members)) for members in large if members]
         self.parts = [part for part in parts if part is not None]
 
-    def best(self) -> Plan:
-        """Asks for plans at the bound, then between it and the best one, then for any better one."""
+    def best(self) -> MemoryPlan:
+        """Searches a plan at the bound, then between the bound and the best plan, then any better plan."""
         self._probe(self.bound, BOUND_BUDGET * self.count)
         self._close_in()
         while self.bound < self.peak:
@@ -94,10 +94,10 @@ class _Improvement:
                 break
         if self.bound < self.peak:
             self._probe(self.bound, self.left)
-        return Plan(self.offsets, self.peak, self.bound)
+        return MemoryPlan(self.offsets, self.peak, self.bound)
 
     def _close_in(self) -> None:
-        """Halves what lies between the bound and the best plan; capacities without an answer count as out of reach."""
+        """Halves the gap between the bound and the best plan; a capacity without an answer counts as out of reach."""
         least = self.bound
         while self.peak - least > max(self.peak // NEAR, WORD):
             capacity = (least + self.peak) // (2 * WORD) * WORD
@@ -105,14 +105,14 @@ class _Improvement:
                 least = capacity
 
     def _probe(self, capacity: int, budget: int) -> bool | None:
-        """Asks for a plan; returns True where there is one, False where there is none, None without an answer."""
+        """Searches a plan; returns True if there is one, False if there is none, None without an answer."""
         if any(self._refutes(part, capacity) for part in self.parts):
             self.bound = max(self.bound, capacity + WORD)
             return False
-        answer = exact.fit(self.geometry, capacity, min(budget, self.left))
+        answer = exact.fit(self.graph, capacity, min(budget, self.left))
         self.left -= answer.states
         if answer.offsets is not None:
-            ends = [at + size for at, size in zip(answer.offsets, self.geometry.bytes.tolist(), strict=True)]
+            ends = [at + size for at, size in zip(answer.offsets, self.graph.bytes.tolist(), strict=True)]
             self.offsets, self.peak = answer.offsets, round_up(max(ends), WORD)
             return True
         if answer.closed:
@@ -121,7 +121,7 @@ class _Improvement:
         return None
 
     @staticmethod
-    def _refutes(part: Geometry, capacity: int) -> bool:
-        """True when not even some of the requests fit: with few of them the search has few states."""
+    def _refutes(part: InterferenceGraph, capacity: int) -> bool:
+        """True if a part of the buffers already does not fit; with few buffers the search is short."""
         answer = exact.fit(part, capacity, PART_BUDGET)
         return answer.closed and answer.offsets is None

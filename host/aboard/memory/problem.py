@@ -1,4 +1,22 @@
-"""The memory planning problem: buffers with sizes and lifetimes are to be placed in one arena."""
+"""The allocation problem: buffers with sizes and live ranges are placed in one arena.
+
+A plan is a packing of rectangles: a buffer is as high as its size and as wide as its live range. Only the offset can be
+chosen, so a rectangle moves up and down, never sideways::
+
+    offset
+     peak +               +-----------+
+          |               |  scratch  |
+          |               +-----------+-----------+
+          +---------------+           b           |
+          |     input     +-----------+-----------+
+          +---------------+-----------+
+          |             a             |
+        0 +---------------------------+
+               step 0         step 1      step 2
+
+Step 1 sets the peak: with a, b and scratch it has the most live bytes, which no plan can go below. Step 1 reads a and
+writes b. If its kernel may run in place, an `Overlap` lets b start within a, and the peak falls.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +25,14 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class Request:
-    """A buffer that needs a place.
+class LiveRange:
+    """A buffer that needs an offset, and the steps during which it is live.
 
     Attributes:
         name: For messages and memory maps.
         bytes: Size, at least 1.
-        first: First step during which it is alive.
-        last: Last step during which it is alive; inclusive.
+        first: First step during which it is live.
+        last: Last step during which it is live; inclusive.
         align: Alignment of its offset, a power of two.
     """
 
@@ -24,36 +42,36 @@ class Request:
     last: int
     align: int = 4
 
-    def overlaps(self, other: Request) -> bool:
-        """True when both are alive at some step."""
+    def overlaps(self, other: LiveRange) -> bool:
+        """True if both are live at some step."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two requests that may share bytes though a step needs both: it reads the one and writes the other.
+    """Two buffers that may share bytes although a step needs both: it reads one and writes the other.
 
     Attributes:
-        operand: Index of the request that is read, for the last time.
-        result: Index of the request that is written, for the first time.
-        distance: They may share bytes where the operand begins at least so many bytes after the result; then no byte is
-            written before it was read for the last time. Elsewhere they must be apart. Below 0 the result may lie
-            within the operand, whose first bytes have been read when the result is born.
+        operand: Index of the buffer that is read for the last time.
+        result: Index of the buffer that is written for the first time.
+        min_offset: Minimum in-place offset: bytes from the start of the result to that of the operand, at least, so
+            that no byte is written before it was read for the last time. With a smaller offset the two must not share
+            bytes. If negative, the result may start within the operand, whose first bytes are consumed by then.
     """
 
     operand: int
     result: int
-    distance: int
+    min_offset: int
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A solution.
+class MemoryPlan:
+    """A solution of an allocation problem.
 
     Attributes:
-        offsets: For each request, bytes from the start of the arena.
+        offsets: For each buffer, bytes from the start of the arena.
         peak: Bytes of the arena.
-        bound: Lower bound: the most that is alive at any step; no plan for these lifetimes needs less.
+        bound: Lower bound of the peak of every plan, from the most bytes that are live at one step.
     """
 
     offsets: tuple[int, ...]
@@ -62,11 +80,11 @@ class Plan:
 
     @property
     def optimal(self) -> bool:
-        """True when the plan meets the bound."""
+        """True if the plan meets the bound."""
         return self.peak == self.bound
 
 
-#: Arenas are whole words.
+#: The size of an arena is a multiple of a word.
 WORD = 4
 
 
@@ -76,13 +94,13 @@ def round_up(value: int, align: int) -> int:
 
 
 def restricted(
-    requests: Sequence[Request], overlaps: Sequence[Overlap], members: Sequence[int]
-) -> tuple[list[Request], list[Overlap]]:
-    """Returns the problem of some requests alone.
+    live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], members: Sequence[int]
+) -> tuple[list[LiveRange], list[Overlap]]:
+    """Returns the problem restricted to some buffers.
 
     Args:
-        requests: The requests.
-        overlaps: Their pairs.
+        live_ranges: Of all buffers.
+        overlaps: Pairs that may share bytes.
         members: Indices of those to keep, in the order in which they are returned.
     """
     number = {index: n for n, index in enumerate(members)}
@@ -91,65 +109,65 @@ def restricted(
         for o in overlaps
         if o.operand in number and o.result in number
     ]
-    return [requests[index] for index in members], within
+    return [live_ranges[index] for index in members], within
 
 
-def lower_bound(requests: Sequence[Request], overlaps: Sequence[Overlap] = ()) -> int:
+def lower_bound(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap] = ()) -> int:
     """Returns the most bytes needed at any step, in whole words.
 
     Args:
-        requests: The requests.
+        live_ranges: Of all buffers.
         overlaps: Pairs that may share bytes.
     """
-    steps = {request.first for request in requests}
-    return round_up(max((load(requests, overlaps, step) for step in steps), default=0), WORD)
+    steps = {live_range.first for live_range in live_ranges}
+    return round_up(max((live_bytes(live_ranges, overlaps, step) for step in steps), default=0), WORD)
 
 
-def load(requests: Sequence[Request], overlaps: Sequence[Overlap], step: int) -> int:
-    """Returns the bytes needed at a step, at least.
+def live_bytes(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], step: int) -> int:
+    """Returns a lower bound of the bytes of an arena at a step.
 
-    What is alive together lies side by side, but for what pairs may share. Only the topmost may end off a multiple of
-    the common alignment, so all sizes but one are rounded up to the smallest alignment.
+    Live buffers do not share bytes, except for the bytes that pairs may share. Only the topmost buffer may end off a
+    multiple of the common alignment, so all sizes but one are rounded up to the smallest alignment.
 
     Args:
-        requests: The requests.
+        live_ranges: Of all buffers.
         overlaps: As for `lower_bound`.
         step: The step.
     """
-    alive = {i: r.bytes for i, r in enumerate(requests) if r.first <= step <= r.last}
-    align = min((requests[i].align for i in alive), default=1)
-    padding = [round_up(size, align) - size for size in alive.values()]
-    together = [o for o in overlaps if o.operand in alive and o.result in alive]
+    live = {i: r.bytes for i, r in enumerate(live_ranges) if r.first <= step <= r.last}
+    align = min((live_ranges[i].align for i in live), default=1)
+    padding = [round_up(size, align) - size for size in live.values()]
+    together = [o for o in overlaps if o.operand in live and o.result in live]
     partners = {operand: [o for o in together if o.operand == operand] for operand in {o.operand for o in together}}
-    shared = sum(_shared(requests, mine, together, align) for mine in partners.values() if len(mine) > 1)
+    shared = sum(_shared(live_ranges, mine, together, align) for mine in partners.values() if len(mine) > 1)
     for result in {o.result for o in together}:
-        alone = [o for o in together if o.result == result and len(partners[o.operand]) == 1]
-        shared += _shared_with(requests, result, alone, together, align)
-    return sum(alive.values()) + sum(padding) - max(padding, default=0) - shared
+        unshared = [o for o in together if o.result == result and len(partners[o.operand]) == 1]
+        shared += _shared_with(live_ranges, result, unshared, together, align)
+    return sum(live.values()) + sum(padding) - max(padding, default=0) - shared
 
 
 def _shared_with(
-    requests: Sequence[Request], result: int, alone: Sequence[Overlap], others: Sequence[Overlap], align: int
+    live_ranges: Sequence[LiveRange], result: int, unshared: Sequence[Overlap], others: Sequence[Overlap], align: int
 ) -> int:
-    """Returns the bytes that a result may share with operands that share with nothing else, at most.
+    """Returns the most bytes that a result may share with operands that share with no other buffer.
 
-    Operands are apart from each other, so they share no more of it than lies beyond the least distance.
+    The operands do not share bytes with each other, so together they share only the bytes beyond the least offset.
     """
-    if not alone:
+    if not unshared:
         return 0
-    room = requests[result].bytes - round_up(max(0, min(o.distance for o in alone)), align)
-    total = sum(_shared(requests, [o], others, align) for o in alone)
-    return total if len(alone) == 1 else min(total, round_up(max(0, room), align))
+    room = live_ranges[result].bytes - round_up(max(0, min(o.min_offset for o in unshared)), align)
+    total = sum(_shared(live_ranges, [o], others, align) for o in unshared)
+    return total if len(unshared) == 1 else min(total, round_up(max(0, room), align))
 
 
-def _shared(requests: Sequence[Request], mine: Sequence[Overlap], others: Sequence[Overlap], align: int) -> int:
-    """Returns the bytes that an operand and results may share, at most: those of all, or of the one that reaches most.
+def _shared(live_ranges: Sequence[LiveRange], mine: Sequence[Overlap], others: Sequence[Overlap], align: int) -> int:
+    """Returns the most bytes that an operand and results may share.
 
-    Results that lie side by side reach no further into the operand together than the furthest of them.
+    Results that do not share bytes with each other reach no further into the operand than the furthest of them.
     """
-    size = requests[mine[0].operand].bytes
-    room = [requests[o.result].bytes - round_up(o.distance, align) for o in mine]
-    each = [max(0, min(size, requests[o.result].bytes, r)) for o, r in zip(mine, room, strict=True)]
+    size = live_ranges[mine[0].operand].bytes
+    room = [live_ranges[o.result].bytes - round_up(o.min_offset, align) for o in mine]
+    each = [max(0, min(size, live_ranges[o.result].bytes, r)) for o, r in zip(mine, room, strict=True)]
     total = sum(round_up(bytes_, align) for bytes_ in each)
     results = {o.result for o in mine}
     apart = not any(o.operand in results and o.result in results for o in others)

@@ -1,8 +1,8 @@
-"""Choosing by cost: devices get the matches that make the whole model cheaper.
+"""Choosing by cost: accelerators get the matches that make the whole model cheaper.
 
-Every set of matches is priced by a trial (`aboard.partition.trial`): instructions of the host by measured figures, what
-devices say of their regions, transfers, and the bound on RAM. All figures are estimates, in cycles of the host, one
-instruction counted as one cycle.
+Every set of matches is priced by a trial (`aboard.partition.trial`): instructions of the host by measured figures, the
+costs that accelerators give for their regions, transfers, and the bound on RAM. All figures are estimates, in cycles of
+the host, one instruction counted as one cycle.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from aboard.kernels.accelerator import Cost
 from aboard.partition.matcher import Match
-from aboard.partition.trial import Offer, Trial, Whole
+from aboard.partition.trial import CostTrial, ModelCost, Offer
 
-#: Cycles that a byte of RAM counts as, where the target does not say it (`-ram-cycles`).
+#: Cycles that a byte of RAM counts as, if the target does not give them (`-ram-cycles`).
 CYCLES_PER_BYTE = 1
 #: How often all matches are looked at again after some were taken or given back.
 _ROUNDS = 3
@@ -51,8 +51,8 @@ class Totals:
         cycles_per_byte: What a byte of RAM counted as.
     """
 
-    alone: Whole
-    chosen: Whole
+    alone: ModelCost
+    chosen: ModelCost
     cycles_per_byte: int
 
 
@@ -71,7 +71,7 @@ class Decision:
     totals: Totals
 
 
-def choose_by_cost(trial: Trial, offers: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Decision:
+def choose_by_cost(trial: CostTrial, offers: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Decision:
     """Takes the matches that make the whole cheapest.
 
     Beginning with the host alone, one match is tried after another, the largest first: it is taken, in place of those
@@ -110,7 +110,7 @@ def overlapping(offer: Offer, others: Sequence[Offer]) -> list[Offer]:
     return [other for other in others if other is not offer and not nodes.isdisjoint(other[1].nodes)]
 
 
-def _improved(trial: Trial, offers: Sequence[Offer], cycles_per_byte: int) -> list[Offer]:
+def _improved(trial: CostTrial, offers: Sequence[Offer], cycles_per_byte: int) -> list[Offer]:
     """Takes and gives back single matches as long as the whole gets cheaper."""
     taken: list[Offer] = []
     best = trial.whole(taken).price(cycles_per_byte)
@@ -137,7 +137,9 @@ def _without(offer: Offer, taken: Sequence[Offer]) -> list[Offer]:
     return [other for other in taken if other is not offer and other not in gone]
 
 
-def _priced(trial: Trial, offer: Offer, taken: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Priced:
+def _priced(
+    trial: CostTrial, offer: Offer, taken: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int
+) -> Priced:
     """Returns what a match changes beside those taken."""
     others = _without(offer, taken)
     absent, present = trial.whole(others), trial.whole([*others, offer])

@@ -1,4 +1,4 @@
-"""Finds matches of a device's patterns in a graph, and says of the rest why not."""
+"""Finds matches of an accelerator's patterns in a graph, and the reasons why other nodes do not match."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aboard.errors import TargetError, did_you_mean
 from aboard.ir import Graph, Node, Tensor
 from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import (
-    Constant,
+    ConstantPattern,
     DevicePattern,
     Either,
-    Op,
+    OpPattern,
     Pattern,
     local_problem,
     operand_problem,
@@ -23,7 +23,7 @@ from aboard.partition.pattern import (
 
 
 class Uses:
-    """Who computes and who reads each tensor of a graph, and where nodes stand."""
+    """Producer and readers of each tensor of a graph, and the index of each node."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -103,7 +103,7 @@ class Matcher:
         if reasons:
             return "; ".join(reasons)
         if any(node.op in ops_of(pattern.pattern) for pattern in self.patterns):
-            return "stands in no match of a whole pattern"
+            return "is in no match of a whole pattern"
         return f"no pattern has {node.op}"
 
     def _match(self, pattern: DevicePattern, root: Node) -> Match | None:
@@ -133,7 +133,7 @@ class Matcher:
         if isinstance(pattern, Either):
             for choice in pattern.choices:
                 yield from self._node(choice, node, found)
-        elif isinstance(pattern, Op):
+        elif isinstance(pattern, OpPattern):
             if node.op not in pattern.ops:
                 return
             problem = self._refused.get(node) or local_problem(pattern, node)
@@ -147,7 +147,7 @@ class Matcher:
             named = (*named, (pattern.name, node)) if pattern.name else named
             yield from self._operands(pattern, node, 0, ((*nodes, node), named))
 
-    def _operands(self, pattern: Op, node: Node, index: int, found: _Found) -> Iterator[_Found]:
+    def _operands(self, pattern: OpPattern, node: Node, index: int, found: _Found) -> Iterator[_Found]:
         if index == len(pattern.operands):
             yield found
             return
@@ -155,13 +155,13 @@ class Matcher:
             yield from self._operands(pattern, node, index + 1, longer)
 
     def _operand(self, pattern: Pattern, node: Node, index: int, found: _Found) -> Iterator[_Found]:
-        if isinstance(pattern, Constant):
+        if isinstance(pattern, ConstantPattern):
             problem = operand_problem(pattern, node, index)
             if problem is None:
                 yield found
             else:
                 self._say(node, problem)
-        elif isinstance(pattern, Op | Either):
+        elif isinstance(pattern, OpPattern | Either):
             tensor = node.optional_input(index)
             producer = None if tensor is None else self.uses.producer.get(tensor)
             if producer is not None:
@@ -169,7 +169,7 @@ class Matcher:
             if isinstance(pattern, Either):
                 # Alternatives that are no nodes (a constant, anything) look at the operand itself.
                 for choice in pattern.choices:
-                    if not isinstance(choice, Op | Either):
+                    if not isinstance(choice, OpPattern | Either):
                         yield from self._operand(choice, node, index, found)
         else:
             yield found
@@ -192,7 +192,7 @@ def check_patterns(patterns: Sequence[DevicePattern], where: str) -> None:
             raise TargetError(f"{here}: there are two of this name, expected one. Rename one of them")
         _check_root(pattern.pattern, here)
         for part in parts(pattern.pattern):
-            if isinstance(part, Op):
+            if isinstance(part, OpPattern):
                 _check_op(part, here)
 
 
@@ -201,7 +201,7 @@ def _check_root(pattern: Pattern, here: str) -> None:
     for root in roots:
         if isinstance(root, Either):
             _check_root(root, here)
-        elif not isinstance(root, Op):
+        elif not isinstance(root, OpPattern):
             raise TargetError(
                 f"{here}: matches nothing, got {type(root).__name__} at its root, expected an op. Begin it with op(...)"
             )
@@ -209,7 +209,7 @@ def _check_root(pattern: Pattern, here: str) -> None:
         raise TargetError(f"{here}: matches nothing, got no alternative, expected one or more. Give either() some")
 
 
-def _check_op(part: Op, here: str) -> None:
+def _check_op(part: OpPattern, here: str) -> None:
     if not part.ops:
         raise TargetError(f"{here}: matches nothing, got no name of an op, expected one or more. Name it in op(...)")
     for name in part.ops:

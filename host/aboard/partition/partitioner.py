@@ -1,6 +1,7 @@
-"""The partitioner: decides which device computes which nodes, and makes each region one node.
+"""The partitioner: decides which accelerator computes which nodes, and makes each region one node.
 
-It serves accelerators, libraries and further cores alike. Devices claim matches of their patterns, in order or by cost.
+It serves accelerators, libraries and external cores alike: they are the devices of a composite target
+(`target.devices`). Each claims matches of its patterns, in order or by cost.
 A region is convex: nothing that leaves it comes back into it, not even by way of other regions. So all regions can be
 computed one after another, each at once. What a device did not get is explained node by node.
 """
@@ -22,10 +23,10 @@ from aboard.partition.limits import limits
 from aboard.partition.matcher import Match, Matcher, Uses, check_patterns
 from aboard.partition.pattern import DevicePattern
 from aboard.partition.point import point
-from aboard.partition.trial import Offer, Trial
+from aboard.partition.trial import CostTrial, Offer
 from aboard.passes import Pass
 from aboard.target import Target, columns
-from aboard.tiling import device as tiling
+from aboard.tiling import accelerator as tiling
 from aboard.tuning import space
 from aboard.tuning.choice import DEFAULTS, Tuning
 
@@ -62,8 +63,8 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Placement:
-    """Where a node of the model goes.
+class NodePlacement:
+    """The owner of a node of the model.
 
     Attributes:
         node: The node.
@@ -98,13 +99,13 @@ class Partition:
     labels: tuple[str, ...]
     host: str
     claims: tuple[Claim, ...]
-    placements: tuple[Placement, ...]
+    placements: tuple[NodePlacement, ...]
     prices: tuple[Priced, ...] = ()
     totals: Totals | None = None
 
 
 @dataclass
-class _Device:
+class _Accelerator:
     index: int
     label: str
     target: Target
@@ -113,7 +114,7 @@ class _Device:
 
 
 def labels(target: Target) -> tuple[str, ...]:
-    """Returns what tables call the devices of a target: the kind, the hardware, or all that tells two devices apart."""
+    """Returns the names of devices in tables: the kind, the hardware, or all that distinguishes two devices."""
     kinds = [part.kind.name for part in (target.host, *target.devices)]
     named = [d.kind.name if kinds.count(d.kind.name) == 1 else d.hardware or d.key for d in target.devices]
     return tuple(n if named.count(n) == 1 else str(d) for n, d in zip(named, target.devices, strict=True))
@@ -154,10 +155,10 @@ def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Seque
 
     given = target.get("ram-cycles")
     cycles_per_byte = CYCLES_PER_BYTE if given is None else int(given)
-    return choose_by_cost(Trial(graph, target, passes, claimed), offers, labels(target), cycles_per_byte)
+    return choose_by_cost(CostTrial(graph, target, passes, claimed), offers, labels(target), cycles_per_byte)
 
 
-def _device(index: int, label: str, uses: Uses, target: Target) -> _Device:
+def _device(index: int, label: str, uses: Uses, target: Target) -> _Accelerator:
     device = target.devices[index]
     where = f"kind {device.kind.name}"
     patterns: list[DevicePattern] = []
@@ -181,7 +182,7 @@ def _device(index: int, label: str, uses: Uses, target: Target) -> _Device:
         return "; ".join(reasons) or None
 
     matcher = Matcher(uses, patterns, refuses)
-    return _Device(index, label, device, matcher, _with_tiles(device, matcher))
+    return _Accelerator(index, label, device, matcher, _with_tiles(device, matcher))
 
 
 def _with_tiles(device: Target, matcher: Matcher) -> list[Match]:
@@ -223,8 +224,8 @@ def _mergeable(members: Sequence[tuple[int, Match]]) -> bool:
 
 
 def _placement(
-    node: Node, claims: Sequence[Claim], devices: Sequence[_Device], target: Target, prices: Sequence[Priced]
-) -> Placement:
+    node: Node, claims: Sequence[Claim], devices: Sequence[_Accelerator], target: Target, prices: Sequence[Priced]
+) -> NodePlacement:
     found = next((number for number, claim in enumerate(claims) if node in claim.nodes), None)
     owner = None if found is None else claims[found].device
     asked = [d for d in devices if owner is None or prices or d.index < owner or _could(d, node)]
@@ -234,17 +235,17 @@ def _placement(
         if device.index != owner
     )
     if found is None or owner is None:
-        return Placement(node, target.host.kind.name, None, "", refused)
+        return NodePlacement(node, target.host.kind.name, None, "", refused)
     match = next(match for match in claims[found].matches if node in match.nodes)
-    return Placement(node, devices[owner].label, found, match.pattern.name, refused)
+    return NodePlacement(node, devices[owner].label, found, match.pattern.name, refused)
 
 
-def _could(device: _Device, node: Node) -> bool:
+def _could(device: _Accelerator, node: Node) -> bool:
     return any(node in match.nodes for match in device.candidates)
 
 
 def _why_not(
-    device: _Device, node: Node, devices: Sequence[_Device], owner: int | None, prices: Sequence[Priced]
+    device: _Accelerator, node: Node, devices: Sequence[_Accelerator], owner: int | None, prices: Sequence[Priced]
 ) -> str:
     matched = next((match for match in device.candidates if node in match.nodes), None)
     if matched is None:

@@ -7,7 +7,7 @@ A pattern describes a node by its op and attributes, and the nodes before it thr
         optional(op("relu", "relu6")),
     )
 
-Names of ops and patterns of operands stand side by side in `op`: the names come first. Operands that are not mentioned
+`op` takes names of ops, then patterns of operands. Operands that are not mentioned
 may be anything. Inside a match, what a node computes is read by the match alone: a chain has a single consumer at each
 link. Of several ways to match at a node, the one with the most nodes counts; of equal ones the first alternative.
 """
@@ -34,7 +34,7 @@ class AnyTensor(Pattern):
 
 
 @dataclass(frozen=True)
-class Constant(Pattern):
+class ConstantPattern(Pattern):
     """Matches an operand that is known at compile time.
 
     Attributes:
@@ -49,14 +49,14 @@ class Constant(Pattern):
 
 
 @dataclass(frozen=True)
-class Op(Pattern):
+class OpPattern(Pattern):
     """Matches a computed tensor by the node that computes it.
 
     Attributes:
         ops: Names of the op; any of them.
         operands: Patterns of its operands, in order; those not mentioned may be anything.
         dtype: Element type of its first result; None for any.
-        attrs: Attributes with the value they must have, or a function that says True for the values that fit.
+        attrs: Attributes with the value they must have, or a function that returns True for the values that fit.
         where: Asked of the node at last.
         name: What a match calls the node; "" for nothing.
     """
@@ -77,10 +77,10 @@ class Either(Pattern):
 
 
 @dataclass(frozen=True)
-class Optional:
+class OptionalLink:
     """A link of a chain that may be missing."""
 
-    link: Op
+    link: OpPattern
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,14 @@ def any_tensor() -> AnyTensor:
     return AnyTensor()
 
 
-def constant(dtype: DType | None = None, *, where: ValuePredicate | None = None) -> Constant:
+def constant(dtype: DType | None = None, *, where: ValuePredicate | None = None) -> ConstantPattern:
     """Returns a pattern for an operand known at compile time."""
-    return Constant(dtype, where)
+    return ConstantPattern(dtype, where)
 
 
-def constant_or_absent(dtype: DType | None = None, *, where: ValuePredicate | None = None) -> Constant:
+def constant_or_absent(dtype: DType | None = None, *, where: ValuePredicate | None = None) -> ConstantPattern:
     """Returns a pattern for an operand that is known at compile time or missing, such as a bias."""
-    return Constant(dtype, where, absent=True)
+    return ConstantPattern(dtype, where, absent=True)
 
 
 def op(
@@ -121,7 +121,7 @@ def op(
     attrs: Mapping[str, object] | None = None,
     where: NodePredicate | None = None,
     name: str = "",
-) -> Op:
+) -> OpPattern:
     """Returns a pattern for a node.
 
     Args:
@@ -133,7 +133,7 @@ def op(
     """
     names = tuple(part for part in parts if isinstance(part, str))
     operands = tuple(part for part in parts if isinstance(part, Pattern))
-    return Op(names, operands, dtype, dict(attrs or {}), where, name)
+    return OpPattern(names, operands, dtype, dict(attrs or {}), where, name)
 
 
 def either(*choices: Pattern) -> Either:
@@ -142,35 +142,37 @@ def either(*choices: Pattern) -> Either:
     return Either(tuple(flat))
 
 
-def optional(link: Op) -> Optional:
+def optional(link: OpPattern) -> OptionalLink:
     """Returns a link of a chain that may be missing."""
-    return Optional(link)
+    return OptionalLink(link)
 
 
-def chain(first: Pattern, *links: Op | Optional) -> Pattern:
+def chain(first: Pattern, *links: OpPattern | OptionalLink) -> Pattern:
     """Returns a pattern for nodes one after another: each link reads the one before it as operand 0."""
     whole = first
     for link in links:
-        inner = link.link if isinstance(link, Optional) else link
+        inner = link.link if isinstance(link, OptionalLink) else link
         longer = replace(inner, operands=(whole, *inner.operands[1:]))
-        whole = either(longer, whole) if isinstance(link, Optional) else longer
+        whole = either(longer, whole) if isinstance(link, OptionalLink) else longer
     return whole
 
 
 def parts(pattern: Pattern) -> Iterator[Pattern]:
     """Yields a pattern and all within it, outermost first."""
     yield pattern
-    inner = pattern.operands if isinstance(pattern, Op) else pattern.choices if isinstance(pattern, Either) else ()
+    inner = (
+        pattern.operands if isinstance(pattern, OpPattern) else pattern.choices if isinstance(pattern, Either) else ()
+    )
     for part in inner:
         yield from parts(part)
 
 
 def ops_of(pattern: Pattern) -> set[str]:
     """Returns the names of all ops a pattern mentions."""
-    return {name for part in parts(pattern) if isinstance(part, Op) for name in part.ops}
+    return {name for part in parts(pattern) if isinstance(part, OpPattern) for name in part.ops}
 
 
-def local_problem(pattern: Op, node: Node) -> str | None:
+def local_problem(pattern: OpPattern, node: Node) -> str | None:
     """Returns why a node does not fit a pattern, its operands left aside, or None."""
     if node.op not in pattern.ops:
         return f"is {node.op}, expected {' or '.join(pattern.ops)}"
@@ -186,7 +188,7 @@ def local_problem(pattern: Op, node: Node) -> str | None:
     return pattern.where(node) if pattern.where is not None else None
 
 
-def operand_problem(pattern: Constant, node: Node, index: int) -> str | None:
+def operand_problem(pattern: ConstantPattern, node: Node, index: int) -> str | None:
     """Returns why an operand of a node is not the constant a pattern wants, or None."""
     tensor = node.optional_input(index)
     if tensor is None:

@@ -1,4 +1,4 @@
-"""Which values the knobs of a device have for a region: as tuning chooses, where there is code for that."""
+"""Values of an accelerator's knobs for a region: as tuning chooses, if the region fits with them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from aboard.ir import Graph
 from aboard.ops.subgraph import Matched
 from aboard.partition.workload import workload
 from aboard.target import Target
-from aboard.tiling import device as tiling
+from aboard.tiling import accelerator as tiling
 from aboard.tuning import choice, space
-from aboard.tuning.choice import RECORD, Choice, Place, Tuning
+from aboard.tuning.choice import RECORD, ChosenPoint, TunedRegion, Tuning
 
 
 def point(
     tuning: Tuning, target: Target, device: Target, label: str, graph: Graph, patterns: Sequence[Matched]
-) -> Choice:
+) -> ChosenPoint:
     """Returns the values of the knobs of a device for a region.
 
-    Records hold for a target's key, in which not every attribute has a say: where a recorded point needs more memory
-    than the device has now, the defaults are taken, for which the region was claimed.
+    The key of a record does not contain every attribute of the target. If a recorded point needs more memory than the
+    device has now, the defaults are taken, for which the region was claimed.
 
     Args:
         tuning: What chooses.
@@ -32,10 +32,10 @@ def point(
     Raises:
         AboardError: A given point is not valid, or the records cannot be read.
     """
-    found = choice.choose(tuning, Place(target, device, label, workload(graph, patterns)))
+    found = choice.choose(tuning, TunedRegion(target, device, label, workload(graph, patterns)))
     if found.origin != RECORD:
         return found
     problem = next((text for matched in patterns if (text := tiling.problem(device, matched, found.values))), None)
     if problem is None:
         return found
-    return Choice(space.defaults(device), f"default, as the recorded point does not fit: {problem}")
+    return ChosenPoint(space.defaults(device), f"default, as the recorded point does not fit: {problem}")

@@ -1,4 +1,4 @@
-"""What a model would cost with some matches given to devices: a compilation up to the memory problem, on a copy.
+"""Cost of a model with some matches given to accelerators: a compilation up to the allocation problem, on a copy.
 
 Only so is everything counted that a claim changes: transfers where regions meet or not, passes of the host that no
 longer apply across a border (fused paddings and activations, removed channels), operands that could be overwritten in
@@ -11,6 +11,8 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from typing_extensions import override
 
 from aboard.errors import TargetError
 from aboard.ir import Graph, Node
@@ -33,7 +35,7 @@ Offer = tuple[int, Match]
 
 
 @dataclass(frozen=True)
-class Whole:
+class ModelCost:
     """What a model costs, estimated.
 
     Attributes:
@@ -56,8 +58,8 @@ class Whole:
 
 
 @dataclass
-class _Standing(Implementation):
-    """Stands for what is not lowered in a trial: a region, or a node that the host cannot compute."""
+class _Placeholder(Implementation):
+    """Placeholder for a node that a trial does not lower: a region, or a node that the host cannot compute."""
 
     ram_bytes: int = 0
 
@@ -65,15 +67,14 @@ class _Standing(Implementation):
     name = "trial"
     align = ALIGN
 
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> ExternalCall:
-        """Returns a call with the scratch of the node."""
-        del inputs, outputs
         scratch = (ScratchArg(Scratch(self.ram_bytes, ALIGN), "void *"),) if self.ram_bytes else ()
         return ExternalCall("", "", scratch, rows_of(node.output.shape), target, "")
 
 
 @dataclass
-class Trial:
+class CostTrial:
     """Tries sets of matches on a graph.
 
     Attributes:
@@ -87,10 +88,10 @@ class Trial:
     target: Target
     passes: Sequence[Pass]
     apply: Callable[[Graph, Sequence[Offer]], None]
-    _wholes: dict[frozenset[tuple[int, tuple[int, ...]]], Whole] = field(default_factory=dict)
+    _wholes: dict[frozenset[tuple[int, tuple[int, ...]]], ModelCost] = field(default_factory=dict)
     _regions: dict[tuple[int, tuple[str, ...]], Cost] = field(default_factory=dict)
 
-    def whole(self, taken: Sequence[Offer]) -> Whole:
+    def whole(self, taken: Sequence[Offer]) -> ModelCost:
         """Returns what the model costs with these matches, and no others, on devices.
 
         Raises:
@@ -102,7 +103,7 @@ class Trial:
             self._wholes[key] = self._compiled(taken)
         return self._wholes[key]
 
-    def _compiled(self, taken: Sequence[Offer]) -> Whole:
+    def _compiled(self, taken: Sequence[Offer]) -> ModelCost:
         graph, copied = _copy(self.graph, taken)
         if copied:
             self.apply(graph, copied)
@@ -114,23 +115,23 @@ class Trial:
         calls = Calls(chosen, self.target)
         program = lower(graph, search.choose(graph, calls), calls)
         hosted = [step for step in program.steps if step.node.op != "subgraph"]
-        return Whole(
-            sum(isinstance(step.implementation, _Standing) for step in hosted),
-            sum(cost(step, program.storage, self.target).instructions for step in hosted),
+        return ModelCost(
+            sum(isinstance(step.implementation, _Placeholder) for step in hosted),
+            sum(cost(step, program.assignment, self.target).instructions for step in hosted),
             sum(cost.compute for cost in costs.values()),
             sum(cost.transfer for cost in costs.values()),
-            lower_bound(program.requests, program.overlaps),
+            lower_bound(program.live_ranges, program.overlaps),
         )
 
     def _implementations(self, graph: Graph, costs: Mapping[str, Cost]) -> dict[Node, Implementation]:
-        """Returns what computes each node, or what stands for it. Nodes of the host are chosen for together."""
+        """Returns the implementation of each node, or a placeholder. Nodes of the host are chosen together."""
         hosted = [node for node in graph.nodes if node.op != "subgraph"]
         found: dict[Node, Implementation] = {
-            node: _Standing(costs[node.name].ram_bytes) for node in graph.nodes if node.op == "subgraph"
+            node: _Placeholder(costs[node.name].ram_bytes) for node in graph.nodes if node.op == "subgraph"
         }
         for explained in strategy.explain_each(hosted, self.target, None):
             best = explained.chosen
-            found[explained.node] = _Standing() if best is None else best.implementation
+            found[explained.node] = _Placeholder() if best is None else best.implementation
         return found
 
     def _cost(self, node: Node) -> Cost:
@@ -150,7 +151,7 @@ def ask(node: Node, target: Target) -> Cost:
         target: The composite target.
 
     Raises:
-        TargetError: The device has no column `cost`, or it says what cannot be.
+        TargetError: The device has no column `cost`, or the column returns impossible figures.
     """
     graph, device = attributes(node).graph, target.devices[attributes(node).device]
     where = f"kind {device.kind.name}, column cost"

@@ -17,7 +17,7 @@ from aboard.project.templates import OptionValue
 #: Value of the option `protocol`, and name of the folder of `firmware/` that has the server.
 PROTOCOL = "mlperf"
 #: Options of the RPC server, which an image with this protocol does without.
-RPC_OPTIONS = ("profile", "taps", "run_op", "input_copy")
+RPC_OPTIONS = ("profile", "trace", "run_op", "input_copy")
 _FLOAT_BYTES = 4
 _TYPES = ("int8", "uint8", "float32")
 

@@ -21,7 +21,7 @@ from aboard.target import Cpu
 
 _SOURCES = (".c", ".h")
 #: Options of templates, and the feature of the server (`rpc/messages.h`) that each one compiles in.
-_FEATURES = {"profile": "ABOARD_FEATURE_PROFILE", "taps": "ABOARD_FEATURE_TRACE"}
+_FEATURES = {"profile": "ABOARD_FEATURE_PROFILE", "trace": "ABOARD_FEATURE_TRACE"}
 
 
 def port_of(cpu: Cpu) -> str:
@@ -201,8 +201,8 @@ def _board_sources(template: Template, board: Board) -> list[str]:
 
 
 def _definitions(options: Mapping[str, OptionValue]) -> list[str]:
-    hooks = options.get("profile") or options.get("taps")
-    switches = {"ABOARD_HOOKS": hooks, "ABOARD_TAPS": options.get("taps"), "ABOARD_RUN_OP": options.get("run_op")}
+    hooks = options.get("profile") or options.get("trace")
+    switches = {"ABOARD_HOOKS": hooks, "ABOARD_TRACE": options.get("trace"), "ABOARD_RUN_OP": options.get("run_op")}
     return [f"{name}={int(bool(value))}" for name, value in switches.items()]
 
 

@@ -1,3 +1,3 @@
-"""Text for people, made from what the compiler and the device say: pure functions, no I/O."""
+"""Reports for people, made from results of the compiler and the device: pure functions, no I/O."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What other systems need for a model that is known by the hash of its file."""
+"""Figures of other systems for a model that is known by the hash of its file."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Comparison:
     layers: tuple[int, ...]
 
     def of_sources(self, sources: Sequence[Sequence[int]]) -> list[int | None]:
-        """Returns what the layers of the other system take that stand beside ours.
+        """Returns the instructions of the other system's layers that correspond to ours.
 
         Args:
-            sources: For each of our layers, the numbers of the operators it stands for. One that several stand for is
+            sources: For each of our layers, the numbers of the operators it computes. An operator of several layers is
                 counted for the first.
 
         Returns:
@@ -79,7 +79,7 @@ class Comparison:
 
 
 class _Figures(BaseModel):
-    """What a file says of a system, a model and a core."""
+    """Figures of a file for a system, a model and a core."""
 
     model_config = ConfigDict(extra="ignore")
 

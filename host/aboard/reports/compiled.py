@@ -1,4 +1,4 @@
-"""What `aboard compile` tells people of a compiled model."""
+"""The text of `aboard compile`: operators, totals, memory map."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aboard.reports import prediction
 from aboard.reports.table import amount, facts, table
 from aboard.tuning.space import shown
 
-#: Columns of the chart of lifetimes; models with more nodes share columns.
+#: Columns of the chart of live ranges; in models with more nodes, several nodes share a column.
 _CHART = 48
 
 
@@ -59,7 +59,7 @@ def tuning(manifest: Manifest) -> str:
 
 
 def totals(manifest: Manifest) -> str:
-    """Returns what the model needs, the bound on its RAM included."""
+    """Returns the needs of the model, with the lower bound of its RAM."""
     gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
     bound = "met" if gap == 0 else f"{gap:,} bytes below"
     divided = [(f"RAM in {a.region}", f"{amount(a.bytes)}, bound {a.lower_bound_bytes:,}") for a in manifest.arenas]
@@ -82,12 +82,12 @@ def totals(manifest: Manifest) -> str:
 
 
 def _cascades(manifest: Manifest) -> list[tuple[str, str]]:
-    """Returns which nodes take turns."""
+    """Returns the nodes of each cascade."""
     members: dict[int, list[int]] = {}
     for index, node in enumerate(manifest.nodes):
         if node.cascade is not None:
             members.setdefault(node.cascade, []).append(index)
-    return [(f"cascade {n}", f"nodes {m[0]} to {m[-1]} take turns, a few rows each") for n, m in members.items()]
+    return [(f"cascade {n}", f"nodes {m[0]} to {m[-1]}, computed stripe by stripe") for n, m in members.items()]
 
 
 def _flash(manifest: Manifest) -> str | None:
@@ -104,7 +104,7 @@ def _instructions(manifest: Manifest) -> str:
 
 
 def memory_map(manifest: Manifest) -> str:
-    """Returns the arenas: what lies where, and during which operators."""
+    """Returns the memory map: addresses and live ranges of the buffers of each arena."""
     if len(manifest.arenas) < 2:
         return f"Memory map of the arena ({amount(manifest.ram_bytes)})\n\n{_buffers(manifest, 0)}"
     return "\n\n".join(
@@ -117,8 +117,8 @@ def _buffers(manifest: Manifest, arena: int) -> str:
     steps = max(len(manifest.nodes), 1)
     mine = [buffer for buffer in manifest.buffers if buffer.bytes and buffer.arena == arena]
     ordered = sorted(mine, key=lambda buffer: (buffer.offset, buffer.first))
-    rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _lifetime(b, steps)) for b in ordered]
-    return table(("offset", "bytes", "buffer", "ops", "lives"), rows)
+    rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _live_range(b, steps)) for b in ordered]
+    return table(("offset", "bytes", "buffer", "ops", "live"), rows)
 
 
 def _shape(node: NodeRecord) -> str:
@@ -131,7 +131,7 @@ def _inputs(manifest: Manifest) -> str:
     return "consumed: a run may overwrite them (-input=kept keeps them, at its price in RAM)"
 
 
-def _lifetime(buffer: BufferRecord, steps: int) -> str:
+def _live_range(buffer: BufferRecord, steps: int) -> str:
     width = min(steps, _CHART)
     first, last = buffer.first * width // steps, buffer.last * width // steps
     return "." * first + "#" * (last - first + 1) + "." * (width - last - 1)

@@ -1,4 +1,4 @@
-"""What `aboard compile --explain` tells people: layer by layer, and the trade that the schedule is."""
+"""The text of `aboard compile --explain`: layers, and the trade between RAM and instructions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aboard.base.manifest import label
 from aboard.base.manifest_records import PredictionRecord
 from aboard.compiler.pipeline import Module
 from aboard.reports import layers, prediction, variants
-from aboard.reports.layers import Layer, ratio
+from aboard.reports.layers import LayerSummary, ratio
 from aboard.reports.table import amount, cell, facts
 from aboard.reports.variants import Other
 from aboard.schedule.trade import Trade, Weighed
@@ -39,12 +39,12 @@ def summary(module: Module, trade: Trade, width: int) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def by_layer(known: Sequence[Layer], width: int) -> str:
+def by_layer(known: Sequence[LayerSummary], width: int) -> str:
     """Returns a table with one line for each layer, or on narrow terminals three."""
     return _wide_layers(known, width) if width >= _WIDE else _narrow_layers(known, width)
 
 
-def _wide_layers(known: Sequence[Layer], width: int) -> str:
+def _wide_layers(known: Sequence[LayerSummary], width: int) -> str:
     head = ("#", "op", "name", "kernel", "weights", "MACs", "predicted", "bound", "ratio", "packed", "scratch")
     table = _table(head, left=(1, 2, 3, 4))
     for layer in known:
@@ -56,7 +56,7 @@ def _wide_layers(known: Sequence[Layer], width: int) -> str:
     return _drawn(table, width)
 
 
-def _narrow_layers(known: Sequence[Layer], width: int) -> str:
+def _narrow_layers(known: Sequence[LayerSummary], width: int) -> str:
     head = ("#", "layer", "MACs\npredicted", "bound\nratio", "packed\nscratch")
     table = _table(head, left=(1,))
     for layer in known:
@@ -67,7 +67,7 @@ def _narrow_layers(known: Sequence[Layer], width: int) -> str:
     return _drawn(table, width)
 
 
-def _figures(layer: Layer) -> tuple[object, ...]:
+def _figures(layer: LayerSummary) -> tuple[object, ...]:
     """Returns MACs, prediction, bound, their ratio, bytes of constants and of scratch."""
     return (
         layer.record.macs,
@@ -79,7 +79,7 @@ def _figures(layer: Layer) -> tuple[object, ...]:
     )
 
 
-def _totals(known: Sequence[Layer]) -> tuple[object, ...]:
+def _totals(known: Sequence[LayerSummary]) -> tuple[object, ...]:
     instructions = sum(layer.instructions or 0 for layer in known)
     bound = sum(layer.bound or 0 for layer in known)
     packed = sum(layer.record.weights_bytes for layer in known)
@@ -95,13 +95,13 @@ def times(value: float | None) -> str | None:
     return None if value is None else f"{value:.2f}"
 
 
-def notes(known: Sequence[Layer], record: PredictionRecord | None) -> str:
+def notes(known: Sequence[LayerSummary], record: PredictionRecord | None) -> str:
     """Returns `remarks` as lines; empty where there are none."""
     lines = remarks(known, record)
     return facts(lines) if lines else ""
 
 
-def remarks(known: Sequence[Layer], record: PredictionRecord | None) -> list[tuple[str, str]]:
+def remarks(known: Sequence[LayerSummary], record: PredictionRecord | None) -> list[tuple[str, str]]:
     """Returns what is behind the figures: the bound's instructions, errors, and where predictions are borrowed."""
     best = dict.fromkeys(layer.mac_instruction for layer in known if layer.mac_instruction)
     lines = [
@@ -125,12 +125,12 @@ def remarks(known: Sequence[Layer], record: PredictionRecord | None) -> list[tup
 
 def schedules(trade: Trade, width: int) -> str:
     """Returns a table of the schedules that were weighed."""
-    head = ("RAM", "bound", "cascades", "turns", "predicted", "change", "")
+    head = ("RAM", "bound", "cascades", "stripes", "predicted", "change", "")
     table = _table(head, left=(2, 6))
     taken = next(each for each in trade.weighed if each.taken)
     for each in trade.weighed:
         change = None if each.taken else _change(each, taken)
-        cells = (each.ram_bytes, each.bound_bytes, _cascades(each), each.turns, each.instructions, change)
+        cells = (each.ram_bytes, each.bound_bytes, _cascades(each), each.extra_stripes, each.instructions, change)
         table.add_row(*map(cell, cells), "taken" if each.taken else "")
     return _drawn(table, width)
 
@@ -160,24 +160,24 @@ def _flash(module: Module) -> str:
     return facts([("taken", variants.rule(module.target)), ("flash", about)])
 
 
-def decision(module: Module, known: Sequence[Layer], trade: Trade) -> str:
+def decision(module: Module, known: Sequence[LayerSummary], trade: Trade) -> str:
     """Returns what was taken, by which rule, and which layers set the peak."""
     manifest = module.manifest
     hint = "give its RAM as -ram-max=N (with -opt=balanced or speed)" if len(trade.weighed) > 1 else None
     lines: list[tuple[str, object]] = [("taken", trade.rule), ("another", hint)]
     lines.append(("RAM", f"{amount(manifest.ram_bytes)}, proven bound {manifest.ram_lower_bound_bytes:,}"))
-    for arena in range(len(known[0].alive) if known else 0):
+    for arena in range(len(known[0].live_bytes) if known else 0):
         where = f" in {manifest.arenas[arena].region}" if manifest.arenas else ""
         lines.append((f"peak{where}", peak(known, arena)))
     return facts(lines)
 
 
-def peak(known: Sequence[Layer], arena: int = 0) -> str:
+def peak(known: Sequence[LayerSummary], arena: int = 0) -> str:
     """Returns which layers set the peak of an arena, in words."""
     setting = layers.peaks(known, arena)
     what = "layers" if len(setting) > 1 else "layer"
     numbers = ", ".join(str(layer.index) for layer in setting)
-    return f"set by {what} {numbers}: {setting[0].alive[arena]:,} bytes alive at once"
+    return f"set by {what} {numbers}: {setting[0].live_bytes[arena]:,} bytes live at once"
 
 
 def _table(head: Sequence[str], left: Sequence[int]) -> Table:
@@ -189,7 +189,7 @@ def _table(head: Sequence[str], left: Sequence[int]) -> Table:
 
 def _drawn(table: Table, width: int) -> str:
     """Returns a table as plain text."""
-    # Names of a model stand in the table, and [brackets] or :colons: in them are no markup.
+    # The table has names of the model: [brackets] or :colons: in them are no markup.
     console = Console(
         file=io.StringIO(), width=width, color_system=None, legacy_windows=False, markup=False, emoji=False
     )

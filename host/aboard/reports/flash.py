@@ -1,4 +1,4 @@
-"""Where the flash of an image goes: constants by layer, kernels, the code around them, and the rest of the image."""
+"""The flash of an image by use: constants of each layer, kernels, the code around them, and the rest of the image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIBRARY = re.compile(r"__")
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionSize:
     """A function of the model's part of an image.
 
     Attributes:
@@ -31,7 +31,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Flash:
+class FlashBreakdown:
     """What an image takes of flash. All in bytes.
 
     Attributes:
@@ -48,9 +48,9 @@ class Flash:
     sizes: ImageSizes
     sections: tuple[Section, ...]
     constants: Mapping[int, int]
-    kernels: tuple[Function, ...]
-    code: tuple[Function, ...]
-    library: tuple[Function, ...]
+    kernels: tuple[FunctionSize, ...]
+    code: tuple[FunctionSize, ...]
+    library: tuple[FunctionSize, ...]
     other: int | None
 
     @property
@@ -79,7 +79,7 @@ class Flash:
         return self.sizes.image_flash_bytes - self.sizes.model_flash_bytes
 
 
-def of(image: Path, sizes: ImageSizes, model: str) -> Flash:
+def of(image: Path, sizes: ImageSizes, model: str) -> FlashBreakdown:
     """Returns where the flash of an image with one model goes.
 
     Args:
@@ -94,7 +94,7 @@ def of(image: Path, sizes: ImageSizes, model: str) -> Flash:
     return split(sections, elf.symbols(image), sizes, model)
 
 
-def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSizes, model: str) -> Flash:
+def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSizes, model: str) -> FlashBreakdown:
     """Returns the same from what the image holds; arguments as above."""
     listed = tuple(sections)
     mine = [symbol for symbol in symbols if _MODEL.match(symbol.section)]
@@ -116,7 +116,7 @@ def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSi
     apart = any(_MODEL.match(section.name) for section in listed)
     named = sum(symbol.bytes for symbol in mine)
     other = sizes.model_flash_bytes - named if apart else None
-    return Flash(
+    return FlashBreakdown(
         sizes=sizes,
         sections=listed,
         constants=dict(sorted(constants.items())),
@@ -127,5 +127,5 @@ def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSi
     )
 
 
-def _functions(found: Mapping[str, int]) -> tuple[Function, ...]:
-    return tuple(Function(name, size) for name, size in sorted(found.items(), key=lambda f: (-f[1], f[0])))
+def _functions(found: Mapping[str, int]) -> tuple[FunctionSize, ...]:
+    return tuple(FunctionSize(name, size) for name, size in sorted(found.items(), key=lambda f: (-f[1], f[0])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aboard.reports.svg import FONT, Box, Picture, text_width
+from aboard.reports.svg import FONT, Picture, Rect, text_width
 
 _BAR, _TOP = 34, 6
 
@@ -44,7 +44,7 @@ def picture(parts: Sequence[Part], title: str, width: float, key: str) -> Pictur
         length = width * part.bytes / total if total else 0.0
         if not part.bytes:
             continue
-        drawn.rect(Box(left, _TOP, length, _BAR), f"part {part.style}", f"{part.name}: {part.bytes:,} bytes")
+        drawn.rect(Rect(left, _TOP, length, _BAR), f"part {part.style}", f"{part.name}: {part.bytes:,} bytes")
         _written(drawn, part, left, length)
         left += length
     drawn.text(width, _TOP + _BAR + FONT + 4, f"{total:,} bytes", "quiet", "end")

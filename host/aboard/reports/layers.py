@@ -1,4 +1,4 @@
-"""What is known of each layer of a compiled model: work, prediction, bound, constants, memory."""
+"""Facts about each layer of a compiled model: work, prediction, bound, constants, memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aboard.compiler.pipeline import Module
 from aboard.kernels.contract import Call, ConstantArg, ExternalCall
 from aboard.kernels.select.cost_model import Prediction
 from aboard.memory.arenas import Layout
-from aboard.memory.problem import Overlap, Request, load
+from aboard.memory.problem import live_bytes, restricted
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
@@ -20,17 +20,17 @@ _WEIGHTS = "weights"
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerSummary:
     """A layer as compiled.
 
     Attributes:
         index: Number of the step.
-        record: What the manifest says of it.
-        weights_form: How its weights are stored; "" where it has none.
-        predicted: Instructions of the host, with what they were estimated from; None where a device computes it.
-        mac_instruction: What bounds its multiply-accumulates from below; None where it has none, or nothing does.
-        turns: In how many calls it is computed.
-        alive: For each arena, the bytes that are needed at least while it is computed.
+        record: Its record in the manifest.
+        weights_form: Storage of its weights; "" without weights.
+        predicted: Estimated instructions of the host, with the source of the estimate; None for an accelerator.
+        mac_instruction: The instruction that bounds its multiply-accumulates from below; None without a bound.
+        stripes: Number of stripes: more than 1 in a cascade.
+        live_bytes: For each arena, a lower bound of the bytes that are live while it is computed.
     """
 
     index: int
@@ -38,8 +38,8 @@ class Layer:
     weights_form: str
     predicted: Prediction | None
     mac_instruction: MacInstruction | None
-    turns: int
-    alive: tuple[int, ...]
+    stripes: int
+    live_bytes: tuple[int, ...]
 
     @property
     def instructions(self) -> int | None:
@@ -62,7 +62,7 @@ def ratio(count: int | None, bound: int | None) -> float | None:
     return count / bound if count and bound else None
 
 
-def of(module: Module) -> tuple[Layer, ...]:
+def of(module: Module) -> tuple[LayerSummary, ...]:
     """Returns the layers of a module.
 
     Args:
@@ -73,38 +73,33 @@ def of(module: Module) -> tuple[Layer, ...]:
     """
     scheduled = module.schedule()
     program, target = scheduled.program, scheduled.calls.target
-    alive = [_alive(program, scheduled.layout, arena) for arena in range(len(scheduled.layout.peaks))]
+    live = [_live_bytes(program, scheduled.layout, arena) for arena in range(len(scheduled.layout.peaks))]
     return tuple(
-        Layer(
+        LayerSummary(
             index=step.index,
             record=record,
             weights_form=_form(step.call),
-            predicted=None if isinstance(step.call, ExternalCall) else cost(step, program.storage, target),
+            predicted=None if isinstance(step.call, ExternalCall) else cost(step, program.assignment, target),
             mac_instruction=_mac_instruction(step, record, target),
-            turns=program.storage.turns_of(step.node),
-            alive=tuple(of_arena[step.index] for of_arena in alive),
+            stripes=program.assignment.stripes_of(step.node),
+            live_bytes=tuple(of_arena[step.index] for of_arena in live),
         )
         for step, record in zip(program.steps, module.manifest.nodes, strict=True)
     )
 
 
-def peaks(layers: Iterable[Layer], arena: int = 0) -> list[Layer]:
-    """Returns the layers that set the peak of an arena: while they are computed, most is needed."""
+def peaks(layers: Iterable[LayerSummary], arena: int = 0) -> list[LayerSummary]:
+    """Returns the layers that set the peak of an arena: those with the most live bytes."""
     listed = list(layers)
-    most = max((layer.alive[arena] for layer in listed), default=0)
-    return [layer for layer in listed if layer.alive[arena] == most]
+    most = max((layer.live_bytes[arena] for layer in listed), default=0)
+    return [layer for layer in listed if layer.live_bytes[arena] == most]
 
 
-def _alive(program: Program, layout: Layout, arena: int) -> list[int]:
-    """Returns the bytes of an arena that are needed at least during each step."""
-    number = {index: n for n, index in enumerate(i for i, home in enumerate(layout.homes) if home == arena)}
-    mine: list[Request] = [program.requests[index] for index in number]
-    within = [
-        Overlap(number[o.operand], number[o.result], o.distance)
-        for o in program.overlaps
-        if o.operand in number and o.result in number
-    ]
-    return [load(mine, within, step.index) for step in program.steps]
+def _live_bytes(program: Program, layout: Layout, arena: int) -> list[int]:
+    """Returns a lower bound of the live bytes of an arena during each step."""
+    members = [index for index, home in enumerate(layout.homes) if home == arena]
+    live_ranges, overlaps = restricted(program.live_ranges, program.overlaps, members)
+    return [live_bytes(live_ranges, overlaps, step.index) for step in program.steps]
 
 
 def _form(call: Call) -> str:

@@ -1,4 +1,4 @@
-"""The picture of an arena over time: steps from left to right, addresses from below, a rectangle for each piece."""
+"""The picture of an arena over time: steps from left to right, addresses upwards, a rectangle for each piece."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aboard.base.manifest import label
-from aboard.reports.pieces import Piece, Turns
-from aboard.reports.svg import FONT, Box, Picture, fitting, text_width, ticks
+from aboard.reports.pieces import ArenaPiece, CascadeStripes
+from aboard.reports.svg import FONT, Picture, Rect, fitting, text_width, ticks
 
 #: Space around the plot: for addresses at the left, cascades above, numbers of steps and the peak below.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 26, 44
@@ -26,24 +26,24 @@ class Arena:
         number: Its number.
         region: Name of its memory region; "" where none is named.
         bytes: Size.
-        pieces: What lies in it.
-        alive: Bytes that are needed at least during each step.
+        pieces: Its memory map.
+        live_bytes: Lower bound of the bytes that are live during each step.
         peaks: The steps that set its peak.
-        cascades: Steps that take turns.
+        cascades: Cascades of its model.
     """
 
     number: int
     region: str
     bytes: int
-    pieces: Sequence[Piece]
-    alive: Sequence[int]
+    pieces: Sequence[ArenaPiece]
+    live_bytes: Sequence[int]
     peaks: Sequence[int]
-    cascades: Sequence[Turns]
+    cascades: Sequence[CascadeStripes]
 
 
 @dataclass(frozen=True)
 class _Plot:
-    """Where steps and addresses lie in a picture."""
+    """Coordinates of steps and addresses in a picture."""
 
     width: float
     steps: int
@@ -59,10 +59,10 @@ class _Plot:
     def y(self, address: float) -> float:
         return _TOP + _HEIGHT * (1 - address / max(self.bytes, 1))
 
-    def box(self, piece: Piece) -> Box:
+    def box(self, piece: ArenaPiece) -> Rect:
         top = self.y(piece.offset + piece.bytes)
         left, steps = self.x(piece.first), piece.last - piece.first + 1
-        return Box(left + 0.5, top, steps * self.column - 1, self.y(piece.offset) - top)
+        return Rect(left + 0.5, top, steps * self.column - 1, self.y(piece.offset) - top)
 
 
 def picture(arena: Arena, width: float, key: str) -> Picture:
@@ -73,15 +73,15 @@ def picture(arena: Arena, width: float, key: str) -> Picture:
         width: In pixels.
         key: Unique in the page.
     """
-    plot = _Plot(width, len(arena.alive), arena.bytes)
+    plot = _Plot(width, len(arena.live_bytes), arena.bytes)
     where = f" in {arena.region}" if arena.region else ""
     drawn = Picture(key, width, _TOP + _HEIGHT + _BOTTOM, f"Memory over time{where}", _about(arena))
     _cascades(drawn, plot, arena)
     _addresses(drawn, plot, arena)
     _steps(drawn, plot, arena)
     for piece in arena.pieces:
-        drawn.rect(plot.box(piece), f"piece {piece.kind}", tip(piece))
-    _alive(drawn, plot, arena)
+        drawn.rect(plot.box(piece), f"piece {style(piece.kind)}", tip(piece))
+    _live_bytes(drawn, plot, arena)
     for piece in arena.pieces:
         _name(drawn, plot.box(piece), piece)
     return drawn
@@ -90,37 +90,43 @@ def picture(arena: Arena, width: float, key: str) -> Picture:
 def _about(arena: Arena) -> str:
     peaks = ", ".join(map(str, arena.peaks))
     return (
-        f"{len(arena.pieces)} pieces of an arena of {arena.bytes:,} bytes over {len(arena.alive)} steps. "
+        f"{len(arena.pieces)} pieces of an arena of {arena.bytes:,} bytes over {len(arena.live_bytes)} steps. "
         f"The peak is set by step {peaks}. The table below has every piece."
     )
 
 
-def tip(piece: Piece) -> str:
-    """Returns what is said of a piece where the pointer rests on it."""
+def tip(piece: ArenaPiece) -> str:
+    """Returns the text shown for a piece under the pointer."""
     during = f"step {piece.first}" if piece.first == piece.last else f"steps {piece.first} to {piece.last}"
     lines = [
         said(piece),
         f"{piece.bytes:,} bytes at {piece.offset:,}, {during}",
     ]
-    if piece.ring is not None:
-        lines.append(f"ring of {piece.ring[0]} of {piece.ring[1]} rows")
-    if piece.shares:
-        lines.append(f"and {piece.shares} more {'tensors' if piece.shares > 1 else 'tensor'} at the same place")
+    if piece.rolling is not None:
+        lines.append(f"{piece.rolling[0]} of {piece.rolling[1]} rows")
+    if piece.aliases:
+        lines.append(f"and {piece.aliases} more {'tensors' if piece.aliases > 1 else 'tensor'} in the same bytes")
     return "\n".join(lines)
 
 
-def said(piece: Piece) -> str:
-    """Returns a piece's name with what it is."""
+def style(kind: str) -> str:
+    """Returns the class of the page for a kind of piece."""
+    return kind.replace(" ", "-")
+
+
+def said(piece: ArenaPiece) -> str:
+    """Returns the kind and the name of a piece."""
     if piece.kind == "scratch":
         return f"scratch of step {piece.step}"
     return f"{piece.kind}: {label(piece.name)}"
 
 
 def _cascades(drawn: Picture, plot: _Plot, arena: Arena) -> None:
-    for number, turns in enumerate(arena.cascades):
-        left, right = plot.x(turns.first), plot.x(turns.last + 1)
-        drawn.rect(Box(left, _TOP - 4, right - left, _HEIGHT + 4), "cascade", f"cascade {number}: {turns.count} turns")
-        for text in (f"cascade {number}: {turns.count} turns", f"{turns.count} turns"):
+    for number, cascade in enumerate(arena.cascades):
+        left, right = plot.x(cascade.first), plot.x(cascade.last + 1)
+        stripes = f"{cascade.count} stripes"
+        drawn.rect(Rect(left, _TOP - 4, right - left, _HEIGHT + 4), "cascade", f"cascade {number}: {stripes}")
+        for text in (f"cascade {number}: {stripes}", stripes):
             if drawn.try_text(left + 2, _TOP - 9, text, "quiet"):
                 break
 
@@ -139,7 +145,7 @@ def _steps(drawn: Picture, plot: _Plot, arena: Arena) -> None:
     """Writes the numbers of steps, those that set the peak first, and marks these."""
     baseline = _TOP + _HEIGHT + 15
     for step in arena.peaks:
-        drawn.rect(Box(plot.x(step), _TOP + _HEIGHT, plot.column, 3), "peak-step", f"step {step} sets the peak")
+        drawn.rect(Rect(plot.x(step), _TOP + _HEIGHT, plot.column, 3), "peak-step", f"step {step} sets the peak")
     every = max(math.ceil((text_width(str(plot.steps)) + 4) / plot.column), 1)
     for step in (*arena.peaks, *range(0, plot.steps, every)):
         style = "strong" if step in arena.peaks else "quiet"
@@ -147,14 +153,14 @@ def _steps(drawn: Picture, plot: _Plot, arena: Arena) -> None:
     drawn.try_text(_LEFT, baseline + _LINE + 3, "step, in order of execution", "quiet")
 
 
-def _alive(drawn: Picture, plot: _Plot, arena: Arena) -> None:
+def _live_bytes(drawn: Picture, plot: _Plot, arena: Arena) -> None:
     points = []
-    for step, count in enumerate(arena.alive):
+    for step, count in enumerate(arena.live_bytes):
         points += [(plot.x(step), plot.y(count)), (plot.x(step + 1), plot.y(count))]
-    drawn.path(points, "alive")
+    drawn.path(points, "live")
 
 
-def _name(drawn: Picture, box: Box, piece: Piece) -> None:
+def _name(drawn: Picture, box: Rect, piece: ArenaPiece) -> None:
     """Writes the longest name that fits into a piece and meets no other, with its bytes below where there is room."""
     if box.height < _LINE + 2:
         return
@@ -167,7 +173,7 @@ def _name(drawn: Picture, box: Box, piece: Piece) -> None:
                 return
 
 
-def _names(piece: Piece, width: float) -> list[str]:
+def _names(piece: ArenaPiece, width: float) -> list[str]:
     if piece.kind == "scratch":
         longest = [f"scratch of {piece.step}", "scratch"]
     else:

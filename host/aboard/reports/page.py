@@ -23,13 +23,13 @@ from aboard.reports import (
     pieces,
     prediction,
     profile_svg,
-    turns_svg,
+    stripes_svg,
     variants,
 )
 from aboard.reports.anchors import Comparison
-from aboard.reports.flash import Flash
+from aboard.reports.flash import FlashBreakdown
 from aboard.reports.flash_svg import Part
-from aboard.reports.layers import Layer
+from aboard.reports.layers import LayerSummary
 from aboard.reports.memory_svg import Arena
 from aboard.reports.profile_svg import Bar
 from aboard.reports.svg import Picture
@@ -50,7 +50,7 @@ class Measured:
         unit: What was counted: `instructions`, `cycles` or `ticks`.
         counts: Of each layer.
         total: Of a run that was not profiled.
-        stack: Most stack in use, in bytes; None where that cannot be told.
+        stack: Most stack in use, in bytes; None if unknown.
         where: Board and runner.
     """
 
@@ -63,7 +63,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Report:
-    """What the page tells.
+    """Content of the page.
 
     Attributes:
         module: The model, compiled in this process.
@@ -80,7 +80,7 @@ class Report:
     trade: Trade
     comparison: Comparison | None
     measured: Measured | None
-    flash: Flash | None
+    flash: FlashBreakdown | None
     tools: Sequence[tuple[str, str]]
     command: str
     board_facts: Sequence[tuple[str, str, str]] = ()
@@ -141,15 +141,15 @@ def _unit(report: Report) -> str:
     return f"instructions, {prediction.caption(report.module.manifest.prediction)}"
 
 
-def _instructions(report: Report, known: Sequence[Layer]) -> int | None:
+def _instructions(report: Report, known: Sequence[LayerSummary]) -> int | None:
     """Returns the instructions of a run, measured if they were, else predicted; None where a device counts cycles."""
     if report.measured is None:
         return sum(layer.instructions or 0 for layer in known)
     return report.measured.total if report.measured.unit == "instructions" else None
 
 
-def _facts(report: Report, known: Sequence[Layer]) -> list[tuple[str, str, str]]:
-    """Returns the figures of the summary: name, value, and what there is to say of it."""
+def _facts(report: Report, known: Sequence[LayerSummary]) -> list[tuple[str, str, str]]:
+    """Returns the figures of the summary: name, value, and a remark."""
     manifest, flash, measured = report.module.manifest, report.flash, report.measured
     gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
     bound = "which is the proven bound" if gap == 0 else f"proven bound {manifest.ram_lower_bound_bytes:,}"
@@ -180,22 +180,22 @@ def _facts(report: Report, known: Sequence[Layer]) -> list[tuple[str, str, str]]
     ]
 
 
-def _arenas(scheduled: Scheduled, known: Sequence[Layer]) -> list[dict[str, Any]]:
+def _arenas(scheduled: Scheduled, known: Sequence[LayerSummary]) -> list[dict[str, Any]]:
     found = pieces.pieces(scheduled)
-    turns = pieces.cascades(scheduled)
+    cascades = pieces.cascades(scheduled)
     shown = []
     for number, size in enumerate(scheduled.layout.peaks):
         region = scheduled.layout.regions[number] if scheduled.layout.regions else ""
         mine = [piece for piece in found if piece.arena == number]
-        alive = [layer.alive[number] for layer in known]
+        live = [layer.live_bytes[number] for layer in known]
         peaks = [layer.index for layer in layers.peaks(known, number)]
-        arena = Arena(number, region, size, mine, alive, peaks, turns)
+        arena = Arena(number, region, size, mine, live, peaks, cascades)
         shown.append(
             {
                 "arena": arena,
                 "bound": scheduled.layout.bounds[number],
                 "peak": explained.peak(known, number) if known else "nothing",
-                "kinds": list(dict.fromkeys(piece.kind for piece in mine)),
+                "kinds": [(memory_svg.style(kind), kind) for kind in dict.fromkeys(piece.kind for piece in mine)],
                 "rows": sorted(mine, key=lambda piece: (piece.offset, piece.first)),
                 "picture": _drawn(f"memory-{number}", lambda width, key, a=arena: memory_svg.picture(a, width, key)),
             }
@@ -203,22 +203,22 @@ def _arenas(scheduled: Scheduled, known: Sequence[Layer]) -> list[dict[str, Any]
     return shown
 
 
-def _cascades(scheduled: Scheduled, known: Sequence[Layer]) -> list[dict[str, Any]]:
+def _cascades(scheduled: Scheduled, known: Sequence[LayerSummary]) -> list[dict[str, Any]]:
     names = {layer.index: _name(layer) for layer in known}
     ops = {layer.index: layer.record.op for layer in known}
     shown = []
-    for number, turns in enumerate(pieces.cascades(scheduled)):
-        draw = lambda width, key, t=turns: turns_svg.picture(t, ops, width, key)  # noqa: E731 - needs its own t
-        rows = [(lane, "from the caller" if lane.step is None else names[lane.step]) for lane in turns.lanes]
-        shown.append({"turns": turns, "rows": rows, "picture": _drawn(f"turns-{number}", draw)})
+    for number, cascade in enumerate(pieces.cascades(scheduled)):
+        draw = lambda width, key, c=cascade: stripes_svg.picture(c, ops, width, key)  # noqa: E731 - needs its own c
+        rows = [(lane, "from the caller" if lane.step is None else names[lane.step]) for lane in cascade.lanes]
+        shown.append({"cascade": cascade, "rows": rows, "picture": _drawn(f"stripes-{number}", draw)})
     return shown
 
 
-def _name(layer: Layer) -> str:
+def _name(layer: LayerSummary) -> str:
     return f"{layer.record.op} {label(layer.record.name, 24)}"
 
 
-def _layers(report: Report, known: Sequence[Layer]) -> list[dict[str, Any]]:
+def _layers(report: Report, known: Sequence[LayerSummary]) -> list[dict[str, Any]]:
     others = _others(report, known)
     return [
         {
@@ -232,22 +232,22 @@ def _layers(report: Report, known: Sequence[Layer]) -> list[dict[str, Any]]:
     ]
 
 
-def _count(report: Report, layer: Layer) -> int | None:
+def _count(report: Report, layer: LayerSummary) -> int | None:
     return layer.instructions if report.measured is None else report.measured.counts[layer.index]
 
 
-def _each(report: Report, layer: Layer) -> float | None:
+def _each(report: Report, layer: LayerSummary) -> float | None:
     return layers.ratio(_count(report, layer), layer.record.macs)
 
 
-def _others(report: Report, known: Sequence[Layer]) -> list[int | None]:
-    """Returns what another system takes for each layer; instructions stand beside instructions only."""
+def _others(report: Report, known: Sequence[LayerSummary]) -> list[int | None]:
+    """Returns the instructions of another system for each layer; None if ours are not counted in instructions."""
     if report.comparison is None or (report.measured is not None and report.measured.unit != "instructions"):
         return [None] * len(known)
     return report.comparison.of_sources([layer.record.sources for layer in known])
 
 
-def _profile(report: Report, known: Sequence[Layer]) -> tuple[list[Bar], str, str]:
+def _profile(report: Report, known: Sequence[LayerSummary]) -> tuple[list[Bar], str, str]:
     others = _others(report, known)
     bars = [
         Bar(
@@ -264,12 +264,12 @@ def _profile(report: Report, known: Sequence[Layer]) -> tuple[list[Bar], str, st
     return bars, _unit(report), beside
 
 
-def _notes(known: Sequence[Layer], record: PredictionRecord | None) -> list[str]:
+def _notes(known: Sequence[LayerSummary], record: PredictionRecord | None) -> list[str]:
     """Returns what is behind predictions and bounds."""
     return [f"{name.capitalize()}: {text}" for name, text in explained.remarks(known, record)]
 
 
-def _flash_pictures(report: Report, known: Sequence[Layer]) -> dict[str, Markup]:
+def _flash_pictures(report: Report, known: Sequence[LayerSummary]) -> dict[str, Markup]:
     manifest, flash = report.module.manifest, report.flash
     sizes = {layer.index: layer.record.weights_bytes for layer in known} if flash is None else flash.constants
     names = {layer.index: _name(layer) for layer in known}
@@ -287,7 +287,7 @@ def _flash_pictures(report: Report, known: Sequence[Layer]) -> dict[str, Markup]
     return found
 
 
-def _image_parts(flash: Flash) -> list[Part]:
+def _image_parts(flash: FlashBreakdown) -> list[Part]:
     if flash.other is None:
         return [
             Part("model", flash.sizes.model_flash_bytes, "constants-0", "m"),

@@ -1,11 +1,11 @@
-"""What `aboard partition` and `aboard compile` tell people of who computes what."""
+"""The text of `aboard partition`: the owner of each node, and the costs of matches."""
 
 from __future__ import annotations
 
 from aboard.base.manifest import label
 from aboard.partition.costs import Totals
-from aboard.partition.partitioner import Partition, Placement
-from aboard.partition.trial import Whole
+from aboard.partition.partitioner import NodePlacement, Partition
+from aboard.partition.trial import ModelCost
 from aboard.reports.table import facts, table
 
 
@@ -28,7 +28,7 @@ def nodes(decided: Partition) -> str:
     return table(("#", "op", "name", "device", "region", "pattern", "refused by"), rows)
 
 
-def _refused(placement: Placement) -> str:
+def _refused(placement: NodePlacement) -> str:
     return "; ".join(f"{refusal.device}: {refusal.reason}" for refusal in placement.refused) or "-"
 
 
@@ -72,7 +72,7 @@ def wholes(totals: Totals) -> str:
     )
 
 
-def _whole(whole: Whole) -> str:
+def _whole(whole: ModelCost) -> str:
     devices = f"{whole.compute:,.0f} cycles of devices, {whole.transfer:,.0f} for transfers"
     missing = f", {whole.missing} nodes that nobody computes" if whole.missing else ""
     used = f"{devices}, " if whole.compute or whole.transfer else ""

@@ -8,14 +8,14 @@ from html import escape
 from aboard.base.manifest import label
 from aboard.ir import Node
 from aboard.outputs import SEAL
-from aboard.partition.partitioner import Partition, Placement
+from aboard.partition.partitioner import NodePlacement, Partition
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 210, 40, 30, 26, 24
 _HOST_COLOUR = "#e4e4e4"
 _COLOURS = ("#9ecae1", "#fdae6b", "#a1d99b", "#bcbddc", "#fc9272")
 _FONT = 'font-family="sans-serif" font-size="12"'
 
-_Place = tuple[int, int]
+_GridCell = tuple[int, int]
 
 
 def picture(decided: Partition) -> str:
@@ -41,12 +41,12 @@ def picture(decided: Partition) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _places(decided: Partition) -> dict[Node, _Place]:
+def _places(decided: Partition) -> dict[Node, _GridCell]:
     """Returns column and row of each node: below everything it reads."""
     producers = {t: p.node for p in decided.placements for t in p.node.outputs}
     depth: dict[Node, int] = {}
     taken: dict[int, int] = {}
-    places: dict[Node, _Place] = {}
+    places: dict[Node, _GridCell] = {}
     for placement in decided.placements:
         node = placement.node
         above = [depth[producers[t]] for t in node.operands if t in producers]
@@ -57,11 +57,11 @@ def _places(decided: Partition) -> dict[Node, _Place]:
     return places
 
 
-def _corner(place: _Place) -> tuple[int, int]:
+def _corner(place: _GridCell) -> tuple[int, int]:
     return _MARGIN + place[0] * (_WIDTH + _GAP_X), _MARGIN + place[1] * (_HEIGHT + _GAP_Y)
 
 
-def _edges(decided: Partition, places: Mapping[Node, _Place]) -> list[str]:
+def _edges(decided: Partition, places: Mapping[Node, _GridCell]) -> list[str]:
     producers = {t: p.node for p in decided.placements for t in p.node.outputs}
     lines = []
     for placement in decided.placements:
@@ -76,7 +76,7 @@ def _edges(decided: Partition, places: Mapping[Node, _Place]) -> list[str]:
     return lines
 
 
-def _box(placement: Placement, place: _Place, colour: str) -> str:
+def _box(placement: NodePlacement, place: _GridCell, colour: str) -> str:
     x, y = _corner(place)
     said = "; ".join(f"{refusal.device}: {refusal.reason}" for refusal in placement.refused)
     region = "" if placement.claim is None else f" (region {placement.claim})"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aboard.reports.svg import FONT, Box, Picture, fitting, text_width
+from aboard.reports.svg import FONT, Picture, Rect, fitting, text_width
 
 _TOP, _BAR, _GAP = 22, 9, 3
 _PAD = 8
-#: Width for names, where they stand beside the bars.
+#: Width for names beside the bars.
 _NAME = 200.0
 
 
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class _Panel:
-    """A part of the picture with a scale of its own: what is 0 lies at `x`, the most at `x + width`."""
+    """A part of the picture with a scale of its own: 0 is at `x`, the largest value at `x + width`."""
 
     x: float
     width: float
@@ -62,7 +62,7 @@ def picture(bars: Sequence[Bar], unit: str, other: str, width: float, key: str) 
         bars: The layers, in order.
         unit: What was counted: `instructions`, `instructions, predicted`, `cycles`.
         other: Name of the other system; "" without.
-        width: In pixels. Below 600, panels lie below each other.
+        width: In pixels. Below 600, panels are below each other.
         key: Unique in the page.
     """
     wide = width >= 600
@@ -123,13 +123,13 @@ def _count(drawn: Picture, bar: Bar, panel: _Panel, top: float, other: str) -> N
             continue
         y = top + line * (_BAR + _GAP)
         length = panel.length(value)
-        drawn.rect(Box(panel.x, y, length, _BAR), style, f"{bar.title}: {value:,}{name}")
+        drawn.rect(Rect(panel.x, y, length, _BAR), style, f"{bar.title}: {value:,}{name}")
         drawn.text(panel.x + length + 4, y + _BAR, f"{value:,}", "" if line == 0 else "quiet")
 
 
 def _macs(drawn: Picture, bar: Bar, panel: _Panel, top: float) -> None:
     length = panel.length(bar.macs)
-    drawn.rect(Box(panel.x, top, length, _BAR), "macs", f"{bar.title}: {bar.macs:,} MACs")
+    drawn.rect(Rect(panel.x, top, length, _BAR), "macs", f"{bar.title}: {bar.macs:,} MACs")
     drawn.text(
         panel.x + length + 4, top + _BAR, f"{bar.macs:,}" if bar.macs else "no MACs", "" if bar.macs else "quiet"
     )
@@ -139,7 +139,7 @@ def _each(drawn: Picture, bar: Bar, panel: _Panel, top: float) -> None:
     if bar.each is None:
         return
     length = panel.length(bar.each)
-    drawn.rect(Box(panel.x, top, length, _BAR), "each", f"{bar.title}: {bar.each:.3g} for each MAC")
+    drawn.rect(Rect(panel.x, top, length, _BAR), "each", f"{bar.title}: {bar.each:.3g} for each MAC")
     if bar.bound is not None:
         x = panel.x + panel.length(bar.bound)
         drawn.line((x, top - 2), (x, top + _BAR + 2), "bound")

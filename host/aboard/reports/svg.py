@@ -30,7 +30,7 @@ def fitting(text: str, width: float, least: int = 4) -> str:
 
 
 @dataclass(frozen=True)
-class Box:
+class Rect:
     """A rectangle, in pixels from the upper left corner."""
 
     x: float
@@ -38,13 +38,13 @@ class Box:
     width: float
     height: float
 
-    def meets(self, other: Box, gap: float = 1.0) -> bool:
+    def meets(self, other: Rect, gap: float = 1.0) -> bool:
         """True where two come nearer to each other than a gap."""
         across = self.x < other.x + other.width + gap and other.x < self.x + self.width + gap
         return across and self.y < other.y + other.height + gap and other.y < self.y + self.height + gap
 
-    def holds(self, other: Box) -> bool:
-        """True where another lies inside."""
+    def holds(self, other: Rect) -> bool:
+        """True if another one is inside."""
         right, bottom = self.x + self.width, self.y + self.height
         inside = other.x + other.width <= right and other.y + other.height <= bottom
         return inside and other.x >= self.x and other.y >= self.y
@@ -69,9 +69,9 @@ class Picture:
     about: str
     _shapes: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
-    _taken: list[Box] = field(default_factory=list)
+    _taken: list[Rect] = field(default_factory=list)
 
-    def rect(self, box: Box, style: str, tip: str = "") -> None:
+    def rect(self, box: Rect, style: str, tip: str = "") -> None:
         """Draws a rectangle; `style` are classes of the page, `tip` is said where a pointer rests."""
         shape = (
             f'<rect class="{style}" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(max(box.width, 0))}" '
@@ -96,15 +96,15 @@ class Picture:
         self._texts.append(f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}"{classes}>{escape(text)}</text>')
 
     def try_text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start") -> bool:
-        """Writes a text where it lies inside the picture and meets no other; False where it does not."""
+        """Writes a text if it is inside the picture and overlaps no other; returns False if it does not fit."""
         box = text_box(x, y, text, anchor)
-        if not Box(0, 0, self.width, self.height).holds(box) or any(box.meets(other) for other in self._taken):
+        if not Rect(0, 0, self.width, self.height).holds(box) or any(box.meets(other) for other in self._taken):
             return False
         self.text(x, y, text, style, anchor)
         return True
 
     def markup(self, style: str) -> str:
-        """Returns the picture; texts lie above all shapes. `style` are classes of the page."""
+        """Returns the picture; texts are above all shapes. `style` are classes of the page."""
         size = f'viewBox="0 0 {_n(self.width)} {_n(self.height)}"'
         head = f'<svg class="{style}" role="img" {size} aria-labelledby="{self.key}-t {self.key}-d">'
         said = (
@@ -113,11 +113,11 @@ class Picture:
         return "\n".join([head, said, *self._shapes, *self._texts, "</svg>"])
 
 
-def text_box(x: float, y: float, text: str, anchor: str = "start") -> Box:
+def text_box(x: float, y: float, text: str, anchor: str = "start") -> Rect:
     """Returns what a text covers at most."""
     width = text_width(text)
     left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-    return Box(left, y - FONT * _ABOVE, width, FONT * (_ABOVE + _BELOW))
+    return Rect(left, y - FONT * _ABOVE, width, FONT * (_ABOVE + _BELOW))
 
 
 def ticks(most: float, count: int) -> list[int]:

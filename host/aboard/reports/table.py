@@ -28,7 +28,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], total: Sequence
 
 
 def cell(value: object) -> str:
-    """Returns a value as it stands in a table."""
+    """Returns a value as text for a table."""
     if value is None:
         return "-"
     if isinstance(value, bool):

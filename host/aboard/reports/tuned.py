@@ -1,4 +1,4 @@
-"""What `aboard tune` tells people."""
+"""The text of `aboard tune`."""
 
 from __future__ import annotations
 

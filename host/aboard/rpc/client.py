@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from aboard.base.fault_record import FaultRecord
 from aboard.errors import DeviceError, DeviceFault, DeviceStatusError, ProtocolError
 from aboard.rpc import framing, messages, replies
-from aboard.rpc.exchange import Exchange, OnTap, OutOfTime
+from aboard.rpc.exchange import Exchange, OnTrace, OutOfTime
 from aboard.rpc.flow import SendWindow
 from aboard.rpc.line import Line
 from aboard.rpc.messages import Header, Request, TensorKind, Type
@@ -72,7 +72,7 @@ class Client:
 
     @property
     def lost_events(self) -> int:
-        """Events (logs, taps, progress) that the device sent and that did not arrive."""
+        """Events (logs, traces, progress) that the device sent and that did not arrive."""
         return self._line.lost_events
 
     @property
@@ -89,13 +89,13 @@ class Client:
         """
         return self._greet().reply
 
-    def call(self, request: Request, *, patience_s: float | None = None, on_tap: OnTap | None = None) -> bytes:
+    def call(self, request: Request, *, patience_s: float | None = None, on_trace: OnTrace | None = None) -> bytes:
         """Sends a request and waits for its reply.
 
         Args:
             request: What to ask.
             patience_s: Longest time between two signs of progress once the device has accepted the request.
-            on_tap: Receives TRACE events of this request; returns False for one with nothing new.
+            on_trace: Receives the TRACE events of this request; returns False for one with nothing new.
 
         Returns:
             The payload of the reply.
@@ -108,13 +108,15 @@ class Client:
             DeviceError: It restarted for another reason. The next call starts a new session.
             TransportError: The line is gone.
         """
-        return self._call(request, patience_s, on_tap, None)
+        return self._call(request, patience_s, on_trace, None)
 
-    def _call(self, request: Request, patience_s: float | None, on_tap: OnTap | None, within_s: float | None) -> bytes:
+    def _call(
+        self, request: Request, patience_s: float | None, on_trace: OnTrace | None, within_s: float | None
+    ) -> bytes:
         """As `call`, but raises `OutOfTime` when the reply does not come within a time."""
         session = self._session or self._greet()
         restarts = self._line.restarts
-        status, payload = self._exchange(session, request, on_tap).run(patience_s, within_s)
+        status, payload = self._exchange(session, request, on_trace).run(patience_s, within_s)
         if status == Status.SESSION:
             raise self._restarted(request, said_so=self._line.restarts != restarts)
         if status == Status.DEVICE and request.type != Type.FAULT:
@@ -127,12 +129,12 @@ class Client:
             )
         return payload
 
-    def _exchange(self, session: _Hello, request: Request, on_tap: OnTap | None = None) -> Exchange:
+    def _exchange(self, session: _Hello, request: Request, on_trace: OnTrace | None = None) -> Exchange:
         """Gives a request the next number."""
         self._id = (self._id + 1) & 0xFFFF
         header = Header(request.type, 0, self._id, session.nonce)
         payload, errand = request.pack(), Errand.of(request)
-        return Exchange(self._line, self._timing, header, payload, session.window, self._pace, errand, on_tap)
+        return Exchange(self._line, self._timing, header, payload, session.window, self._pace, errand, on_trace)
 
     def forget(self) -> None:
         """Ends the session, as far as this side knows: the next call starts a new one."""
@@ -160,15 +162,15 @@ class Client:
         data: bytes,
         *,
         row_bytes: int | None = None,
-        on_tap: OnTap | None = None,
+        on_trace: OnTrace | None = None,
     ) -> None:
         """Begins a run of a model that takes its input in rows, and brings them.
 
         Args:
             request: What begins the run.
             data: The whole input.
-            row_bytes: Bytes of a row where no piece may go beyond one, as with taps.
-            on_tap: Receives the TRACE events of what the rows allow to compute.
+            row_bytes: Bytes of a row where no piece may go beyond one, as with a trace.
+            on_trace: Receives the TRACE events of what the rows allow to compute.
         """
         self.call(request)
         unit = row_bytes or len(data)
@@ -176,7 +178,7 @@ class Client:
             for offset, length in self._pieces(min(unit, len(data) - row), messages.WriteRequest.overhead):
                 begin = row + offset
                 piece = messages.WriteRequest(request.model, 0, begin, data[begin : begin + length])
-                self.call(piece, on_tap=on_tap)
+                self.call(piece, on_trace=on_trace)
 
     def read_tensor(self, model: int, kind: TensorKind, index: int, count: int) -> bytes:
         """Reads the first `count` bytes of an input or output."""
@@ -190,7 +192,7 @@ class Client:
         request: messages.RunRequest | messages.OpRunRequest,
         *,
         patience_s: float | None = None,
-        on_tap: OnTap | None = None,
+        on_trace: OnTrace | None = None,
         within_s: float | None = None,
     ) -> replies.RunReply:
         """Runs a model or a node; arguments and errors as for `call`.
@@ -200,7 +202,7 @@ class Client:
         Args:
             request: What to run, and how often.
             patience_s: As for `call`.
-            on_tap: As for `call`.
+            on_trace: As for `call`.
             within_s: Ends a series after so many seconds: when the run that is going on then is done.
 
         Raises:
@@ -210,7 +212,7 @@ class Client:
         can_stop = self.hello.minor >= _STOPS
         is_stopped = False
         try:
-            payload = self._call(request, patience_s, on_tap, within_s if can_stop else None)
+            payload = self._call(request, patience_s, on_trace, within_s if can_stop else None)
         except OutOfTime:
             is_stopped = True
             payload = self.call(messages.StopRequest(), patience_s=patience_s)

@@ -23,7 +23,7 @@ _MOST_HURRIES = 100
 #: Status and payload.
 Reply: TypeAlias = tuple[int, bytes]
 #: Takes a TRACE event; False says that there was nothing new in it.
-OnTap: TypeAlias = Callable[[replies.Tap], "bool | None"]
+OnTrace: TypeAlias = Callable[[replies.TraceEvent], "bool | None"]
 
 
 class OutOfTime(Exception):  # noqa: N818 - no error: what was asked for
@@ -42,7 +42,7 @@ class Exchange:
         window: SendWindow,
         pace: Pace,
         errand: Errand | None = None,
-        on_tap: OnTap | None = None,
+        on_trace: OnTrace | None = None,
     ) -> None:
         self._line = line
         self._timing = timing
@@ -51,7 +51,7 @@ class Exchange:
         self._window = window
         self._pace = pace
         self._errand = errand or Errand()
-        self._on_tap = on_tap
+        self._on_trace = on_trace
         self._transfer_s = pace.transfer_s(self._errand, len(self._frame))
         self._wait_s = pace.wait_s(self._errand, len(self._frame))
         self._settle_s = min(timing.settle_s, self._wait_s)
@@ -252,8 +252,8 @@ class Exchange:
         if self._accepted_at is None:
             self._accepted_at = self._alive_at = now
             self._measure(now)
-        if header.type == Type.TRACE and self._on_tap is not None:
-            if self._on_tap(replies.Tap.unpack(payload)) is not False:
+        if header.type == Type.TRACE and self._on_trace is not None:
+            if self._on_trace(replies.TraceEvent.unpack(payload)) is not False:
                 self._alive_at = now
         elif header.type == Type.PROGRESS:
             done = replies.Progress.unpack(payload).runs

@@ -184,7 +184,7 @@ class ReadRequest:
 
 @dataclass(frozen=True)
 class RunRequest(Fixed):
-    """Runs a model `count` times; with taps, of the nodes [first, last)."""
+    """Runs a model `count` times; with a trace, of the nodes [first, last)."""
 
     type: ClassVar[Type] = Type.RUN
     form: ClassVar[struct.Struct] = struct.Struct("<BBIHH")

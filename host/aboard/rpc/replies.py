@@ -145,7 +145,7 @@ class RunReply(Fixed):
         ticks_max: Most ticks.
         ticks_total: Sum.
         stack_bytes: Stack the first run used; 0 where it cannot be told.
-        taps: TRACE events sent.
+        trace_events: TRACE events sent.
     """
 
     form: ClassVar[struct.Struct] = struct.Struct("<IQQQII")
@@ -154,7 +154,7 @@ class RunReply(Fixed):
     ticks_max: int
     ticks_total: int
     stack_bytes: int
-    taps: int
+    trace_events: int
 
     @classmethod
     def unpack(cls, payload: bytes) -> RunReply:
@@ -223,7 +223,7 @@ class FaultReply(FaultRecord):
 
 
 @dataclass(frozen=True)
-class Tap:
+class TraceEvent:
     """Event TRACE: a piece of a row that a node produced.
 
     Attributes:
@@ -252,9 +252,9 @@ class Tap:
         return self._FORM.pack(*numbers) + self.data
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Tap:
+    def unpack(cls, payload: bytes) -> TraceEvent:
         """Reads the payload."""
-        sequence, node, output, row, offset, row_bytes = take(cls._FORM, payload, "tap")
+        sequence, node, output, row, offset, row_bytes = take(cls._FORM, payload, "trace event")
         return cls(sequence, node, output, row, offset, row_bytes, payload[cls._FORM.size :])
 
 

@@ -1,27 +1,26 @@
-"""What steps take on the host as their schedule computes them."""
+"""Instructions of the host for the steps of a schedule."""
 
 from __future__ import annotations
 
 from aboard.kernels.select.cost_model import Prediction, predict
+from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Step
-from aboard.schedule.storage import Storage
 from aboard.target import Target
 
 
-def cost(step: Step, storage: Storage, target: Target) -> Prediction:
-    """Returns what a step that a kernel computes takes on the host, all its turns together."""
-    turns = storage.turns_of(step.node)
+def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction:
+    """Returns the prediction for all stripes of a step that a kernel computes."""
     return predict(
         step.node,
         step.implementation.name,
         target,
-        calls=turns,
-        growth=growth(step, storage),
+        calls=assignment.stripes_of(step.node),
+        growth=growth(step, assignment),
         call=step.call,
     )
 
 
-def growth(step: Step, storage: Storage) -> float:
-    """Returns how much more work a step's kernel does in its turns than all at once, as a factor."""
-    rows = storage.rows_of_turn(step.node)
+def growth(step: Step, assignment: BufferAssignment) -> float:
+    """Returns the work of a step's kernel in stripes, as a factor of its work for all rows at once."""
+    rows = assignment.stripe_height(step.node)
     return 1.0 if rows is None else step.implementation.growth(step.node, rows)

@@ -1,4 +1,4 @@
-"""Lowering: steps become kernel calls, buffers and scratch become requests for memory."""
+"""Lowering: steps become kernel calls, buffers and scratch become an allocation problem."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import Call, ExternalCall, Implementation, View
 from aboard.kernels.select.flash import model_bytes
-from aboard.memory.problem import Overlap, Request
-from aboard.schedule.requests import collect, views
-from aboard.schedule.storage import Buffer, Storage
+from aboard.memory.problem import LiveRange, Overlap
+from aboard.schedule.buffers import Buffer, BufferAssignment
+from aboard.schedule.live_ranges import allocation_problem, views
 from aboard.target import Target
 
 
@@ -20,13 +20,14 @@ class Step:
 
     Attributes:
         index: Number of the step; also the node's number in the manifest.
-        node: What it computes.
-        implementation: How.
-        call: The call of a kernel, or of a device's function.
-        inputs: Views of the operands; None where one is absent.
+        node: The node that it computes.
+        implementation: The implementation of the node.
+        call: The call of a kernel, or of an accelerator's function.
+        inputs: Views of the operands; None for an absent one.
         outputs: Views of the results.
-        scratch: For each scratch buffer of the call, its index in `Program.requests`.
-        alone: True for a step of a cascade as it is computed by itself (`Program.alone`); it has no place in the arena.
+        scratch: For each scratch buffer of the call, its index in `Program.live_ranges`.
+        standalone: True for a step of a cascade with all rows in one call (`Program.standalone`). Its operands and
+            results are no buffers of the arena.
     """
 
     index: int
@@ -36,47 +37,47 @@ class Step:
     inputs: tuple[View | None, ...]
     outputs: tuple[View, ...]
     scratch: tuple[int, ...]
-    alone: bool = False
+    standalone: bool = False
 
 
 @dataclass(frozen=True)
 class Program:
-    """A schedule and its memory problem.
+    """A schedule and its allocation problem.
 
     Attributes:
         graph: The graph.
-        storage: Where tensors lie.
+        assignment: Buffers of its tensors.
         steps: Kernel calls in order.
-        requests: Memory that is needed: one for each buffer, then scratch.
-        overlaps: Pairs of requests that may share bytes though a step needs both.
-        buffers: For each buffer, its index in `requests`.
-        alone: Steps of cascades by their index, each as if it were computed by itself, operands and results whole.
-        state: Index in `requests` of what a run knows between two rows of its input; None where it is not fed.
+        live_ranges: Of each buffer, then of each scratch buffer, then of the state of a streamed input.
+        overlaps: Pairs that may share bytes although a step needs both.
+        buffers: Index of each buffer in `live_ranges`.
+        standalone: For each step of a cascade, by its index, the step that computes all rows of whole operands at once.
+        stream_state: Index in `live_ranges` of the state between two rows of a streamed input; None without one.
     """
 
     graph: Graph
-    storage: Storage
+    assignment: BufferAssignment
     steps: tuple[Step, ...]
-    requests: tuple[Request, ...]
+    live_ranges: tuple[LiveRange, ...]
+    overlaps: tuple[Overlap, ...]
     buffers: Mapping[Buffer, int]
-    overlaps: tuple[Overlap, ...] = ()
-    alone: Mapping[int, Step] = field(default_factory=dict)
-    state: int | None = None
+    standalone: Mapping[int, Step] = field(default_factory=dict)
+    stream_state: int | None = None
 
     def flash(self, target: Target) -> int | None:
-        """Returns the flash of the model on a target, predicted; None where devices compute a part of it."""
+        """Returns the predicted flash of the model on a target; None if accelerators compute a part of it."""
         if any(isinstance(step.call, ExternalCall) for step in self.steps):
             return None
-        cascaded = sum(len(cascade.nodes) for cascade in self.storage.cascades)
+        cascaded = sum(len(cascade.nodes) for cascade in self.assignment.cascades)
         return model_bytes([(step.node, step.call) for step in self.steps], cascaded, target)
 
     def whole(self, step: Step) -> Step:
-        """Returns a step as it is computed by itself."""
-        return self.alone.get(step.index, step)
+        """Returns the step that computes all rows at once."""
+        return self.standalone.get(step.index, step)
 
 
 class Calls:
-    """The calls of nodes, each asked of its implementation once for the same views.
+    """The calls of nodes. An implementation lowers a node once for the same views.
 
     Attributes:
         implementations: For every node.
@@ -89,7 +90,7 @@ class Calls:
         self._known: dict[tuple[Node, tuple[View | None, ...], tuple[View, ...]], Call] = {}
 
     def whole(self, node: Node) -> Call:
-        """Returns the call of a node by itself: operands and results lie whole and without gaps."""
+        """Returns the call of a node whose operands and results are stored whole and without gaps."""
         inputs = tuple(None if t is None else View.whole(t.shape, t.dtype.bytes) for t in node.inputs)
         return self.of(node, inputs, tuple(View.whole(t.shape, t.dtype.bytes) for t in node.outputs))
 
@@ -101,29 +102,40 @@ class Calls:
         return self._known[key]
 
 
-def lower(graph: Graph, storage: Storage, calls: Calls) -> Program:
-    """Asks the implementation of every step for its kernel call and collects what memory is needed.
+def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:
+    """Lowers every step to a call and returns the allocation problem of the schedule with it.
 
     Args:
         graph: The graph.
-        storage: Its storage.
+        assignment: Buffers of its tensors.
         calls: Of its nodes.
     """
-    seen = [views(node, storage) for node in storage.steps]
-    made = [calls.of(node, *view) for node, view in zip(storage.steps, seen, strict=True)]
+    step_views = [views(node, assignment) for node in assignment.steps]
+    made = [calls.of(node, *view) for node, view in zip(assignment.steps, step_views, strict=True)]
     keep_inputs = calls.target.input_mode == "kept"
-    needs = collect(graph, storage, calls.implementations, [call.scratch for call in made], keep_inputs=keep_inputs)
-    steps = tuple(
-        Step(index, node, calls.implementations[node], made[index], *seen[index], needs.scratch[index])
-        for index, node in enumerate(storage.steps)
+    problem = allocation_problem(
+        graph, assignment, calls.implementations, [call.scratch for call in made], keep_inputs=keep_inputs
     )
-    cascaded = {node for cascade in storage.cascades for node in cascade.nodes}
-    alone = {step.index: _alone(step, calls) for step in steps if step.node in cascaded}
-    return Program(graph, storage, steps, needs.requests, needs.buffers, needs.overlaps, alone, needs.state)
+    steps = tuple(
+        Step(index, node, calls.implementations[node], made[index], *step_views[index], problem.scratch[index])
+        for index, node in enumerate(assignment.steps)
+    )
+    cascaded = {node for cascade in assignment.cascades for node in cascade.nodes}
+    return Program(
+        graph,
+        assignment,
+        steps,
+        problem.live_ranges,
+        problem.overlaps,
+        problem.buffers,
+        {step.index: _standalone(step, calls) for step in steps if step.node in cascaded},
+        problem.stream_state,
+    )
 
 
-def _alone(step: Step, calls: Calls) -> Step:
+def _standalone(step: Step, calls: Calls) -> Step:
     node = step.node
     inputs = tuple(None if t is None else View.whole(t.shape, t.dtype.bytes) for t in node.inputs)
     outputs = tuple(View.whole(t.shape, t.dtype.bytes) for t in node.outputs)
-    return replace(step, call=calls.of(node, inputs, outputs), inputs=inputs, outputs=outputs, scratch=(), alone=True)
+    call = calls.of(node, inputs, outputs)
+    return replace(step, call=call, inputs=inputs, outputs=outputs, scratch=(), standalone=True)

@@ -1,10 +1,9 @@
-"""The order of a graph's nodes: one in which as little as possible is alive at once.
+"""The order of a graph's nodes: one with a low peak of the bytes that are live at once.
 
-Where branches meet it matters which of them is computed first. Small graphs are searched completely: the sets of nodes
-that may have been computed are visited in the order of the memory that the fullest step on the way to them needs, so
-that the first way to the end is a best one. Beyond a budget of sets a beam search takes over, which keeps the few best
-beginnings of each length. What is alive is counted as tensors; how these overlap, and what cascades save, is found out
-for the orders that are tried (`compiler`).
+The order matters if branches meet. Small graphs are searched completely: the sets of computed nodes are visited by
+ascending peak of the best way to them, so the first way to the complete set is a best one. Beyond a budget of sets a
+beam search takes over, which keeps a few best prefixes of each length. Liveness is counted in whole tensors here;
+overlaps and cascades are found later, for the orders that are tried (`aboard.fitting`).
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from aboard.ops import get
 
 #: Sets of nodes that the complete search may visit.
 EXACT_BUDGET = 20_000
-#: Beginnings of each length that the beam search keeps.
+#: Prefixes of each length that the beam search keeps.
 BEAM = 32
 
 
 def best(graph: Graph, implementations: Mapping[Node, Implementation]) -> list[Node]:
-    """Returns the nodes in an order whose fullest step needs least; as they are where no order found needs less.
+    """Returns the nodes in the order with the lowest peak found; unchanged if no order has a lower peak.
 
     Args:
         graph: Verified; in execution order.
@@ -39,20 +38,20 @@ def best(graph: Graph, implementations: Mapping[Node, Implementation]) -> list[N
 
 
 @dataclass(frozen=True, order=True)
-class _Beginning:
-    """Some nodes in order.
+class _Prefix:
+    """The first nodes of an order.
 
     Attributes:
-        peak: Bytes of its fullest step.
-        missing: How many nodes follow; of equal peaks the longest goes on first.
-        alive: Bytes that are alive after it.
+        peak: Most bytes that are live at once.
+        missing: Number of nodes that follow; of equal peaks, the search extends the longest prefix first.
+        live: Bytes that are live after it.
         order: The nodes, by their index in the graph.
         done: The same as a set of bits.
     """
 
     peak: int
     missing: int
-    alive: int
+    live: int
     order: tuple[int, ...]
     done: int
 
@@ -62,8 +61,9 @@ class _Orders:
 
     def __init__(self, graph: Graph, implementations: Mapping[Node, Implementation]) -> None:
         self.count = len(graph.nodes)
-        self.needs = [0] * self.count
-        #: For each node, what it reads and writes: bytes, and who reads it (with a bit that never comes for outputs).
+        self.predecessors = [0] * self.count
+        #: For each node, the tensors it reads and writes: bytes and the set of readers. An output has a reader that
+        #: never runs.
         self.reads: list[list[tuple[int, int]]] = [[] for _ in graph.nodes]
         self.writes: list[list[tuple[int, int]]] = [[] for _ in graph.nodes]
         self.moves = [_moves(node, implementations[node]) for node in graph.nodes]
@@ -81,29 +81,29 @@ class _Orders:
         for index, node in enumerate(graph.nodes):
             for tensor in node.outputs:
                 for reader in range(self.count):
-                    self.needs[reader] |= (readers.get(tensor, 0) >> reader & 1) << index
+                    self.predecessors[reader] |= (readers.get(tensor, 0) >> reader & 1) << index
 
     def peak(self, order: range) -> int:
-        """Returns the bytes of the fullest step of an order."""
-        beginning = self._empty()
+        """Returns the peak of an order."""
+        prefix = self._empty()
         for index in order:
-            beginning = self._then(beginning, index)
-        return beginning.peak
+            prefix = self._then(prefix, index)
+        return prefix.peak
 
     def complete(self, limit: int) -> tuple[int, ...] | None:
-        """Returns an order that needs less than a limit, the least within the budget; None where there is none."""
+        """Returns the order with the lowest peak below a limit that the budget allows; None if there is none."""
         waiting, seen = [self._empty()], set[int]()
         while waiting:
-            beginning = heapq.heappop(waiting)
-            if beginning.missing == 0:
-                return beginning.order
-            if beginning.done in seen:
+            prefix = heapq.heappop(waiting)
+            if prefix.missing == 0:
+                return prefix.order
+            if prefix.done in seen:
                 continue
-            seen.add(beginning.done)
+            seen.add(prefix.done)
             if len(seen) > EXACT_BUDGET:
                 return self._beam(limit)
-            for index in self._ready(beginning.done):
-                longer = self._then(beginning, index)
+            for index in self._ready(prefix.done):
+                longer = self._then(prefix, index)
                 if longer.peak < limit and longer.done not in seen:
                     heapq.heappush(waiting, longer)
         return None
@@ -117,24 +117,24 @@ class _Orders:
             kept = sorted(each for each in longer.values() if each.peak < limit)[:BEAM]
         return kept[0].order if kept else None
 
-    def _empty(self) -> _Beginning:
-        alive = sum(bytes_ for bytes_, readers in self.inputs if readers)
-        return _Beginning(alive, self.count, alive, (), 0)
+    def _empty(self) -> _Prefix:
+        live = sum(bytes_ for bytes_, readers in self.inputs if readers)
+        return _Prefix(live, self.count, live, (), 0)
 
     def _ready(self, done: int) -> list[int]:
-        return [i for i in range(self.count) if not done >> i & 1 and self.needs[i] & ~done == 0]
+        return [i for i in range(self.count) if not done >> i & 1 and self.predecessors[i] & ~done == 0]
 
-    def _then(self, beginning: _Beginning, index: int) -> _Beginning:
-        done = beginning.done | 1 << index
+    def _then(self, prefix: _Prefix, index: int) -> _Prefix:
+        done = prefix.done | 1 << index
         dying = sum(bytes_ for bytes_, readers in self.reads[index] if readers & ~done == 0)
         written = sum(bytes_ for bytes_, _ in self.writes[index])
         lasting = sum(bytes_ for bytes_, readers in self.writes[index] if readers & ~done)
-        during = beginning.alive + written - (min(dying, written) if self.moves[index] else 0)
-        alive = beginning.alive - dying + lasting
-        order = (*beginning.order, index)
-        return _Beginning(max(beginning.peak, during), beginning.missing - 1, alive, order, done)
+        during = prefix.live + written - (min(dying, written) if self.moves[index] else 0)
+        live = prefix.live - dying + lasting
+        order = (*prefix.order, index)
+        return _Prefix(max(prefix.peak, during), prefix.missing - 1, live, order, done)
 
 
 def _moves(node: Node, implementation: Implementation) -> bool:
-    """True where a result can take the memory of what dies."""
+    """True if a result can be stored in the buffer of an operand that dies."""
     return bool(get(node.op).shares(node) or implementation.runs_in_place(node))

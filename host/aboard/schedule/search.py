@@ -1,8 +1,8 @@
-"""Which steps to compute as cascades: as few as keep the memory low.
+"""Searches the steps to compute as cascades: as few as keep the peak of RAM low.
 
-What a step needs depends on the cascade that it is part of, and on nothing else of the schedule. So the best division
-of the steps into single ones and cascades is found by dynamic programming: first the one that needs least, then, of all
-that need hardly more, the one that takes the fewest turns.
+The RAM of a step depends on the cascade that the step is part of, and on nothing else of the schedule. So the best
+partition of the schedule into segments (single steps and cascades) is a shortest path, found by dynamic programming:
+first the path with the least peak, then, of all paths that need hardly more RAM, the one with the fewest stripes.
 """
 
 from __future__ import annotations
@@ -13,29 +13,32 @@ from enum import Enum, auto
 
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import RowWise, Scratch, View
-from aboard.memory.problem import load
-from aboard.schedule.cascade import Cascade, Windows, form
-from aboard.schedule.feed import fed_input
+from aboard.memory.problem import live_bytes
+from aboard.schedule.buffer_assigner import assign_buffers
+from aboard.schedule.buffers import BufferAssignment
+from aboard.schedule.cascade import Cascade
+from aboard.schedule.live_ranges import allocation_problem, views
 from aboard.schedule.lowering import Calls
-from aboard.schedule.requests import collect, views
-from aboard.schedule.storage import Storage, assign
+from aboard.schedule.receptive_field import ReceptiveFields
+from aboard.schedule.streamed_input import find_streamed_input
+from aboard.schedule.stripes import build_cascade
 from aboard.target import Target
 
-#: How much more memory than the least a schedule may need to save turns, as a factor.
+#: RAM that a schedule may need to save stripes, as a factor of the least RAM.
 SLACK = 1.05
 
-#: To which part of `-ram-max` the steps of schedules are held, one schedule after another.
-_PARTS = (1.0, 0.95, 0.9, 0.0)
+#: Limits for the peak of the steps, as parts of `-ram-max`, tried one after another: fragmentation may need the rest.
+_PARTS_OF_LIMIT = (1.0, 0.95, 0.9, 0.0)
 
 
 class Aim(Enum):
-    """What a schedule is chosen for.
+    """The objective of a schedule.
 
     Attributes:
-        LEAST: The least memory that is found, however many turns it takes.
-        NEAR_LEAST: The fewest turns among those that need hardly more memory than the least (`SLACK`).
-        WITHIN: The fewest turns within `-ram-max`.
-        PLAIN: Steps one after another, which is fastest.
+        LEAST: The least RAM found, whatever the number of stripes.
+        NEAR_LEAST: The fewest stripes among schedules with hardly more RAM than the least (`SLACK`).
+        WITHIN: The fewest stripes within `-ram-max`.
+        PLAIN: No cascades, which is fastest.
     """
 
     LEAST = auto()
@@ -45,18 +48,18 @@ class Aim(Enum):
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Neighbouring steps computed together.
+class Segment:
+    """A single step, or neighbouring steps that are computed as a cascade.
 
     Attributes:
         first: Index of the first step.
         cascade: The cascade; None for a single step.
-        load: Bytes that are alive while it is computed, at most.
+        peak_bytes: Lower bound of the RAM while it is computed.
     """
 
     first: int
     cascade: Cascade | None
-    load: int
+    peak_bytes: int
 
     @property
     def end(self) -> int:
@@ -64,13 +67,15 @@ class Candidate:
         return self.first + (1 if self.cascade is None else len(self.cascade.nodes))
 
     @property
-    def turns(self) -> int:
-        """How many calls it takes beyond one for each step."""
-        return 0 if self.cascade is None else len(self.cascade.turns) - self.cascade.feeds - len(self.cascade.nodes)
+    def extra_stripes(self) -> int:
+        """Kernel calls beyond one for each step."""
+        if self.cascade is None:
+            return 0
+        return len(self.cascade.stripes) - self.cascade.input_stripes - len(self.cascade.nodes)
 
 
 def aim(target: Target) -> Aim:
-    """Returns what schedules for a target are chosen for; with `-opt=size` what is tried first."""
+    """Returns the objective of schedules for a target; with `-opt=size` the one tried first."""
     if target.opt == "size":
         return Aim.LEAST
     if target.ram_max is not None:
@@ -82,51 +87,51 @@ def aim(target: Target) -> Aim:
     return Aim.PLAIN if "arm_mve" in target.keys else Aim.NEAR_LEAST
 
 
-def choose(graph: Graph, calls: Calls) -> Storage:
-    """Returns the storage of the schedule that suits the target: the first of `schedules`."""
+def choose(graph: Graph, calls: Calls) -> BufferAssignment:
+    """Returns the buffer assignment of the schedule that suits the target: the first of `schedules`."""
     return next(schedules(graph, calls, aim(calls.target)))
 
 
-def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[Storage]:
-    """Yields the storage of the schedule that is wanted.
+def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignment]:
+    """Yields the buffer assignment of the schedule with some objective.
 
-    `Aim.WITHIN` yields several: that with the fewest turns whose steps keep to `-ram-max`, then such that keep to less,
-    for a plan may need more than any of its steps.
+    `Aim.WITHIN` yields several: first the schedule with the fewest stripes whose steps keep to `-ram-max`, then
+    schedules with lower limits, because a memory plan may need more than its largest step.
 
     Args:
         graph: Verified; in execution order.
         calls: Of its nodes.
-        wanted: What it is chosen for. `Aim.WITHIN` needs a target with `-ram-max`.
+        wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
     """
-    sparing = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
-    search = _Search(graph, calls, sparing=sparing)
+    minimise_ram = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
+    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)
     limit = calls.target.ram_max
     if wanted is Aim.PLAIN or not search.singles:
         yield search.plain
     elif wanted is Aim.WITHIN and limit is not None:
-        for part in _PARTS:
-            yield search.storage(search.division(int(limit * part), 1.0))
+        for part in _PARTS_OF_LIMIT:
+            yield search.assignment(search.partition(int(limit * part), 1.0))
     else:
-        yield search.storage(search.division(0, SLACK if wanted is Aim.NEAR_LEAST else 1.0))
+        yield search.assignment(search.partition(0, SLACK if wanted is Aim.NEAR_LEAST else 1.0))
 
 
 def rule(target: Target, taken: Aim | None = None) -> str:
-    """Returns by which rule a schedule was chosen, in words.
+    """Returns the rule by which a schedule was chosen, in words.
 
     Args:
         target: Where it will run.
-        taken: What it was chosen for; None for what comes first on the target.
+        taken: Its objective; None for the first objective of the target.
     """
     first = aim(target)
     taken = taken or first
     words = {
-        Aim.LEAST: "the least memory found",
-        Aim.NEAR_LEAST: f"the fewest turns within {100 * (SLACK - 1):.0f} % of the least memory found",
-        Aim.WITHIN: f"the fewest turns within -ram-max={target.ram_max}",
-        Aim.PLAIN: "steps one after another, which is fastest",
+        Aim.LEAST: "the least RAM found",
+        Aim.NEAR_LEAST: f"the fewest stripes within {100 * (SLACK - 1):.0f} % of the least RAM found",
+        Aim.WITHIN: f"the fewest stripes within -ram-max={target.ram_max}",
+        Aim.PLAIN: "no cascades, which is fastest",
     }[taken]
     if taken is not first:
-        return f"{words} (as with -opt=balanced, since less memory would take more flash)"
+        return f"{words} (as with -opt=balanced, since less RAM would take more flash)"
     if taken is Aim.WITHIN:
         return words
     why = "-input=rows" if taken is Aim.LEAST and target.opt != "size" else f"-opt={target.opt}"
@@ -134,148 +139,158 @@ def rule(target: Target, taken: Aim | None = None) -> str:
     return f"{words} ({why}{helium})"
 
 
-def front(graph: Graph, calls: Calls) -> Iterator[Storage]:
-    """Yields the storages of all schedules that are the best for some memory: those with the fewest turns within it.
+def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
+    """Yields the buffer assignments of the Pareto front of RAM and stripes: the fewest stripes for each limit of RAM.
 
-    The first is the fastest; each further one needs less memory and more turns.
+    The first has no cascades; each further one needs less RAM and more stripes.
 
     Args:
         graph: Verified; in execution order.
         calls: Of its nodes.
     """
-    search = _Search(graph, calls, sparing=True)
+    search = _CascadeSearch(graph, calls, minimise_ram=True)
     if not search.singles:
         yield search.plain
         return
-    limit = sum(candidate.load for candidate in search.singles)
-    division = search.division(limit, 1.0)
-    while (peak := max(candidate.load for candidate in division)) <= limit:
-        yield search.storage(division)
+    limit = sum(segment.peak_bytes for segment in search.singles)
+    partition = search.partition(limit, 1.0)
+    while (peak := max(segment.peak_bytes for segment in partition)) <= limit:
+        yield search.assignment(partition)
         limit = peak - 1
-        division = search.division(limit, 1.0)
+        partition = search.partition(limit, 1.0)
 
 
-class _Search:
-    """The candidates for a graph, made as they are asked for."""
+class _CascadeSearch:
+    """The segments of a graph, made when a path may need them."""
 
-    def __init__(self, graph: Graph, calls: Calls, *, sparing: bool) -> None:
-        """Prepares it.
+    def __init__(self, graph: Graph, calls: Calls, *, minimise_ram: bool) -> None:
+        """Makes the segments of single steps.
 
         Args:
             graph: Verified; in execution order.
             calls: Of its nodes.
-            sparing: Whether steps may also take a row at a time, and write in place, where kernels would like more.
+            minimise_ram: Whether cascades with `Cascade.minimise_ram` are tried too.
         """
         self.graph = graph
         self.calls = calls
         self.implementations = calls.implementations
         self.keep_inputs = calls.target.input_mode == "kept"
-        self.fed = fed_input(graph, calls.target)
+        self.streamed_input = find_streamed_input(graph, calls.target)
         self.plain = self._assign([])
         self._scratch: dict[tuple[Node, tuple[bool, ...], int], Sequence[Scratch]] = {}
-        self._windows: Windows = {}
-        steps = self._loads(self.plain)
-        self.singles = [Candidate(index, None, steps[index]) for index in range(len(self.plain.steps))]
-        self.cascades: dict[tuple[int, int, bool], Candidate] = {}
-        self.gears = (False, True) if sparing else (False,)
+        self._fields: ReceptiveFields = {}
+        peaks = self._peaks(self.plain)
+        self.singles = [Segment(index, None, peaks[index]) for index in range(len(self.plain.steps))]
+        self.cascades: dict[tuple[int, int, bool], Segment] = {}
+        #: Values of `minimise_ram`; with False, stripes are as high as the kernels ask for.
+        self.minimise_ram = (False, True) if minimise_ram else (False,)
 
-    def division(self, enough: int, slack: float) -> list[Candidate]:
-        """Returns the division into candidates that takes the fewest turns.
+    def partition(self, enough: int, slack: float) -> list[Segment]:
+        """Returns the partition of the schedule into segments with the fewest stripes.
 
         Args:
             enough: Bytes that it may need.
-            slack: What it may need where that is more, as a factor of the least.
+            slack: What it may need if that is more, as a factor of the least peak.
         """
-        hot: set[int] = set()
+        peak_steps: set[int] = set()
         while True:
-            least = _shortest(self._known(), lambda so_far, c: max(so_far, c.load))
-            peak = max(candidate.load for candidate in least)
+            least = _shortest_path(self._segments(), lambda so_far, segment: max(so_far, segment.peak_bytes))
+            peak = max(segment.peak_bytes for segment in least)
             limit = max(int(peak * slack), enough)
-            wanted = {c.first for c in least if c.cascade is None and c.load == peak > enough}
-            wanted |= {c.first for c in self.singles if c.load > limit} if limit > peak else set()
-            if wanted <= hot:
+            wanted = {s.first for s in least if s.cascade is None and s.peak_bytes == peak > enough}
+            wanted |= {s.first for s in self.singles if s.peak_bytes > limit} if limit > peak else set()
+            if wanted <= peak_steps:
                 break
-            hot |= wanted
-            self._add_cascades(hot)
-        within = [candidate for candidate in self._known() if candidate.load <= limit]
-        return _shortest(within, lambda so_far, c: so_far + c.turns)
+            peak_steps |= wanted
+            self._add_cascades(peak_steps)
+        within = [segment for segment in self._segments() if segment.peak_bytes <= limit]
+        return _shortest_path(within, lambda so_far, segment: so_far + segment.extra_stripes)
 
-    def storage(self, division: Sequence[Candidate]) -> Storage:
-        """Returns the storage of a division."""
-        return self._assign([candidate.cascade for candidate in division if candidate.cascade is not None])
+    def assignment(self, partition: Sequence[Segment]) -> BufferAssignment:
+        """Returns the buffer assignment of a partition."""
+        return self._assign([segment.cascade for segment in partition if segment.cascade is not None])
 
-    def _known(self) -> list[Candidate]:
+    def _segments(self) -> list[Segment]:
         return [*self.singles, *self.cascades.values()]
 
-    def _assign(self, cascades: Sequence[Cascade]) -> Storage:
-        return assign(self.graph, self.implementations, keep_inputs=self.keep_inputs, cascades=cascades, fed=self.fed)
+    def _assign(self, cascades: Sequence[Cascade]) -> BufferAssignment:
+        return assign_buffers(
+            self.graph,
+            self.implementations,
+            keep_inputs=self.keep_inputs,
+            cascades=cascades,
+            streamed_input=self.streamed_input,
+        )
 
     def _add_cascades(self, steps: set[int]) -> None:
         """Adds all cascades that contain one of some steps."""
         for step in sorted(steps):
             for first in range(step, -1, -1):
-                if not self._fits(first):
+                if not self._is_row_wise(first):
                     break
-                shortest = first if self.fed is not None and first == 0 else first + 1
+                shortest = first if self.streamed_input is not None and first == 0 else first + 1
                 for last in range(max(step, shortest), len(self.plain.steps)):
-                    if not self._fits(last):
+                    if not self._is_row_wise(last):
                         break
-                    for sparing in self.gears:
-                        self._add_cascade(first, last, sparing=sparing)
+                    for minimise_ram in self.minimise_ram:
+                        self._add_cascade(first, last, minimise_ram=minimise_ram)
 
-    def _fits(self, step: int) -> bool:
+    def _is_row_wise(self, step: int) -> bool:
         node = self.plain.steps[step]
         return self.implementations[node].row_wise(node) is not None
 
-    def _add_cascade(self, first: int, last: int, *, sparing: bool) -> None:
-        if (first, last, sparing) in self.cascades:
+    def _add_cascade(self, first: int, last: int, *, minimise_ram: bool) -> None:
+        if (first, last, minimise_ram) in self.cascades:
             return
         nodes = self.plain.steps[first : last + 1]
-        cascade = self._form(nodes, sparing=sparing)
-        if cascade is not None and self.plain.alone.issuperset(cascade.depths):
-            loaded = self._loads(self._assign([cascade]))
-            self.cascades[first, last, sparing] = Candidate(first, cascade, max(loaded[first : last + 1]))
+        cascade = self._build(nodes, minimise_ram=minimise_ram)
+        if cascade is not None and self.plain.unshared.issuperset(cascade.buffer_rows):
+            peaks = self._peaks(self._assign([cascade]))
+            self.cascades[first, last, minimise_ram] = Segment(first, cascade, max(peaks[first : last + 1]))
 
-    def _form(self, nodes: Sequence[Node], *, sparing: bool) -> Cascade | None:
-        """Returns the cascade of some steps: fed where they are all that read the fed input."""
+    def _build(self, nodes: Sequence[Node], *, minimise_ram: bool) -> Cascade | None:
+        """Returns the cascade of some steps, with a streamed input if no other step reads that input."""
 
         def row_wise(node: Node) -> RowWise | None:
             return self.implementations[node].row_wise(node)
 
-        if self.fed is not None and any(self.fed in node.operands for node in nodes):
-            cascade = form(self.graph, nodes, row_wise, self.fed, self._windows, sparing=sparing)
+        streamed = self.streamed_input
+        if streamed is not None and any(streamed in node.operands for node in nodes):
+            cascade = build_cascade(self.graph, nodes, row_wise, streamed, self._fields, minimise_ram=minimise_ram)
             if cascade is not None or len(nodes) < 2:
                 return cascade
-        return form(self.graph, nodes, row_wise, None, self._windows, sparing=sparing)
+        return build_cascade(self.graph, nodes, row_wise, None, self._fields, minimise_ram=minimise_ram)
 
-    def _loads(self, stored: Storage) -> list[int]:
-        """Returns the bytes that are alive during each step."""
-        scratch = [self._scratch_of(node, *views(node, stored)) for node in stored.steps]
-        needs = collect(self.graph, stored, self.implementations, scratch, keep_inputs=self.keep_inputs)
-        return [load(needs.requests, needs.overlaps, step) for step in range(len(stored.steps))]
+    def _peaks(self, assignment: BufferAssignment) -> list[int]:
+        """Returns a lower bound of the RAM during each step."""
+        scratch = [self._scratch_of(node, *views(node, assignment)) for node in assignment.steps]
+        problem = allocation_problem(
+            self.graph, assignment, self.implementations, scratch, keep_inputs=self.keep_inputs
+        )
+        return [live_bytes(problem.live_ranges, problem.overlaps, step) for step in range(len(assignment.steps))]
 
     def _scratch_of(self, node: Node, inputs: tuple[View | None, ...], outputs: tuple[View, ...]) -> Sequence[Scratch]:
-        """Returns the scratch of a node, which depends on whether views are rings, but not on how deep they are."""
-        rings = tuple(view is not None and view.depth < view.rows for view in (*inputs, *outputs))
-        key = node, rings, outputs[0].step
+        """Returns the scratch of a node. It depends on whether views are rolling buffers, not on their height."""
+        rolling = tuple(view is not None and view.buffer_rows < view.rows for view in (*inputs, *outputs))
+        key = node, rolling, outputs[0].stripe_height
         if key not in self._scratch:
             self._scratch[key] = self.calls.of(node, inputs, outputs).scratch
         return self._scratch[key]
 
 
-def _shortest(candidates: Sequence[Candidate], longer: Callable[[int, Candidate], int]) -> list[Candidate]:
-    """Returns the candidates that cover all steps, each once, and whose length is least.
+def _shortest_path(segments: Sequence[Segment], longer: Callable[[int, Segment], int]) -> list[Segment]:
+    """Returns the path from the first step to the last, each step in one segment, whose length is least.
 
     Args:
-        candidates: Enough to cover all steps.
-        longer: Returns the length of a cover from that of all but its last candidate, and that one.
+        segments: Enough for a path.
+        longer: Returns the length of a path from the length without its last segment, and that segment.
     """
-    best: dict[int, tuple[int, list[Candidate]]] = {0: (0, [])}
-    for candidate in sorted(candidates, key=lambda c: (c.end, c.end - c.first)):
-        if candidate.first not in best:
+    best: dict[int, tuple[int, list[Segment]]] = {0: (0, [])}
+    for segment in sorted(segments, key=lambda s: (s.end, s.end - s.first)):
+        if segment.first not in best:
             continue
-        length, cover = best[candidate.first]
-        length = longer(length, candidate)
-        if candidate.end not in best or length < best[candidate.end][0]:
-            best[candidate.end] = length, [*cover, candidate]
+        length, path = best[segment.first]
+        length = longer(length, segment)
+        if segment.end not in best or length < best[segment.end][0]:
+            best[segment.end] = length, [*path, segment]
     return best[max(best)][1]

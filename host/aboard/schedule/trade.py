@@ -1,4 +1,4 @@
-"""The trade between RAM and instructions: what the schedules cost that the search weighs, and which one was taken."""
+"""The trade between RAM and instructions: the schedules of the Pareto front, and which one was taken."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from aboard.ir import Graph, Node
 from aboard.kernels.contract import ExternalCall
 from aboard.memory import planner
 from aboard.schedule import search
+from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Calls, lower
-from aboard.schedule.storage import Storage
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """A schedule that was weighed.
+    """A schedule with its costs.
 
     Attributes:
-        ram_bytes: What its plan needs, in one arena.
-        bound_bytes: What no plan of it can go below.
+        ram_bytes: RAM of its memory plan in one arena.
+        bound_bytes: Lower bound of the RAM of any plan for it.
         cascades: Indices of the first and the last step of each cascade.
-        turns: Calls beyond one for each step.
+        extra_stripes: Kernel calls beyond one for each step.
         instructions: Of the host, estimated.
         taken: True for the schedule of the module.
     """
@@ -31,71 +31,71 @@ class Weighed:
     ram_bytes: int
     bound_bytes: int
     cascades: tuple[tuple[int, int], ...]
-    turns: int
+    extra_stripes: int
     instructions: int
     taken: bool
 
 
 @dataclass(frozen=True)
 class Trade:
-    """What the schedules cost that were weighed.
+    """The schedules to choose from.
 
     Attributes:
-        rule: By which rule one was taken, in words.
-        weighed: From the one without cascades to the one that needs least: each takes more instructions and less RAM
-            than the one before it. The one that was taken is always there.
+        rule: Rule by which one was taken, in words.
+        weighed: The Pareto front of RAM and instructions, from the schedule without cascades to the one with the least
+            RAM. The schedule that was taken is always included.
     """
 
     rule: str
     weighed: tuple[Weighed, ...]
 
 
-def weigh(graph: Graph, calls: Calls, taken: Storage, rule: str) -> Trade:
-    """Returns what the schedules of a graph cost.
+def weigh(graph: Graph, calls: Calls, taken: BufferAssignment, rule: str) -> Trade:
+    """Returns the schedules of a graph with their costs.
 
     Args:
         graph: As compiled.
         calls: Of its nodes.
-        taken: Storage of the schedule that was taken.
-        rule: By which rule it was taken, in words.
+        taken: Buffer assignment of the schedule that was taken.
+        rule: Rule by which it was taken, in words.
     """
-    stored = list(search.front(graph, calls))
-    if not any(_same(each.cascades, taken.cascades) for each in stored):
-        stored.append(taken)
-    found = [_weighed(graph, calls, each, taken) for each in stored]
-    # Plans may need more than any step: then one with more turns is no smaller.
-    best = [each for each in found if each.taken or not any(_beats(other, each) for other in found)]
+    assignments = list(search.pareto_front(graph, calls))
+    if not any(_same(each.cascades, taken.cascades) for each in assignments):
+        assignments.append(taken)
+    found = [_weighed(graph, calls, each, taken) for each in assignments]
+    # A plan may need more RAM than its largest step, so a schedule with more stripes is not always smaller.
+    best = [each for each in found if each.taken or not any(_dominates(other, each) for other in found)]
     return Trade(rule, tuple(sorted(best, key=lambda w: (-w.ram_bytes, w.instructions))))
 
 
-def _beats(one: Weighed, other: Weighed) -> bool:
-    """True where one needs less memory and no more instructions, or fewer instructions and no more memory."""
+def _dominates(one: Weighed, other: Weighed) -> bool:
+    """True if one needs less RAM and no more instructions, or fewer instructions and no more RAM."""
     mine, others = (one.ram_bytes, one.instructions), (other.ram_bytes, other.instructions)
     return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
 
 
-def _weighed(graph: Graph, calls: Calls, stored: Storage, taken: Storage) -> Weighed:
-    program = lower(graph, stored, calls)
-    plan = planner.plan(program.requests, program.overlaps)
+def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: BufferAssignment) -> Weighed:
+    program = lower(graph, assignment, calls)
+    plan = planner.plan(program.live_ranges, program.overlaps)
     hosted = [step for step in program.steps if not isinstance(step.call, ExternalCall)]
-    counts = [cost(step, stored, calls.target).instructions for step in hosted]
+    counts = [cost(step, assignment, calls.target).instructions for step in hosted]
     return Weighed(
         ram_bytes=plan.peak,
         bound_bytes=plan.bound,
-        cascades=tuple(_span(cascade.nodes, stored) for cascade in stored.cascades),
-        turns=sum(cascade.turns_of(node) - 1 for cascade in stored.cascades for node in cascade.nodes),
+        cascades=tuple(_span(cascade.nodes, assignment) for cascade in assignment.cascades),
+        extra_stripes=sum(c.stripes_of(node) - 1 for c in assignment.cascades for node in c.nodes),
         instructions=sum(counts),
-        taken=_same(stored.cascades, taken.cascades),
+        taken=_same(assignment.cascades, taken.cascades),
     )
 
 
-def _span(nodes: Sequence[Node], stored: Storage) -> tuple[int, int]:
-    return stored.steps.index(nodes[0]), stored.steps.index(nodes[-1])
+def _span(nodes: Sequence[Node], assignment: BufferAssignment) -> tuple[int, int]:
+    return assignment.steps.index(nodes[0]), assignment.steps.index(nodes[-1])
 
 
 def _same(some: Sequence[Cascade], others: Sequence[Cascade]) -> bool:
 
     def key(cascade: Cascade) -> tuple[object, ...]:
-        return cascade.nodes, cascade.turns, cascade.sparing
+        return cascade.nodes, cascade.stripes, cascade.minimise_ram
 
     return [key(cascade) for cascade in some] == [key(cascade) for cascade in others]

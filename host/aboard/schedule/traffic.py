@@ -1,4 +1,4 @@
-"""How often each buffer is read and written in a run: what decides which of them lie in fast memory."""
+"""Bytes that a run reads and writes of each buffer: the arena in fast memory gets the buffers with the most traffic."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ from aboard.schedule.lowering import Program, Step
 
 
 def accesses(program: Program) -> tuple[int, ...]:
-    """Returns the bytes that a run reads and writes of each request, estimated.
+    """Returns the bytes that a run reads and writes of each buffer, estimated, in the order of `Program.live_ranges`.
 
-    A result is written once and an operand read once; but where a node multiplies, its first operand, and the scratch
-    into which kernels bring it in the order of use, are read for each multiplication.
-
-    Args:
-        program: A schedule; the order is that of its requests.
+    A result is written once and an operand is read once. A node with multiplications reads its first operand, or the
+    scratch buffer that the operand is packed into, once for each multiplication.
     """
-    counts = [0] * len(program.requests)
+    counts = [0] * len(program.live_ranges)
     for step in program.steps:
-        for request, amount in _of_step(step, program):
-            counts[request] += amount
+        for index, amount in _of_step(step, program):
+            counts[index] += amount
     return tuple(counts)
 
 
 def _of_step(step: Step, program: Program) -> list[tuple[int, int]]:
-    places, node = program.storage.places, step.node
+    locations, node = program.assignment.locations, step.node
     macs = ops.get(node.op).macs(node)
-    found = [(program.buffers[places[t].buffer], t.type.bytes) for t in node.outputs]
+    found = [(program.buffers[locations[t].buffer], t.type.bytes) for t in node.outputs]
     for index, tensor in enumerate(node.inputs):
-        if tensor is not None and tensor in places:
+        if tensor is not None and tensor in locations:
             reads = max(macs * tensor.dtype.bytes, tensor.type.bytes) if index == 0 else tensor.type.bytes
-            found.append((program.buffers[places[tensor].buffer], reads))
-    found += [(request, max(macs, program.requests[request].bytes)) for request in step.scratch]
+            found.append((program.buffers[locations[tensor].buffer], reads))
+    found += [(index, max(macs, program.live_ranges[index].bytes)) for index in step.scratch]
     return found

@@ -120,7 +120,7 @@ def aboard_model(request: pytest.FixtureRequest) -> Model:
 
 @pytest.fixture(scope="module")
 def aboard_options() -> Mapping[str, str]:
-    """Options of the project template, such as `{"taps": "on"}`. Override it to set some."""
+    """Options of the project template, such as `{"trace": "on"}`. Override it to set some."""
     return {}
 
 

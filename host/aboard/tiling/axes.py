@@ -1,4 +1,4 @@
-"""The axes along which a result is cut, and what cuts of one axis mean for the pieces that tiles need."""
+"""The axes along which a result is cut, and the effect of a cut on the pieces of a tile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aboard.errors import TargetError
 from aboard.ops.box import Box
-from aboard.tiling.layer import Key, Layer, Needs
+from aboard.tiling.tiled_match import Key, TiledMatch, TileFootprint
 
 ROWS, COLUMNS, CHANNELS = 1, 2, 3
 
@@ -18,7 +18,7 @@ _SAMPLE = 12
 
 
 @dataclass(frozen=True)
-class Axis:
+class ResultAxis:
     """An axis of the result.
 
     Attributes:
@@ -46,12 +46,12 @@ class Cut:
         axis: The axis.
         size: Of its tiles.
         count: How many there are.
-        share: For each piece, the largest part of the whole that a tile needs.
+        share: For each piece, the largest part of the whole in the footprint of a tile.
         total: For each piece, the parts that all tiles together bring in: above 1 where they overlap.
         moves: The pieces of which different tiles need different parts.
     """
 
-    axis: Axis
+    axis: ResultAxis
     size: int
     count: int
     share: Mapping[Key, float]
@@ -71,7 +71,7 @@ def numbers(rank: int) -> tuple[int, ...]:
     return ((), (CHANNELS,), (ROWS, CHANNELS))[rank]
 
 
-def axes(layer: Layer) -> list[Axis]:
+def axes(layer: TiledMatch) -> list[ResultAxis]:
     """Returns the axes of a layer's result with the sizes that its constraint allows.
 
     Raises:
@@ -79,12 +79,12 @@ def axes(layer: Layer) -> list[Axis]:
     """
     shape = layer.result.shape
     return [
-        Axis(dim, number, extent, _sizes(layer, number, extent))
+        ResultAxis(dim, number, extent, _sizes(layer, number, extent))
         for dim, (number, extent) in enumerate(zip(numbers(len(shape)), shape, strict=True))
     ]
 
 
-def _sizes(layer: Layer, number: int, extent: int) -> tuple[int, ...]:
+def _sizes(layer: TiledMatch, number: int, extent: int) -> tuple[int, ...]:
     constraint = layer.constraint
     if number == 0:
         return (1,)
@@ -112,26 +112,26 @@ def _counts(most: int) -> list[int]:
     return counts
 
 
-def cut(layer: Layer, axis: Axis, size: int, whole: Needs, *, exact: bool = False) -> Cut | None:
+def cut(layer: TiledMatch, axis: ResultAxis, size: int, whole: TileFootprint, *, exact: bool = False) -> Cut | None:
     """Returns what cutting one axis means, or None where a tile cannot be computed by itself.
 
     Args:
         layer: What is cut.
         axis: The axis.
         size: Of the tiles.
-        whole: What the whole result needs.
+        whole: The footprint of the whole result.
         exact: True to look at every tile; False for an estimate from some.
     """
     ranges = axis.ranges(size)
     boxes = [whole.output.on(axis.dim, start, stop) for start, stop in (ranges if exact else _sample(ranges))]
-    found: list[Needs] = [needs for box in boxes if (needs := layer.needs(box)) is not None]
+    found: list[TileFootprint] = [footprint for box in boxes if (footprint := layer.footprint(box)) is not None]
     if len(found) < len(boxes):
         return None
     share: dict[Key, float] = {}
     total: dict[Key, float] = {}
     moves: set[Key] = set()
     for index, piece in enumerate(whole.pieces):
-        parts = [needs.pieces[index] for needs in found]
+        parts = [footprint.pieces[index] for footprint in found]
         share[piece.key] = max(part.bytes for part in parts) / piece.bytes
         differ = any(part.box != parts[0].box for part in parts)
         total[piece.key] = sum(part.bytes for part in parts) / piece.bytes / len(parts) * len(ranges) if differ else 1.0

@@ -1,4 +1,4 @@
-"""Makes the plan of one way to tile: every tile with its boxes, buffers, and what is still there from earlier tiles."""
+"""Makes the plan of one tiling: every tile with its boxes, buffers, and the parts resident from earlier tiles."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from aboard.ops.box import Box
 from aboard.target.device import MemoryRegion, TileConstraint
 from aboard.tiling.axes import round_up, tile_boxes
-from aboard.tiling.choices import Choice
-from aboard.tiling.layer import Key, Layer, Needs, Piece
+from aboard.tiling.tiled_match import Key, TiledMatch, TileFootprint, TilePiece
 from aboard.tiling.tiles import Tile, TilePlan, Transfer
+from aboard.tiling.tilings import Tiling
 
 
 @dataclass
@@ -42,51 +42,51 @@ class _Area:
         return self.offset + slot * self.stride, there
 
 
-def build(layer: Layer, region: MemoryRegion, choice: Choice) -> TilePlan | None:
-    """Returns the plan of a choice, or None where it does not fit the region or a tile cannot be computed by itself."""
-    found = [layer.needs(box) for box in tile_boxes(layer.result.shape, choice.cuts)]
-    tiles = [needs for needs in found if needs is not None]
+def build(layer: TiledMatch, region: MemoryRegion, tiling: Tiling) -> TilePlan | None:
+    """Returns the plan of a tiling, or None if it does not fit the region or a tile cannot be computed by itself."""
+    found = [layer.footprint(box) for box in tile_boxes(layer.result.shape, tiling.cuts)]
+    tiles = [footprint for footprint in found if footprint is not None]
     if len(tiles) < len(found):
         return None
-    areas, offset = _areas(tiles, choice, region.align)
-    results = max(needs.output.elements for needs in tiles) * layer.result.dtype.bytes
-    result = _Area(offset, round_up(results, region.align), 2 if choice.double else 1)
+    areas, offset = _areas(tiles, tiling, region.align)
+    results = max(footprint.output.elements for footprint in tiles) * layer.result.dtype.bytes
+    result = _Area(offset, round_up(results, region.align), 2 if tiling.double else 1)
     used = offset + result.stride * result.count
     if used > region.size_bytes:
         return None
-    placed = [_tile(needs, index, areas, result, layer) for index, needs in enumerate(tiles)]
+    placed = [_tile(footprint, index, areas, result, layer) for index, footprint in enumerate(tiles)]
     transfers = [transfer for tile in placed for transfer in (*tile.loads, tile.store)]
-    cycles = _cycles(placed, layer.constraint, region, choice.double)
-    return TilePlan(region, tuple(placed), used, choice.double, sum(t.bytes for t in transfers), cycles)
+    cycles = _cycles(placed, layer.constraint, region, tiling.double)
+    return TilePlan(region, tuple(placed), used, tiling.double, sum(t.bytes for t in transfers), cycles)
 
 
-def _areas(tiles: Sequence[Needs], choice: Choice, align: int) -> tuple[dict[Key, _Area], int]:
+def _areas(tiles: Sequence[TileFootprint], tiling: Tiling, align: int) -> tuple[dict[Key, _Area], int]:
     """Returns the buffers of every piece, one after another, and where they end."""
     areas: dict[Key, _Area] = {}
     offset = 0
     for index, first in enumerate(tiles[0].pieces):
-        parts = [needs.pieces[index] for needs in tiles]
+        parts = [footprint.pieces[index] for footprint in tiles]
         different = len({part.box for part in parts})
-        count = different if first.key in choice.kept else min(different, 2 if choice.double else 1)
+        count = different if first.key in tiling.kept else min(different, 2 if tiling.double else 1)
         area = _Area(offset, round_up(max(part.bytes for part in parts), align), count)
         areas[first.key] = area
         offset += area.stride * area.count
     return areas, offset
 
 
-def _tile(needs: Needs, index: int, areas: dict[Key, _Area], result: _Area, layer: Layer) -> Tile:
+def _tile(footprint: TileFootprint, index: int, areas: dict[Key, _Area], result: _Area, layer: TiledMatch) -> Tile:
     loads: list[Transfer] = []
     resident: list[Transfer] = []
-    for piece in needs.pieces:
+    for piece in footprint.pieces:
         offset, there = areas[piece.key].use(piece.box)
         (resident if there else loads).append(_transfer(piece, offset))
     offset = result.offset + index % result.count * result.stride
-    size = needs.output.elements * layer.result.dtype.bytes
-    store = Transfer(layer.result, needs.output, offset, size)
-    return Tile(needs.output, tuple(loads), tuple(resident), store, needs.padding, needs.macs)
+    size = footprint.output.elements * layer.result.dtype.bytes
+    store = Transfer(layer.result, footprint.output, offset, size)
+    return Tile(footprint.output, tuple(loads), tuple(resident), store, footprint.padding, footprint.macs)
 
 
-def _transfer(piece: Piece, offset: int) -> Transfer:
+def _transfer(piece: TilePiece, offset: int) -> Transfer:
     return Transfer(piece.tensor, piece.box, offset, piece.bytes, piece.parameters)
 
 
@@ -101,6 +101,6 @@ def _cycles(tiles: Sequence[Tile], constraint: TileConstraint, region: MemoryReg
 
 
 def _moving(transfer: Transfer, constraint: TileConstraint, region: MemoryRegion) -> float:
-    """Returns the cycles of a transfer; constants are packed, so that their parts lie in one piece."""
+    """Returns the cycles of a transfer; constants are packed, so their parts are contiguous."""
     pieces = 1 if transfer.tensor.is_constant else transfer.box.runs(transfer.tensor.shape)
     return pieces * constraint.transfer_cycles + transfer.bytes / region.bytes_per_cycle

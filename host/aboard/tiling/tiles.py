@@ -1,7 +1,7 @@
-"""What a plan for tiles says: which part of each tensor lies where in the scratchpad, and when it is moved.
+"""A plan for tiles: the part of each tensor in the scratchpad, its address there, and when it is moved.
 
 A device works off the tiles in order. For each, it brings in what `loads` names, computes the box `output` and takes
-the result away as `store` says. What `resident` names is still in its place from an earlier tile.
+the result away as in `store`. The parts in `resident` are still in place from an earlier tile.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Transfer:
             result of the match.
         box: The part of it, in its own axes.
         offset: Bytes from the start of the memory region; a multiple of its `align`.
-        bytes: Bytes it occupies. Elements lie in the order of the tensor's axes without gaps: no padding, also where
+        bytes: Bytes it occupies. Elements are in the order of the tensor's axes without gaps: no padding, even if
             the box is only a part of a row.
         parameters: True for the packed parameters of output channels (`TileConstraint.parameter_bytes`): bias,
             multipliers, whatever the device wants of them. `tensor` is then the weights they belong to, and `box` has
@@ -44,7 +44,7 @@ class Tile:
         output: Which part of the match's last result it computes.
         loads: What is brought in for it: operands, weights, parameters; in the order of the nodes and their operands.
         resident: What it needs and is there from an earlier tile, likewise.
-        store: Where its result lies until it is taken away; `tensor` is the match's last result, `box` is `output`.
+        store: Its result until it is taken away; `tensor` is the match's last result, `box` is `output`.
         padding: Pixels of padding around the operand's box (top, bottom, left, right) of the match's first node that
             has a window; 0 where the tile is inside the image. The window slides over box and padding together.
         macs: Multiply-accumulates; where the match has none, elements of the result.
@@ -63,7 +63,7 @@ class Tile:
         return (*self.loads, *self.resident)
 
     def place(self, tensor: Tensor, *, parameters: bool = False) -> Transfer:
-        """Returns where a tensor that it reads or writes lies.
+        """Returns the transfer of a tensor that it reads or writes.
 
         Args:
             tensor: An operand, a constant, or the result.
@@ -88,7 +88,7 @@ class TilePlan:
     computed. Otherwise load, compute and store follow each other, tile by tile.
 
     Attributes:
-        region: The memory that tiles lie in.
+        region: The memory of the tiles.
         tiles: The tiles in order.
         bytes: Bytes of the region that are used, from its start.
         double_buffered: True when transfers overlap computing.

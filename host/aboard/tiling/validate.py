@@ -13,7 +13,7 @@ from aboard.ops.box import Box
 from aboard.ops.subgraph import Matched
 from aboard.target.device import TileConstraint
 from aboard.tiling.axes import numbers
-from aboard.tiling.layer import is_elsewhere
+from aboard.tiling.tiled_match import is_elsewhere
 from aboard.tiling.tiles import Tile, TilePlan, Transfer
 
 

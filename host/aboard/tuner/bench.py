@@ -21,12 +21,12 @@ from aboard.device.tensor_io import Values
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BenchRun:
     """What a module did.
 
     Attributes:
-        outputs: For each input that was fed, the outputs by tensor name.
-        nodes: Instructions of each node for the first input; None where they cannot be told.
+        outputs: For each input, the outputs by tensor name.
+        nodes: Instructions of each node for the first input; None if they are not counted.
         total: Instructions of the whole run, likewise.
     """
 
@@ -46,7 +46,7 @@ class Bench(Protocol):
     def compiler(self) -> str | None:
         """Name of the toolchain, or path of the compiler; None where it is chosen by rule."""
 
-    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+    def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
         """Runs a module on some inputs.
 
         Raises:
@@ -63,15 +63,15 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """Runs modules of `-runtime=host` here. Tells whether they are exact, and not how fast they are."""
+    """Runs modules of `-runtime=host` here. Shows whether they are exact, not how fast they are."""
 
     name: str = "this process"
     compiler: str | None = None
 
-    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+    def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
         """Runs a module; see `Bench.run`."""
         loaded = HostModel(module)
-        return Outcome(tuple(loaded.run_named(feed) for feed in inputs), None, None)
+        return BenchRun(tuple(loaded.run_named(feed) for feed in inputs), None, None)
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Compares regions; see `Bench.faults`."""
@@ -106,19 +106,19 @@ class OnBoard:
         """Name of the toolchain; see `Bench.compiler`."""
         return self.toolchain
 
-    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+    def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
         """Runs a module; see `Bench.run`."""
         with self._session(module, {}) as device:
             outputs = tuple(device.infer(feed).outputs for feed in inputs)
             profile = device.profile(inputs[0])
         counts = [entry.duration.instructions for entry in profile.nodes]
-        told = tuple(count for count in counts if count is not None)
-        return Outcome(outputs, told if len(told) == len(counts) else None, profile.run.instructions)
+        counted = tuple(count for count in counts if count is not None)
+        return BenchRun(outputs, counted if len(counted) == len(counts) else None, profile.run.instructions)
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Compares regions in an image that is traced; see `Bench.faults`."""
-        with self._session(module, {"taps": "on"}) as device:
-            return list(region_check.faults(module, device.taps, inputs))
+        with self._session(module, {"trace": "on"}) as device:
+            return list(region_check.faults(module, device.trace, inputs))
 
     @contextmanager
     def _session(self, module: Module, further: Mapping[str, str]) -> Iterator[Session]:

@@ -20,24 +20,24 @@ from aboard.partition.partitioner import labels
 from aboard.partition.workload import workload
 from aboard.target import Target
 from aboard.target.kind import Value
-from aboard.tuner.bench import Bench, Outcome
+from aboard.tuner.bench import Bench, BenchRun
 from aboard.tuning import key, space
 from aboard.tuning.choice import DEFAULTS, Given, Tuning, mismatch
 from aboard.tuning.key import Key, device_key
-from aboard.tuning.records import Record, Recorded, by_key
+from aboard.tuning.records import Recorded, TuningRecord, by_key
 
 Point = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
-class Trial:
+class TriedPoint:
     """A point that was tried.
 
     Attributes:
         device: Label of the device.
         point: Value of every knob.
-        regions: Instructions of the device's regions by workload, equal ones together; empty where nothing was told.
-        total: Instructions of the whole run, with the other devices at their defaults; None where nothing was told.
+        regions: Instructions of the device's regions by workload, equal ones together; empty if nothing was counted.
+        total: Instructions of the whole run, with the other devices at their defaults; None if nothing was counted.
         refused: Why there is no code for this point; empty where there is.
     """
 
@@ -61,7 +61,7 @@ class Best:
     """
 
     device: str
-    record: Record
+    record: TuningRecord
     names: tuple[str, ...]
     instructions: int
     default: int
@@ -77,7 +77,7 @@ class Found:
         bench: Where points were tried.
         samples: Inputs for which each point was compared with the host alone.
         trials: The points, device by device, its defaults first.
-        best: By workload; empty where instructions cannot be told.
+        best: By workload; empty if instructions are not counted.
         host: Instructions of the host alone, likewise None.
         default: Instructions with the default of every knob.
         tuned: Instructions with the best points together.
@@ -87,7 +87,7 @@ class Found:
     target: Target
     bench: str
     samples: int
-    trials: tuple[Trial, ...]
+    trials: tuple[TriedPoint, ...]
     best: tuple[Best, ...]
     host: int | None
     default: int | None
@@ -95,7 +95,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Search:
+class TuningSearch:
     """A search that is prepared: everything that can be refused early has been looked at.
 
     Attributes:
@@ -126,8 +126,8 @@ class Search:
         name: str | None = None,
         samples: int = 2,
         limit: int | None = None,
-        known: Mapping[Key, Record] | None = None,
-    ) -> Search:
+        known: Mapping[Key, TuningRecord] | None = None,
+    ) -> TuningSearch:
         """Compiles the model with defaults and plans the search.
 
         Args:
@@ -175,13 +175,13 @@ class Search:
         built = _Built(self.bench, self.inputs)
         first = built.run(self.untuned, expected, "tuning, defaults")
         on_build()
-        trials: list[Trial] = []
+        trials: list[TriedPoint] = []
         for device, point in self.plan:
             if any(trial.device == device for trial in trials):
                 trials.append(self._try(device, point, built, expected))
                 on_build()
             else:
-                trials.append(_told(self.untuned, first, device, point))
+                trials.append(_tried(self.untuned, first, device, point))
         best = (
             ()
             if first.nodes is None
@@ -204,7 +204,7 @@ class Search:
     def _compiled(self, tuning: Tuning) -> Module:
         return compile_model(self.model, target=self.target, name=self.untuned.name, tuning=tuning)
 
-    def _try(self, device: str, point: Point, built: _Built, expected: Outcome) -> Trial:
+    def _try(self, device: str, point: Point, built: _Built, expected: BenchRun) -> TriedPoint:
         what = f"tuning of {device}, {space.shown(point)}"
         try:
             module = self._compiled(Given({device: point}))
@@ -212,14 +212,14 @@ class Search:
         except NotExactError:
             raise
         except (TargetError, CapacityError) as error:
-            return Trial(device, point, {}, None, str(error))
+            return TriedPoint(device, point, {}, None, str(error))
         except AboardError as error:
             raise TargetError(
                 f"{what}: does not build or run, got: {error}. This is a bug of the device's package"
             ) from error
-        return _told(module, outcome, device, point)
+        return _tried(module, outcome, device, point)
 
-    def _together(self, best: Sequence[Best], built: _Built, expected: Outcome) -> int | None:
+    def _together(self, best: Sequence[Best], built: _Built, expected: BenchRun) -> int | None:
         """Builds the best points together and returns the instructions of the whole run."""
         if not best:
             return None
@@ -233,9 +233,9 @@ class _Built:
 
     bench: Bench
     inputs: Sequence[Named]
-    outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    outcomes: dict[tuple[object, ...], BenchRun] = field(default_factory=dict)
 
-    def run(self, module: Module, expected: Outcome, what: str) -> Outcome:
+    def run(self, module: Module, expected: BenchRun, what: str) -> BenchRun:
         """Returns what a module did; one that is not exact, in its outputs or in any region, is refused."""
         code = (*sorted(module.files.items()), *module.manifest.cflags)
         if code not in self.outcomes:
@@ -255,7 +255,7 @@ class NotExactError(TargetError):
     """A point does not give the results that it should."""
 
 
-def _compare(outcome: Outcome, expected: Outcome, what: str) -> None:
+def _compare(outcome: BenchRun, expected: BenchRun, what: str) -> None:
     """Refuses results that are not those of the host alone, bit for bit."""
     for number, (got, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
         for name, values in wanted.items():
@@ -277,7 +277,7 @@ def _regions(module: Module) -> Iterator[tuple[int, SubgraphAttributes, str]]:
 
 
 def _plan(
-    module: Module, target: Target, limit: int | None, known: Mapping[Key, Record]
+    module: Module, target: Target, limit: int | None, known: Mapping[Key, TuningRecord]
 ) -> Iterator[tuple[str, Point]]:
     """Yields the points of each device that has regions, its defaults first."""
     regions = {(attrs.label, text) for _, attrs, text in _regions(module)}
@@ -298,15 +298,15 @@ def _plan(
         yield from ((label, point) for point in points)
 
 
-def _told(module: Module, outcome: Outcome, device: str, point: Point) -> Trial:
+def _tried(module: Module, outcome: BenchRun, device: str, point: Point) -> TriedPoint:
     regions: dict[str, int] = {}
     for index, attrs, text in _regions(module):
         if outcome.nodes is not None and attrs.label == device:
             regions[text] = regions.get(text, 0) + outcome.nodes[index]
-    return Trial(device, point, regions, outcome.total)
+    return TriedPoint(device, point, regions, outcome.total)
 
 
-def _best(module: Module, target: Target, trials: Sequence[Trial], toolchain: str) -> tuple[Best, ...]:
+def _best(module: Module, target: Target, trials: Sequence[TriedPoint], toolchain: str) -> tuple[Best, ...]:
     """Returns the best point of every workload; of equal ones the first, so that defaults stay where nothing is won."""
     names: dict[tuple[str, str], list[str]] = {}
     for index, attrs, text in _regions(module):
@@ -317,7 +317,7 @@ def _best(module: Module, target: Target, trials: Sequence[Trial], toolchain: st
         mine = [trial for trial in trials if trial.device == label and text in trial.regions]
         best = min(mine, key=lambda trial: trial.regions[text])
         count = best.regions[text]
-        record = Record(
+        record = TuningRecord(
             **device_key(target, devices[label])._asdict(),
             toolchain=toolchain,
             workload=text,

@@ -16,7 +16,7 @@ DEFAULT, GIVEN, RECORD = "default", "given", "record"
 
 
 @dataclass(frozen=True)
-class Place:
+class TunedRegion:
     """A region, as tuning sees it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenPoint:
     """The point that a region gets.
 
     Attributes:
@@ -48,7 +48,7 @@ class Choice:
 class Tuning(Protocol):
     """Chooses points."""
 
-    def choose(self, place: Place) -> Choice:
+    def choose(self, place: TunedRegion) -> ChosenPoint:
         """Returns the point of a region whose device has knobs.
 
         Raises:
@@ -66,28 +66,28 @@ class Given:
 
     points: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
-    def choose(self, place: Place) -> Choice:
+    def choose(self, place: TunedRegion) -> ChosenPoint:
         """Returns the point of the device, or its defaults where none was given."""
         point = self.points.get(place.label)
         if point is None:
-            return Choice(space.defaults(place.device), DEFAULT)
+            return ChosenPoint(space.defaults(place.device), DEFAULT)
         problem = mismatch(place.device, point)
         if problem:
             raise TargetError(f"tuning of {place.label}: {problem}")
-        return Choice({**space.defaults(place.device), **point}, GIVEN)
+        return ChosenPoint({**space.defaults(place.device), **point}, GIVEN)
 
 
 #: No tuning at all: every knob has its default.
 DEFAULTS = Given()
 
 
-def choose(tuning: Tuning, place: Place) -> Choice:
+def choose(tuning: Tuning, place: TunedRegion) -> ChosenPoint:
     """Returns the point of a region; devices without knobs need none.
 
     Raises:
         AboardError: The point is not valid, or the records cannot be read.
     """
-    return tuning.choose(place) if space.knobs(place.device) else Choice()
+    return tuning.choose(place) if space.knobs(place.device) else ChosenPoint()
 
 
 def mismatch(device: Target, point: Mapping[str, Value]) -> str:

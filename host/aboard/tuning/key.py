@@ -10,7 +10,7 @@ from aboard.errors import ToolError
 from aboard.project import toolchain as toolchains
 from aboard.target import Target
 
-#: What stands for a SoC where a target names no hardware, and for a toolchain where none is installed.
+#: The SoC of a target without hardware, and the toolchain where none is installed.
 NONE = ""
 
 

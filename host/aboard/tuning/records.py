@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, Va
 from aboard import outputs
 from aboard.errors import InputError
 from aboard.tuning import space
-from aboard.tuning.choice import DEFAULT, RECORD, Choice, Place, mismatch
+from aboard.tuning.choice import DEFAULT, RECORD, ChosenPoint, TunedRegion, mismatch
 from aboard.tuning.key import DeviceKey, Key, device_key, toolchain
 
 #: Environment variable that names the file of records.
@@ -28,7 +28,7 @@ VARIABLE = "ABOARD_TUNING"
 FILE_NAME = "tuning.json"
 
 
-class Record(BaseModel):
+class TuningRecord(BaseModel):
     """The best point of a workload.
 
     Attributes:
@@ -59,11 +59,11 @@ class Record(BaseModel):
         return Key(DeviceKey(self.soc, self.core, self.kind, self.opt), self.toolchain, self.workload)
 
 
-class _File(BaseModel):
+class _RecordsFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     format: Literal[2] = 2
-    records: tuple[Record, ...]
+    records: tuple[TuningRecord, ...]
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class Recorded:
         toolchain: Name of the toolchain, or path of the compiler, that will build; None for the one chosen by rule.
     """
 
-    entries: Mapping[Key, Record]
+    entries: Mapping[Key, TuningRecord]
     toolchain: str | None = None
 
-    def choose(self, place: Place) -> Choice:
+    def choose(self, place: TunedRegion) -> ChosenPoint:
         """Returns the recorded point of a region, else the defaults.
 
         A record of another toolchain is left aside, and so is one that names a knob or value which the device no longer
@@ -92,16 +92,18 @@ class Recorded:
         }
         defaults = space.defaults(place.device)
         if not known:
-            return Choice(defaults, DEFAULT)
+            return ChosenPoint(defaults, DEFAULT)
         builds = toolchain(place.target, self.toolchain)
         record = known.get(builds)
         if record is None:
             others = " and ".join(sorted(known))
-            return Choice(defaults, f"default, as the record is of {others}, not of {builds or 'any toolchain here'}")
+            return ChosenPoint(
+                defaults, f"default, as the record is of {others}, not of {builds or 'any toolchain here'}"
+            )
         problem = mismatch(place.device, record.values)
         if problem:
-            return Choice(defaults, f"default, as the record is of another version: {problem}")
-        return Choice({**defaults, **record.values}, RECORD)
+            return ChosenPoint(defaults, f"default, as the record is of another version: {problem}")
+        return ChosenPoint({**defaults, **record.values}, RECORD)
 
 
 class Records:
@@ -126,10 +128,10 @@ class Records:
         self.toolchain = toolchain
         self._required = required
         if required:
-            self.entries  # noqa: B018 - read now, so that a wrong name is told before anything is compiled
+            self.entries  # noqa: B018 - read now, so that a wrong name is reported before anything is compiled
 
     @cached_property
-    def entries(self) -> Mapping[Key, Record]:
+    def entries(self) -> Mapping[Key, TuningRecord]:
         """All records by their keys.
 
         Raises:
@@ -137,7 +139,7 @@ class Records:
         """
         return _read(self.path, required=self._required)
 
-    def choose(self, place: Place) -> Choice:
+    def choose(self, place: TunedRegion) -> ChosenPoint:
         """Returns the recorded point of a region, else the defaults; see `Recorded.choose`."""
         return Recorded(self.entries, self.toolchain).choose(place)
 
@@ -148,12 +150,12 @@ def default_path() -> Path:
     return Path(named) if named else platformdirs.user_data_path("aboard") / FILE_NAME
 
 
-def by_key(found: Iterable[Record]) -> dict[Key, Record]:
+def by_key(found: Iterable[TuningRecord]) -> dict[Key, TuningRecord]:
     """Returns records by their keys."""
     return {record.key: record for record in found}
 
 
-def store(path: Path, found: Iterable[Record]) -> None:
+def store(path: Path, found: Iterable[TuningRecord]) -> None:
     """Adds records to a file; each takes the place of the one with its key. The file changes at once, or not at all.
 
     Args:
@@ -164,7 +166,7 @@ def store(path: Path, found: Iterable[Record]) -> None:
         InputError: The file is damaged, or cannot be written.
     """
     entries = {**_read(path, required=False), **by_key(found)}
-    text = _File(records=tuple(entries[key] for key in sorted(entries))).model_dump_json(indent=2) + "\n"
+    text = _RecordsFile(records=tuple(entries[key] for key in sorted(entries))).model_dump_json(indent=2) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         outputs.put(outputs.followed(path, InputError), text.encode())
@@ -175,9 +177,9 @@ def store(path: Path, found: Iterable[Record]) -> None:
         ) from error
 
 
-def _read(path: Path, *, required: bool) -> dict[Key, Record]:
+def _read(path: Path, *, required: bool) -> dict[Key, TuningRecord]:
     try:
-        file = _File.model_validate_json(path.read_text(encoding="utf-8"))
+        file = _RecordsFile.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         if not required:
             return {}

@@ -172,7 +172,7 @@ int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst) {
         .board = "fake/device",
         .build = build};
     config.features = ((has & FAKE_PROFILE) != 0 ? (uint32_t)ABOARD_FEATURE_PROFILE : 0u) |
-                      ((has & FAKE_TAPS) != 0 ? (uint32_t)ABOARD_FEATURE_TRACE : 0u);
+                      ((has & FAKE_TRACE) != 0 ? (uint32_t)ABOARD_FEATURE_TRACE : 0u);
     if ((has & FAKE_WORKSPACE_IN_ARENA) != 0) {
         config.workspace = pieces[ARENA].data;
     }

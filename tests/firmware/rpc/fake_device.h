@@ -17,7 +17,7 @@ enum {
     FAKE_INPUT_COPY = 1,
     FAKE_WORKSPACE = 2,
     FAKE_PROFILE = 4,
-    FAKE_TAPS = 8,
+    FAKE_TRACE = 8,
     FAKE_WORKSPACE_IN_ARENA = 16,
     FAKE_YIELD = 32,
     FAKE_ALL = 15

@@ -92,10 +92,10 @@ static size_t some_write(uint8_t *payload) {
     const uint32_t size = model->inputs[payload[2] % model->input_count].bytes;
     uint32_t length = some_length(size);
     uint32_t offset = offset_for(size, length);
-    if (model->feed != NULL && roll(6) != 0) {
-        const uint32_t rest = size - reference_fed();
-        offset = reference_fed();
-        length = some_length(roll(2) == 0 ? rest : model->feed->row_bytes);
+    if (model->stream != NULL && roll(6) != 0) {
+        const uint32_t rest = size - reference_streamed();
+        offset = reference_streamed();
+        length = some_length(roll(2) == 0 ? rest : model->stream->row_bytes);
     } else if (roll(2) == 0) {
         length = size;
         offset = 0;

@@ -14,10 +14,10 @@ static uint8_t last_type;
 static uint8_t last_status;
 static size_t last_count;
 static uint16_t host_max;
-static int written_model, output_model, feeding;
+static int written_model, output_model, streaming;
 static uint32_t written;
-static uint8_t feed_flags;
-static uint64_t fed;
+static uint8_t stream_flags;
+static uint64_t streamed;
 static uint8_t copy[REFERENCE_MEMORY], workspace[REFERENCE_MEMORY];
 static bool workspace_known[REFERENCE_MEMORY], copy_known[REFERENCE_MEMORY];
 static bool restarted;
@@ -38,7 +38,7 @@ void reference_start(const aboard_server_config_t *of) {
     host_max = ABOARD_RPC_MIN_FRAME;
     /* The server's zero: model 0, of which nothing is written. */
     written_model = 0;
-    output_model = feeding = NOBODY;
+    output_model = streaming = NOBODY;
     written = 0;
     restarted = false;
     memset(workspace_known, 0, sizeof workspace_known);
@@ -57,8 +57,8 @@ uint16_t reference_id(void) {
     return id;
 }
 
-uint32_t reference_fed(void) {
-    return feeding == NOBODY ? 0 : (uint32_t)fed;
+uint32_t reference_streamed(void) {
+    return streaming == NOBODY ? 0 : (uint32_t)streamed;
 }
 
 static const aboard_model_t *model_of(uint8_t number) {
@@ -74,7 +74,7 @@ static uint64_t inputs_before(const aboard_model_t *model, uint8_t index) {
 }
 
 static bool is_copied(const aboard_model_t *model) {
-    return config->input_copy != NULL && !model->inputs_kept && model->feed == NULL &&
+    return config->input_copy != NULL && !model->inputs_kept && model->stream == NULL &&
            inputs_before(model, model->input_count) <= config->input_copy_bytes;
 }
 
@@ -98,25 +98,25 @@ static bool shares_arena(void) {
 }
 
 static uint8_t write_rows(const aboard_model_t *model, const uint8_t *payload, uint64_t count) {
-    const uint64_t row = model->feed->row_bytes;
-    const uint64_t left = row - fed % row;
-    if (feeding != payload[0]) {
+    const uint64_t row = model->stream->row_bytes;
+    const uint64_t left = row - streamed % row;
+    if (streaming != payload[0]) {
         return ABOARD_ERROR_STATE;
     }
-    if (u32(payload + 4) != fed || fed + count > row * model->feed->rows ||
-        ((feed_flags & ABOARD_RPC_RUN_TRACE) != 0 && count > left)) {
+    if (u32(payload + 4) != streamed || streamed + count > row * model->stream->rows ||
+        ((stream_flags & ABOARD_RPC_RUN_TRACE) != 0 && count > left)) {
         return ABOARD_ERROR_RANGE;
     }
     /* A row that begins with 255 fails; those before it are taken. */
     for (uint64_t i = 0; i < count; ++i) {
         static uint8_t first;
-        first = (fed + i) % row == 0 ? payload[8 + i] : first;
-        if ((fed + i) % row == row - 1 && first == 255) {
-            feeding = NOBODY;
+        first = (streamed + i) % row == 0 ? payload[8 + i] : first;
+        if ((streamed + i) % row == row - 1 && first == 255) {
+            streaming = NOBODY;
             return ABOARD_ERROR_DEVICE;
         }
     }
-    fed += count;
+    streamed += count;
     return ABOARD_OK;
 }
 
@@ -125,7 +125,7 @@ static uint8_t write_input(const uint8_t *payload, uint64_t count) {
     if (model == NULL || payload[1] != 0 || payload[2] >= model->input_count) {
         return ABOARD_ERROR_INDEX;
     }
-    if (model->feed != NULL) {
+    if (model->stream != NULL) {
         return write_rows(model, payload, count);
     }
     const uint64_t offset = u32(payload + 4);
@@ -139,7 +139,7 @@ static uint8_t write_input(const uint8_t *payload, uint64_t count) {
     } else {
         output_model = NOBODY;
     }
-    feeding = NOBODY;
+    streaming = NOBODY;
     written = (written_model == payload[0] ? written : 0) | 1u << payload[2];
     written_model = payload[0];
     return ABOARD_OK;
@@ -162,7 +162,7 @@ static uint8_t read_tensor(const uint8_t *payload, reference_reply_t *reply) {
     if (model == NULL || payload[1] > 1 || payload[2] >= (is_input ? model->input_count : model->output_count)) {
         return ABOARD_ERROR_INDEX;
     }
-    if (is_input && model->feed != NULL) {
+    if (is_input && model->stream != NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
     if (!is_input && output_model != payload[0]) {
@@ -181,11 +181,11 @@ static uint8_t read_tensor(const uint8_t *payload, reference_reply_t *reply) {
 
 static uint8_t check_flags(uint8_t flags) {
     const bool profiles = (config->features & ABOARD_FEATURE_PROFILE) != 0 && config->node_ticks != NULL;
-    const bool taps = (config->features & ABOARD_FEATURE_TRACE) != 0;
+    const bool traces = (config->features & ABOARD_FEATURE_TRACE) != 0;
     if (flags > 3) {
         return ABOARD_ERROR_RANGE;
     }
-    return ((flags & 1) != 0 && !profiles) || ((flags & 2) != 0 && !taps) ? ABOARD_ERROR_UNSUPPORTED : ABOARD_OK;
+    return ((flags & 1) != 0 && !profiles) || ((flags & 2) != 0 && !traces) ? ABOARD_ERROR_UNSUPPORTED : ABOARD_OK;
 }
 
 static uint8_t run(const uint8_t *payload, reference_reply_t *reply) {
@@ -206,13 +206,13 @@ static uint8_t run(const uint8_t *payload, reference_reply_t *reply) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
     const uint32_t all = (1u << model->input_count) - 1;
-    if (model->feed != NULL ? feeding != payload[0] || feed_flags != flags
-                            : written_model != payload[0] || (written & all) != all) {
+    if (model->stream != NULL ? streaming != payload[0] || stream_flags != flags
+                              : written_model != payload[0] || (written & all) != all) {
         return ABOARD_ERROR_STATE;
     }
-    const bool complete = model->feed == NULL || fed == (uint64_t)model->feed->rows * model->feed->row_bytes;
+    const bool complete = model->stream == NULL || streamed == (uint64_t)model->stream->rows * model->stream->row_bytes;
     written = survives ? written : 0;
-    feeding = NOBODY;
+    streaming = NOBODY;
     output_model = complete ? payload[0] : NOBODY;
     reply->count = 36;
     return complete ? ABOARD_OK : ABOARD_ERROR_STATE;
@@ -226,15 +226,15 @@ static uint8_t begin(const uint8_t *payload) {
     if (model == NULL) {
         return ABOARD_ERROR_INDEX;
     }
-    if (model->feed == NULL) {
+    if (model->stream == NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
     if (check_flags(payload[1]) == ABOARD_OK) {
         output_model = NOBODY;
         written = 0;
-        feeding = payload[0];
-        feed_flags = payload[1];
-        fed = 0;
+        streaming = payload[0];
+        stream_flags = payload[1];
+        streamed = 0;
     }
     return check_flags(payload[1]);
 }
@@ -273,7 +273,7 @@ static uint8_t use_workspace(uint8_t type, const uint8_t *payload, uint64_t coun
         return ABOARD_OK;
     }
     if (shares_arena()) {
-        output_model = feeding = NOBODY;
+        output_model = streaming = NOBODY;
         written = 0;
     }
     if (type == ABOARD_RPC_OP_RUN) {
@@ -361,7 +361,7 @@ static bool greet(const uint8_t *message, size_t count, reference_reply_t *reply
         session = reply->session;
         host_max = (uint16_t)u16(payload + 6);
         written = 0;
-        output_model = feeding = NOBODY;
+        output_model = streaming = NOBODY;
         return true;
     }
     return false;

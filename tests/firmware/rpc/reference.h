@@ -45,6 +45,6 @@ bool reference_has_restarted(void);
 uint32_t reference_session(void);
 uint16_t reference_id(void);
 /** Bytes of rows that have come. */
-uint32_t reference_fed(void);
+uint32_t reference_streamed(void);
 
 #endif

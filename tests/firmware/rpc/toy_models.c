@@ -60,18 +60,18 @@ static void step(int8_t *arena, uint16_t node, int row) {
     }
 }
 
-static aboard_tap_t tap_of(const int8_t *arena, uint16_t node, int row) {
+static aboard_trace_t trace_of(const int8_t *arena, uint16_t node, int row) {
     static const int places[3] = {A_AT, NEGATED_AT, MASKED_AT};
-    return (aboard_tap_t){.data = (const uint8_t *)arena + places[node] + row * ROW,
-                          .row_stride = ROW,
-                          .pixel_stride = 4,
-                          .node = node,
-                          .output = 0,
-                          .first = (uint32_t)row,
-                          .rows = 1,
-                          .cols = 3,
-                          .channels = node == 1 ? 3 : 4,
-                          .element_bytes = 1};
+    return (aboard_trace_t){.data = (const uint8_t *)arena + places[node] + row * ROW,
+                            .row_stride = ROW,
+                            .pixel_stride = 4,
+                            .node = node,
+                            .output = 0,
+                            .first = (uint32_t)row,
+                            .rows = 1,
+                            .cols = 3,
+                            .channels = node == 1 ? 3 : 4,
+                            .element_bytes = 1};
 }
 
 static aboard_status_t hooked_step(int8_t *arena, uint16_t node, int row, const aboard_hooks_t *hooks) {
@@ -83,9 +83,9 @@ static aboard_status_t hooked_step(int8_t *arena, uint16_t node, int row, const 
     if (status == ABOARD_OK && hooks != NULL && hooks->end != NULL) {
         status = hooks->end(hooks->user, node);
     }
-    if (status == ABOARD_OK && hooks != NULL && hooks->tap != NULL) {
-        const aboard_tap_t tap = tap_of(arena, node, row);
-        status = hooks->tap(hooks->user, &tap);
+    if (status == ABOARD_OK && hooks != NULL && hooks->trace != NULL) {
+        const aboard_trace_t trace = trace_of(arena, node, row);
+        status = hooks->trace(hooks->user, &trace);
     }
     return status;
 }
@@ -218,7 +218,7 @@ static void *summer_slot(const aboard_memory_t *memory) {
 static aboard_status_t summer_push(const aboard_memory_t *memory, const void *row, const aboard_hooks_t *hooks) {
     uint8_t *sum = memory->data + SUM_AT;
     const uint8_t *in = row;
-    const aboard_tap_t tap = {sum, SUMMER_ROW, 1, 0, 0, memory->data[0], 1, SUMMER_ROW, 1, 1};
+    const aboard_trace_t trace = {sum, SUMMER_ROW, 1, 0, 0, memory->data[0], 1, SUMMER_ROW, 1, 1};
     if (in[0] == 255) {
         return ABOARD_ERROR_DEVICE;
     }
@@ -232,7 +232,7 @@ static aboard_status_t summer_push(const aboard_memory_t *memory, const void *ro
         (void)hooks->end(hooks->user, 0);
     }
     memory->data[0]++;
-    return hooks != NULL && hooks->tap != NULL ? hooks->tap(hooks->user, &tap) : ABOARD_OK;
+    return hooks != NULL && hooks->trace != NULL ? hooks->trace(hooks->user, &trace) : ABOARD_OK;
 }
 
 static aboard_status_t summer_run(void *memory, size_t arena_bytes, const aboard_hooks_t *hooks) {
@@ -249,7 +249,7 @@ static aboard_status_t summer_run(void *memory, size_t arena_bytes, const aboard
 
 static const aboard_tensor_t summer_inputs[] = {{NEXT_AT, SUMMER_ROWS * SUMMER_ROW, ABOARD_UINT8, 0}};
 static const aboard_tensor_t summer_outputs[] = {{SUM_AT, SUMMER_ROW, ABOARD_UINT8, 0}};
-static const aboard_feed_t summer_feed = {SUMMER_ROWS, SUMMER_ROW, summer_begin, summer_slot, summer_push};
+static const aboard_stream_t summer_stream = {SUMMER_ROWS, SUMMER_ROW, summer_begin, summer_slot, summer_push};
 
 const aboard_model_t toy_summer = {.name = "summer",
                                    .arena_bytes = 32,
@@ -259,4 +259,4 @@ const aboard_model_t toy_summer = {.name = "summer",
                                    .inputs = summer_inputs,
                                    .outputs = summer_outputs,
                                    .run = summer_run,
-                                   .feed = &summer_feed};
+                                   .stream = &summer_stream};

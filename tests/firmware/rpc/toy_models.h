@@ -8,7 +8,7 @@
  * `doubler`: float32 x [1,5] -> y = 2 x. Keeps its input, has no run_op. Node 0.
  * `divided`: uint8 x [8] -> y = x + 1, with x in the first of two arenas (12 and 16 bytes) and y in the second.
  * Consumes its input. Node 0.
- * `summer`: uint8 x [1,4,1,6], row by row -> y [6], the sum of the rows modulo 256, of which each row of a tap is the
+ * `summer`: uint8 x [1,4,1,6], row by row -> y [6], the sum of the rows modulo 256, of which each row of a trace is the
  * sum so far. Node 0. A row that begins with 255 is refused (ABOARD_ERROR_DEVICE).
  */
 #ifndef TOY_MODELS_H

@@ -69,7 +69,9 @@ REFUSED = {
         "products of an output, got 32768, expected at most 32767",
     ),
     "wide": (
-        Layer("DEPTHWISE_CONV_2D", (1, 1, 1, 32768), (1, 1, 1, 32768), (1, 1, 1, 32768), 3, {**CONV, "DepthMultiplier": 1}),
+        Layer(
+            "DEPTHWISE_CONV_2D", (1, 1, 1, 32768), (1, 1, 1, 32768), (1, 1, 1, 32768), 3, {**CONV, "DepthMultiplier": 1}
+        ),
         "sizes, got 32768, expected at most 32767",
     ),
 }

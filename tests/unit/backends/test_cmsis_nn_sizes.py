@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from aboard.backends.cmsis_nn import exact, sizes
-from aboard.backends.cmsis_nn.geometry import Size, Unit, Window
+from aboard.backends.cmsis_nn.geometry import Size, Unit, WindowedLayer
 from aboard.target import Target
 from support import cmsis_nn_tree
 
 
-def size_of(function: str, window: Window, unit: Unit) -> int:
+def size_of(function: str, window: WindowedLayer, unit: Unit) -> int:
     """Returns what our side says for one of `cmsis_nn_tree.QUESTIONS`."""
     if function == "fully_connected":
         return sizes.fully_connected(window.outputs, unit)
@@ -71,8 +71,8 @@ def test_the_core_decides_what_the_library_uses(target: str, unit: Unit) -> None
     assert Unit.of(Target(target)) is unit
 
 
-def line(pixels: int, taps: int, result: int, stride: int, pad: int, channels: int = 4) -> Window:
-    return Window(
+def line(pixels: int, taps: int, result: int, stride: int, pad: int, channels: int = 4) -> WindowedLayer:
+    return WindowedLayer(
         1, Size(1, pixels), channels, Size(1, taps), channels, Size(1, result), 3, Size(1, stride), Size(0, pad)
     )
 
@@ -89,14 +89,16 @@ def line(pixels: int, taps: int, result: int, stride: int, pad: int, channels: i
         (line(8, 3, 3, 2, 0, channels=1), True),  # no line for the library: rows are no whole words
     ],
 )
-def test_lines_with_helium_are_left_to_the_wrapper_where_it_is_exact(window: Window, is_exact: bool) -> None:
+def test_lines_with_helium_are_left_to_the_wrapper_where_it_is_exact(window: WindowedLayer, is_exact: bool) -> None:
     assert exact.convolve_wrapper_is_exact(window, Unit.MVE) is is_exact
     assert exact.convolve_wrapper_is_exact(window, Unit.DSP)
     assert exact.convolve_wrapper_is_exact(window, Unit.C)
 
 
-def image(width: int, result: int, stride: int, pad: int, multiplier: int = 1) -> Window:
-    return Window(1, Size(5, width), 2, Size(3, 3), 1, Size(5, result), 2 * multiplier, Size(1, stride), Size(1, pad))
+def image(width: int, result: int, stride: int, pad: int, multiplier: int = 1) -> WindowedLayer:
+    return WindowedLayer(
+        1, Size(5, width), 2, Size(3, 3), 1, Size(5, result), 2 * multiplier, Size(1, stride), Size(1, pad)
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def image(width: int, result: int, stride: int, pad: int, multiplier: int = 1) -
         (image(6, 3, 3, 1, multiplier=2), True),  # has no function of its own
     ],
 )
-def test_3x3_depthwise_looks_beyond_images(window: Window, is_exact: bool) -> None:
+def test_3x3_depthwise_looks_beyond_images(window: WindowedLayer, is_exact: bool) -> None:
     assert exact.depthwise_wrapper_is_exact(window, Unit.DSP) is is_exact
     assert exact.depthwise_wrapper_is_exact(window, Unit.C) is is_exact
     assert exact.depthwise_wrapper_is_exact(window, Unit.MVE)

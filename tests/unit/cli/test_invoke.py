@@ -77,8 +77,8 @@ def test_exactly_one_of_target_and_board(given: list[str], message: str, capsys:
 
 
 def test_a_template_option_needs_a_value(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.invoke(["create", "digits", "--board", "b", "-o", "x", "-O", "taps"]) == 2
-    assert "got 'taps', expected KEY=VALUE" in capsys.readouterr().err
+    assert cli.invoke(["create", "digits", "--board", "b", "-o", "x", "-O", "trace"]) == 2
+    assert "got 'trace', expected KEY=VALUE" in capsys.readouterr().err
 
 
 def test_a_users_error_is_one_message_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:

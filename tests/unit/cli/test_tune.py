@@ -15,7 +15,7 @@ from aboard.base import resources
 from aboard.cli.schema import RESULTS
 from aboard.ops.subgraph import attributes
 from aboard.partition.workload import workload
-from aboard.tuning.records import Record, Records, store
+from aboard.tuning.records import Records, TuningRecord, store
 from support import tuning_records
 from support.fake_device import RUNS, SUITS, ZERO, fake_device
 
@@ -36,7 +36,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return result
 
 
-def record() -> Record:
+def record() -> TuningRecord:
     """Returns a record for the second region of digits."""
     module = aboard.compile(resources.models() / "digits.tflite", target=HOST)
     assert module.graph is not None

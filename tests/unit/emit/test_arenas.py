@@ -16,7 +16,7 @@ from support.zoo import many_ops
 
 DIGITS = resources.models() / "digits.tflite"
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef")
-OPTIONS = ("-DABOARD_HOOKS=1", "-DABOARD_TAPS=1", "-DABOARD_RUN_OP=1")
+OPTIONS = ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1", "-DABOARD_RUN_OP=1")
 TWO = "c -mcpu=cortex-m7 -arena=dtcm:1K,sram"
 
 

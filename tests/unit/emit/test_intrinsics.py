@@ -143,7 +143,7 @@ def test_the_function_gets_the_target() -> None:
         ),
         (
             {("exp", "float32"): Intrinsic("expf(x)")},
-            r"intrinsics: exp of float32, got 'expf\(x\)', expected \{0\} where the operand stands\. Write Intrinsic",
+            r"intrinsics: exp of float32, got 'expf\(x\)', expected \{0\} as the operand\. Write Intrinsic",
         ),
         (
             {("exp", "float32"): Intrinsic("f({0})", runtime=Runtime({"../f.c": ""}))},

@@ -22,7 +22,7 @@ from support.sanitized import SANITIZERS, WARNINGS
 from support.tflite_builder import ModelBuilder
 
 DIGITS = resources.models() / "digits.tflite"
-TAPS = ("-DABOARD_HOOKS=1", "-DABOARD_TAPS=1")
+TRACE = ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")
 MODELS = {
     "digits": DIGITS.read_bytes(),
     "digits_f32": (resources.models() / "digits_f32.tflite").read_bytes(),
@@ -65,7 +65,7 @@ def outcome(
 
 
 @pytest.mark.parametrize(
-    ("core", "flags"), [("cortex-m0", ()), ("cortex-m4", (*SANITIZERS, *TAPS))], ids=["outputs", "operators"]
+    ("core", "flags"), [("cortex-m0", ()), ("cortex-m4", (*SANITIZERS, *TRACE))], ids=["outputs", "operators"]
 )
 @pytest.mark.parametrize("name", MODELS)
 def test_a_right_build_passes(name: str, core: str, flags: Sequence[str], tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_right_build_passes(name: str, core: str, flags: Sequence[str], tmp_pa
 @pytest.mark.parametrize("attributes", ["-input=rows", "-input=kept", "-arena=fast:2K,slow:64K"])
 def test_inputs_and_arenas_of_every_kind(attributes: str, compiler: str, tmp_path: Path) -> None:
     module = aboard.compile(DIGITS, target=f"c -mcpu=cortex-m4 {attributes}", name="model")
-    for flags in ((), TAPS):
+    for flags in ((), TRACE):
         assert outcome(module, tmp_path, ("-O2", *flags), compiler) == (0, "model: ok\n")
 
 
@@ -85,7 +85,7 @@ def test_inputs_and_arenas_of_every_kind(attributes: str, compiler: str, tmp_pat
 @pytest.mark.parametrize("name", MODELS)
 def test_tcc_builds_it_for_every_set_of_kernels(name: str, core: str, tmp_path: Path) -> None:
     module = aboard.compile(MODELS[name], target=f"c -mcpu={core}", name="model")
-    for flags in ((), TAPS):
+    for flags in ((), TRACE):
         assert outcome(module, tmp_path, flags, "tcc") == (0, "model: ok\n")
 
 
@@ -108,7 +108,7 @@ def test_a_kernel_that_reads_what_it_has_overwritten_fails(tmp_path: Path) -> No
         1,
         "digits: sample 0: output 0 differs\n",
     )
-    code, text = outcome(module, tmp_path / "b", ("-Wno-unused", *TAPS), changes=wrong)
+    code, text = outcome(module, tmp_path / "b", ("-Wno-unused", *TRACE), changes=wrong)
     assert (code, text) == (1, "digits: sample 0: operator 2, result 0 differs\n")
     assert module.manifest.nodes[2].implementation == "dsp_points_s8"
 

@@ -135,7 +135,7 @@ def test_predicates_say_why() -> None:
         "activation, got Activation.NONE, which it does not take",
         "result, got int8, expected float32",
         "shape, got (1, 3), expected square",
-        "stands in no match of a whole pattern",
+        "is in no match of a whole pattern",
     ]
 
 

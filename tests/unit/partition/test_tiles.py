@@ -16,7 +16,7 @@ from aboard.ops.subgraph import Matched
 from aboard.partition.partitioner import partition
 from aboard.partition.pattern import DevicePattern, chain, op, optional
 from aboard.target import Knob, MemoryRegion, Target, TileConstraint, columns
-from aboard.tiling import device as tiling
+from aboard.tiling import accelerator as tiling
 from support import fake_device, tile_layers
 from support.device import device
 from support.tflite_builder import ModelBuilder

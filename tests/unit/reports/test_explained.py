@@ -70,10 +70,10 @@ def test_forms_of_weights(target: str, forms: list[str]) -> None:
     assert [layer.weights_form for layer in layers.of(compiled(target))] == forms
 
 
-def test_what_is_alive_is_most_where_the_peak_is() -> None:
+def test_live_bytes_are_most_at_the_peak() -> None:
     module = compiled("c -mcpu=cortex-m4 -opt=speed")
     known = layers.of(module)
-    assert max(layer.alive[0] for layer in known) == module.manifest.ram_lower_bound_bytes
+    assert max(layer.live_bytes[0] for layer in known) == module.manifest.ram_lower_bound_bytes
     assert [layer.index for layer in layers.peaks(known)] == [1]
     assert "set by layer 1: " in told(module, 120)
 
@@ -83,7 +83,7 @@ def test_arenas_have_a_peak_each() -> None:
     assert [arena.region for arena in module.manifest.arenas] == ["dtcm", "sram"]
     known = layers.of(module)
     for number, arena in enumerate(module.manifest.arenas):
-        assert max(layer.alive[number] for layer in known) <= arena.lower_bound_bytes
+        assert max(layer.live_bytes[number] for layer in known) <= arena.lower_bound_bytes
     text = told(module, 120)
     assert "peak in dtcm  set by" in text
     assert "peak in sram  set by" in text
@@ -126,7 +126,7 @@ def test_the_schedules_that_were_weighed() -> None:
     rows = [line.split() for line in lines[start + 2 : lines.index("", start)]]
     assert rows[0][2] == "none"
     assert sum("taken" in row for row in rows) == 1
-    assert "taken    the fewest turns within" in "\n".join(lines)
+    assert "taken    the fewest stripes within" in "\n".join(lines)
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
@@ -151,8 +151,8 @@ def test_json_has_it_where_it_is_asked_for(
     assert found["variants"]
     assert all(each["more_instructions"] * each["more_flash_bytes"] < 0 for each in found["variants"])
     (alone,) = found["peak_layers"]
-    most = max(layer["alive_bytes"][0] for layer in found["layers"])
-    assert [found["layers"][index]["alive_bytes"] for index in alone] == [[most]] * len(alone)
+    most = max(layer["live_bytes"][0] for layer in found["layers"])
+    assert [found["layers"][index]["live_bytes"] for index in alone] == [[most]] * len(alone)
 
 
 def test_layers_of_devices_have_no_prediction_of_the_host(

@@ -12,7 +12,7 @@ from aboard.errors import ToolError
 from aboard.project import elf
 from aboard.project.elf import ImageSizes, Section, Symbol
 from aboard.reports import flash, flash_svg
-from aboard.reports.flash import Function
+from aboard.reports.flash import FunctionSize
 from aboard.reports.flash_svg import Part
 
 SIZES = ImageSizes(3000, 100, 2000, 0, {"m": 2000})
@@ -29,7 +29,7 @@ def test_symbols_by_what_they_are() -> None:
         symbol("k0_conv2d_dsp.part.1", 20),
         symbol("aboard_dsp_pair_single", 500),
         symbol("cascade_0", 100),
-        symbol("turns.9", 40, code=False),
+        symbol("stripes.9", 40, code=False),
         symbol("__aeabi_fadd", 60),
         symbol("m_0_weights", 400, code=False),
         symbol("m_0_constants", 50, code=False),
@@ -39,9 +39,9 @@ def test_symbols_by_what_they_are() -> None:
     ]
     found = flash.split(SECTIONS, symbols, SIZES, "m")
     assert found.constants == {0: 450, 12: 200}
-    assert found.kernels == (Function("aboard_dsp_pair_single", 500), Function("k0_conv2d_dsp", 320))
-    assert found.code == (Function("cascade_0", 100), Function("turns", 40), Function("m_model", 30))
-    assert found.library == (Function("__aeabi_fadd", 60),)
+    assert found.kernels == (FunctionSize("aboard_dsp_pair_single", 500), FunctionSize("k0_conv2d_dsp", 320))
+    assert found.code == (FunctionSize("cascade_0", 100), FunctionSize("stripes", 40), FunctionSize("m_model", 30))
+    assert found.library == (FunctionSize("__aeabi_fadd", 60),)
     assert (found.constants_bytes, found.kernels_bytes, found.code_bytes, found.library_bytes) == (650, 820, 170, 60)
     assert (found.other, found.rest_bytes) == (300, 1000)
 

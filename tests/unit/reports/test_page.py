@@ -16,7 +16,7 @@ from aboard.errors import ProjectError
 from aboard.project.elf import ImageSizes, Section
 from aboard.reports import layers, page, partition_svg, variants
 from aboard.reports.anchors import Comparison, System
-from aboard.reports.flash import Flash, Function
+from aboard.reports.flash import FlashBreakdown, FunctionSize
 from aboard.reports.page import Measured, Report
 from support import fake_device, html_tables
 from support.foreign import model_with
@@ -52,13 +52,13 @@ def fact(text: str, name: str) -> str:
 
 MEASURED = Measured("instructions", (1000, 2000, 3000, 400, 500, 60), 6900, 321, "arm/mps2_an386 (qemu)")
 SIZES = ImageSizes(9000, 900, 6000, 4096, {"digits": 6000})
-FLASH = Flash(
+FLASH = FlashBreakdown(
     sizes=SIZES,
     sections=(Section(".model.digits", 6000, True, False), Section(".bss", 900, False, True)),
     constants={0: 400, 4: 3000},
-    kernels=(Function("k0_conv2d", 1500),),
-    code=(Function("run", 700),),
-    library=(Function("__aeabi_idiv", 300),),
+    kernels=(FunctionSize("k0_conv2d", 1500),),
+    code=(FunctionSize("run", 700),),
+    library=(FunctionSize("__aeabi_idiv", 300),),
     other=100,
 )
 OTHERS = Comparison(
@@ -102,7 +102,7 @@ def test_layers_as_predicted() -> None:
             count(layer.record.weights_bytes),
             count(layer.record.scratch_bytes),
         )
-        assert row["turns"] == str(layer.turns)
+        assert row["stripes"] == str(layer.stripes)
         assert row["kernel, weights"] == " ".join(filter(None, [layer.record.implementation, layer.weights_form]))
     assert "instructions" not in rows[0]
 
@@ -181,7 +181,7 @@ def test_an_image_that_does_not_set_the_model_apart() -> None:
     assert [row[0] for row in parts[1:]] == ["model", "rest of the image", "the model", "the image"]
 
 
-def test_pieces_and_turns_have_tables() -> None:
+def test_pieces_and_stripes_have_tables() -> None:
     told = report()
     text, manifest = page.html(told), told.module.manifest
     pieces = table(text, "offset")
@@ -189,10 +189,10 @@ def test_pieces_and_turns_have_tables() -> None:
     assert {(row["offset"], row["bytes"], row["steps"]) for row in pieces} == {
         (f"{b.offset:,}", f"{b.bytes:,}", f"{b.first} to {b.last}") for b in manifest.buffers if b.bytes
     }
-    turns = table(text, "step")
+    stripes = table(text, "step")
     cascaded = [(i, node) for i, node in enumerate(manifest.nodes) if node.cascade is not None]
-    assert [row["step"] for row in turns] == [str(i) for i, _ in cascaded]
-    assert [row["layer"].split()[0] for row in turns] == [node.op for _, node in cascaded]
+    assert [row["step"] for row in stripes] == [str(i) for i, _ in cascaded]
+    assert [row["layer"].split()[0] for row in stripes] == [node.op for _, node in cascaded]
 
 
 def test_the_trade() -> None:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from aboard.reports.svg import Box, Picture, fitting, text_box, text_width, ticks
+from aboard.reports.svg import Picture, Rect, fitting, text_box, text_width, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,7 +31,7 @@ def test_a_picture_says_what_it_is() -> None:
 def test_shapes_lie_below_texts_and_are_escaped() -> None:
     picture = drawn()
     picture.text(1, 20, "<b>&", "strong", "middle")
-    picture.rect(Box(1, 2, 3.004, 4), "piece", 'a "tip" <x>')
+    picture.rect(Rect(1, 2, 3.004, 4), "piece", 'a "tip" <x>')
     picture.line((0, 1), (2, 3), "grid")
     picture.path([(0, 0), (1.5, 2)], "alive")
     root = tree(picture)
@@ -44,7 +44,7 @@ def test_shapes_lie_below_texts_and_are_escaped() -> None:
 
 def test_a_rectangle_has_no_negative_size() -> None:
     picture = drawn()
-    picture.rect(Box(1, 2, -3, -4), "piece")
+    picture.rect(Rect(1, 2, -3, -4), "piece")
     rect = list(tree(picture))[2]
     assert (rect.get("width"), rect.get("height")) == ("0", "0")
 
@@ -77,13 +77,13 @@ def test_a_long_text_keeps_its_end(text: str, width: float, expected: str) -> No
 
 
 def test_boxes_meet_where_they_come_near() -> None:
-    box = Box(10, 10, 10, 10)
-    assert box.meets(Box(19, 19, 5, 5))
-    assert box.meets(Box(20.5, 10, 5, 5))
-    assert not box.meets(Box(21.5, 10, 5, 5))
-    assert not box.meets(Box(10, 0, 10, 8.5))
-    assert box.holds(Box(10, 10, 10, 10))
-    assert not box.holds(Box(10, 10, 10, 10.5))
+    box = Rect(10, 10, 10, 10)
+    assert box.meets(Rect(19, 19, 5, 5))
+    assert box.meets(Rect(20.5, 10, 5, 5))
+    assert not box.meets(Rect(21.5, 10, 5, 5))
+    assert not box.meets(Rect(10, 0, 10, 8.5))
+    assert box.holds(Rect(10, 10, 10, 10))
+    assert not box.holds(Rect(10, 10, 10, 10.5))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
 from aboard.rpc.messages import Feature, Header, RunFlag, TensorKind, Type
-from aboard.rpc.replies import Tap
+from aboard.rpc.replies import TraceEvent
 from aboard.rpc.status import Status
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
-from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, WORKSPACE, WORKSPACE_IN_ARENA, YIELD, FakeDevice
+from support.rpc_device import ALL, INPUT_COPY, PROFILE, TRACE, WORKSPACE, WORKSPACE_IN_ARENA, YIELD, FakeDevice
 
 FAST = Timing(attempt_s=0.02, attempts=4, settle_s=0.001, hello_s=0.2, patience_s=0.2)
 A = np.arange(24, dtype=np.int8).tobytes()
@@ -87,7 +87,7 @@ def test_inputs_are_restored_for_every_run() -> None:
     client.write_input(0, 1, B)
     for count in (1, 5):
         reply = client.run(messages.RunRequest(0, count=count))
-        assert (reply.runs, reply.stack_bytes, reply.taps) == (count, 123, 0)
+        assert (reply.runs, reply.stack_bytes, reply.trace_events) == (count, 123, 0)
         assert (reply.ticks_min, reply.ticks_max, reply.ticks_total) == (10, 10, 10 * count)
         assert client.read_tensor(0, TensorKind.OUTPUT, 0, 24) == add(A, B)
     assert client.read_tensor(0, TensorKind.INPUT, 1, 24) == B
@@ -201,23 +201,23 @@ def test_profile_adds_up_over_the_runs() -> None:
 
 
 def test_taps_stream_the_rows_of_the_nodes_asked_for() -> None:
-    device = FakeDevice(has=TAPS | INPUT_COPY)
+    device = FakeDevice(has=TRACE | INPUT_COPY)
     client = client_of(device)
     client.write_input(0, 0, A)
     client.write_input(0, 1, B)
-    taps: list[Tap] = []
-    reply = client.run(messages.RunRequest(0, flags=RunFlag.TRACE, first=0, last=2), on_tap=taps.append)
-    assert reply.taps == len(taps) == 4
-    assert [(tap.sequence, tap.node, tap.row, tap.offset, tap.row_bytes) for tap in taps] == [
+    traced: list[TraceEvent] = []
+    reply = client.run(messages.RunRequest(0, flags=RunFlag.TRACE, first=0, last=2), on_trace=traced.append)
+    assert reply.trace_events == len(traced) == 4
+    assert [(event.sequence, event.node, event.row, event.offset, event.row_bytes) for event in traced] == [
         (0, 0, 0, 0, 12),
         (1, 1, 0, 0, 9),
         (2, 0, 1, 0, 12),
         (3, 1, 1, 0, 9),
     ]
     total = add(A, B)
-    assert taps[0].data + taps[2].data == total
+    assert traced[0].data + traced[2].data == total
     negated = (-np.frombuffer(total, np.int8).reshape(6, 4)[:, [0, 1, 3]]).astype(np.int8).tobytes()
-    assert taps[1].data + taps[3].data == negated
+    assert traced[1].data + traced[3].data == negated
     assert client.lost_events == 0
 
 

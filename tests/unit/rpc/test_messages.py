@@ -63,7 +63,7 @@ def test_a_message_without_a_header_is_refused() -> None:
         (replies.RunReply.unpack, 36, "run"),
         (replies.Stats.unpack, 24, "stats"),
         (replies.FaultReply.unpack, 76, "fault"),
-        (replies.Tap.unpack, 20, "tap"),
+        (replies.TraceEvent.unpack, 20, "trace event"),
     ],
 )
 def test_a_short_payload_is_refused(unpack: object, shortest: int, name: str) -> None:

@@ -8,9 +8,9 @@ import pytest
 from aboard.errors import DeviceStatusError
 from aboard.rpc.client import Client
 from aboard.rpc.messages import BeginRequest, ReadRequest, Request, RunFlag, RunRequest, TensorKind, WriteRequest
-from aboard.rpc.replies import RunReply, Tap
+from aboard.rpc.replies import RunReply, TraceEvent
 from aboard.rpc.status import Status
-from support.rpc_device import ALL, INPUT_COPY, PROFILE, TAPS, YIELD, FakeDevice
+from support.rpc_device import ALL, INPUT_COPY, PROFILE, TRACE, YIELD, FakeDevice
 
 ROWS, ROW = 4, 6
 X = np.random.default_rng(0).integers(0, 250, (ROWS, ROW)).astype(np.uint8)
@@ -162,17 +162,17 @@ def test_the_profile_counts_what_rows_took() -> None:
 
 
 def test_taps_come_while_rows_are_brought() -> None:
-    _, client = started(has=TAPS)
-    taps: list[Tap] = []
+    _, client = started(has=TRACE)
+    traced: list[TraceEvent] = []
     begin = BeginRequest(SUMMER, RunFlag.TRACE, 0, 1)
-    client.push_rows(begin, X.tobytes(), row_bytes=ROW, on_tap=taps.append)
+    client.push_rows(begin, X.tobytes(), row_bytes=ROW, on_trace=traced.append)
     reply = client.run(RunRequest(SUMMER, RunFlag.TRACE, 1, 0, 1))
-    assert reply.taps == ROWS
-    assert [(tap.row, tap.data) for tap in taps] == [(r, expected(X[: r + 1])) for r in range(ROWS)]
+    assert reply.trace_events == ROWS
+    assert [(event.row, event.data) for event in traced] == [(r, expected(X[: r + 1])) for r in range(ROWS)]
 
 
-def test_with_taps_no_piece_goes_beyond_a_row() -> None:
-    _, client = started(has=TAPS)
+def test_with_a_trace_no_piece_goes_beyond_a_row() -> None:
+    _, client = started(has=TRACE)
     client.call(BeginRequest(SUMMER, RunFlag.TRACE, 0, 1))
     assert refused(client, WriteRequest(SUMMER, 0, 0, X.tobytes()[: ROW + 1])) == Status.RANGE
 

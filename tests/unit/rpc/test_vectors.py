@@ -62,7 +62,7 @@ def test_messages(case: dict[str, Any]) -> None:
     if hasattr(cls, "unpack"):
         for longer in (payload, payload + b"appended"):
             unpacked = cls.unpack(longer)
-            if cls is not replies.Tap or longer == payload:
+            if cls is not replies.TraceEvent or longer == payload:
                 assert {f.name: _field(getattr(unpacked, f.name)) for f in fields(cls)} == case["fields"]
 
 

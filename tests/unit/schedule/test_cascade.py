@@ -1,4 +1,4 @@
-"""Turns of cascades: nothing is computed twice, nothing read before it is there or after it is gone."""
+"""Stripes of cascades: no row is computed twice, or read before it is written or after it is overwritten."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from aboard.kernels.contract import RowWise
 from aboard.ops import get, rows_of
 from aboard.ops.box import Box
 from aboard.passes import NEUTRAL, run_passes
-from aboard.schedule.cascade import Cascade, Turn, form
+from aboard.schedule.cascade import Cascade, Stripe
+from aboard.schedule.stripes import build_cascade
 from support.image_models import image_model, wide_image_model
 from support.tflite_builder import ModelBuilder
 
 
 def cascades(graph: Graph, rng: np.random.Generator) -> list[tuple[Cascade, dict[Node, RowWise]]]:
-    """Returns the longest cascade from every node of a graph on, nodes taking one to three rows at once.
+    """Returns the longest cascade from every node of a graph on, with stripes of one to three rows.
 
-    Where it has all that read the input, it may be fed with it; some spare memory.
+    If only its nodes read the input, the input may be streamed; some cascades minimise RAM.
     """
     ways = {
         node: RowWise(int(rng.integers(1, 4)), accumulates=is_global(node), keeps=bool(rng.integers(2)))
@@ -32,9 +33,12 @@ def cascades(graph: Graph, rng: np.random.Generator) -> list[tuple[Cascade, dict
     found = []
     for first in range(len(graph.nodes)):
         ends = range(len(graph.nodes), first, -1)
-        fed = graph.inputs[0] if first == 0 and rng.integers(2) else None
-        sparing = bool(rng.integers(2))
-        formed = (form(graph, graph.nodes[first:last], ways.get, fed, sparing=sparing) for last in ends)
+        streamed = graph.inputs[0] if first == 0 and rng.integers(2) else None
+        minimise_ram = bool(rng.integers(2))
+        formed = (
+            build_cascade(graph, graph.nodes[first:last], ways.get, streamed, minimise_ram=minimise_ram)
+            for last in ends
+        )
         found += [(cascade, ways) for cascade in [next(filter(None, formed), None)] if cascade is not None]
     return found
 
@@ -55,59 +59,63 @@ def rows_read(node: Node, way: RowWise, operand: int, first: int, last: int) -> 
 
 
 class Player:
-    """Takes the turns with memory in which every row of a ring knows which row of which tensor it holds."""
+    """Computes the stripes with rolling buffers that know which row of which tensor each of their rows stores."""
 
     def __init__(self, cascade: Cascade, ways: dict[Node, RowWise]) -> None:
         self.cascade = cascade
         self.ways = ways
-        self.rings = {tensor: shared(cascade, ways, tensor) for tensor in cascade.depths}
+        self.rolling = {tensor: shared(cascade, ways, tensor) for tensor in cascade.buffer_rows}
         self.memory: dict[tuple[Tensor, int], tuple[Tensor, int]] = {}
         self.done = dict.fromkeys(range(len(cascade.nodes) + 1), 0)
 
     def play(self) -> None:
-        for turn in self.cascade.turns:
-            assert turn.first == self.done[turn.position] < turn.last
-            self.done[turn.position] = turn.last
-            if turn.position == len(self.cascade.nodes):
-                assert self.cascade.fed is not None
-                assert turn.last == turn.first + 1
-                self.write(self.cascade.fed, turn)
+        for stripe in self.cascade.stripes:
+            assert stripe.first == self.done[stripe.position] < stripe.last
+            self.done[stripe.position] = stripe.last
+            if stripe.position == len(self.cascade.nodes):
+                assert self.cascade.streamed_input is not None
+                assert stripe.last == stripe.first + 1
+                self.write(self.cascade.streamed_input, stripe)
             else:
-                self.compute(self.cascade.nodes[turn.position], turn)
+                self.compute(self.cascade.nodes[stripe.position], stripe)
         for position, node in enumerate(self.cascade.nodes):
             assert self.done[position] == rows_computed(node, self.ways)
-        if self.cascade.fed is not None:
-            assert self.done[len(self.cascade.nodes)] == self.cascade.feeds == rows_of(self.cascade.fed.shape)
+        if self.cascade.streamed_input is not None:
+            assert (
+                self.done[len(self.cascade.nodes)]
+                == self.cascade.input_stripes
+                == rows_of(self.cascade.streamed_input.shape)
+            )
 
-    def compute(self, node: Node, turn: Turn) -> None:
-        assert not self.cascade.sparing or turn.last == turn.first + 1
+    def compute(self, node: Node, stripe: Stripe) -> None:
+        assert not self.cascade.minimise_ram or stripe.last == stripe.first + 1
         for index, tensor in enumerate(node.inputs):
             if tensor is not None and not tensor.is_constant:
-                rows = rows_read(node, self.ways[node], index, turn.first, turn.last)
-                self.read(node, tensor, rows, is_first=turn.first == 0)
-        for tensor in self.cascade.fleeting:
+                rows = rows_read(node, self.ways[node], index, stripe.first, stripe.last)
+                self.read(node, tensor, rows, is_first=stripe.first == 0)
+        for tensor in self.cascade.transient:
             if node.output is not tensor and tensor not in node.operands:
                 assert not still_needed(self.cascade, self.ways, tensor, self.done)
-        if node.output in self.rings:
-            self.write(node.output, turn)
-        if turn.last == rows_computed(node, self.ways):
-            assert self.cascade.written[node] == written(self.cascade, self.ways, self.done)
+        if node.output in self.rolling:
+            self.write(node.output, stripe)
+        if stripe.last == rows_computed(node, self.ways):
+            assert self.cascade.produced_bytes[node] == written(self.cascade, self.ways, self.done)
 
     def read(self, node: Node, tensor: Tensor, rows: range, *, is_first: bool) -> None:
         for row in rows:
-            if tensor in self.rings:
+            if tensor in self.rolling:
                 assert self.memory.get(self.slot(tensor, row)) == (tensor, row)
             elif is_first:
-                # Nobody reads what was spent when the node first came: neither it nor any later turn.
-                assert row * row_bytes(tensor) >= self.cascade.spent[node][tensor]
+                # Nobody reads what was spent when the node first came: neither it nor any later stripe.
+                assert row * row_bytes(tensor) >= self.cascade.consumed_bytes[node][tensor]
 
-    def write(self, tensor: Tensor, turn: Turn) -> None:
-        for row in range(turn.first, turn.last):
+    def write(self, tensor: Tensor, stripe: Stripe) -> None:
+        for row in range(stripe.first, stripe.last):
             self.memory[self.slot(tensor, row)] = tensor, row
 
     def slot(self, tensor: Tensor, row: int) -> tuple[Tensor, int]:
-        ring = self.rings[tensor]
-        return ring, (row + self.cascade.phases[ring]) % self.cascade.depths[ring]
+        buffered = self.rolling[tensor]
+        return buffered, (row + self.cascade.start_rows[buffered]) % self.cascade.buffer_rows[buffered]
 
 
 def rows_computed(node: Node, ways: dict[Node, RowWise]) -> int:
@@ -116,12 +124,16 @@ def rows_computed(node: Node, ways: dict[Node, RowWise]) -> int:
 
 
 def shared(cascade: Cascade, ways: dict[Node, RowWise], tensor: Tensor) -> Tensor:
-    """Returns the ring of a tensor: that of what is computed from it, where the cascade says that it does for both."""
+    """Returns the tensor whose rolling buffer stores a tensor: the next one if one buffer is enough for both."""
     readers = [node for node in cascade.nodes if tensor in node.operands]
     result = readers[0].output if len(readers) == 1 and list(readers[0].operands).count(tensor) == 1 else None
-    if result not in cascade.depths or tensor not in cascade.fleeting or not one_by_one(readers[0], ways[readers[0]]):
+    if (
+        result not in cascade.buffer_rows
+        or tensor not in cascade.transient
+        or not one_by_one(readers[0], ways[readers[0]])
+    ):
         return tensor
-    return result if cascade.ahead[tensor, result] <= cascade.depths[result] else tensor
+    return result if cascade.lead_rows[tensor, result] <= cascade.buffer_rows[result] else tensor
 
 
 def one_by_one(node: Node, way: RowWise) -> bool:
@@ -176,21 +188,21 @@ def test_the_property_is_not_empty() -> None:
     assert found >= 10
 
 
-def test_cascades_are_fed_share_rings_and_spare_memory() -> None:
-    fed = sparing = sharing = 0
+def test_cascades_stream_inputs_share_rolling_buffers_and_minimise_ram() -> None:
+    streamed = minimised = sharing = 0
     for seed in range(20):
         for cascade, ways in cascades(graph_of(seed), np.random.default_rng(seed)):
-            fed += cascade.fed is not None
-            sparing += cascade.sparing
-            sharing += any(shared(cascade, ways, tensor) is not tensor for tensor in cascade.depths)
-    assert min(fed, sparing, sharing) >= 3
+            streamed += cascade.streamed_input is not None
+            minimised += cascade.minimise_ram
+            sharing += any(shared(cascade, ways, tensor) is not tensor for tensor in cascade.buffer_rows)
+    assert min(streamed, minimised, sharing) >= 3
 
 
 def test_what_others_read_too_is_no_cascade() -> None:
     graph = next(g for g in map(graph_of, range(50)) if len(g.outputs) > 1 and len(g.nodes) > 3)
     inner = next(node for node in graph.nodes[:-1] if any(node.output is t for t in graph.outputs))
     at = graph.nodes.index(inner)
-    assert form(graph, graph.nodes[at : at + 2], lambda node: RowWise()) is None
+    assert build_cascade(graph, graph.nodes[at : at + 2], lambda node: RowWise()) is None
 
 
 def graph_of(seed: int) -> Graph:
@@ -203,12 +215,12 @@ def graph_of(seed: int) -> Graph:
 def test_every_node_but_the_last_has_to_give_rows(way: RowWise | None) -> None:
     graph = graph_of(1)
     nodes = graph.nodes[:2]
-    assert form(graph, nodes, lambda node: way if node is nodes[0] else RowWise()) is None
+    assert build_cascade(graph, nodes, lambda node: way if node is nodes[0] else RowWise()) is None
 
 
 @pytest.mark.parametrize(("writes", "reads"), [(2, 1), (2, 2), (1, 2)])
-def test_rows_of_a_turn_lie_together(writes: int, reads: int) -> None:
-    # Where the reader takes more rows than one, its; else those that are written in a turn.
+def test_rows_of_a_stripe_are_contiguous(writes: int, reads: int) -> None:
+    # Where the reader takes more rows than one, its; else those that are written in a stripe.
     build = ModelBuilder()
     for name in ("x", "y", "z"):
         build.tensor(name, (1, 8, 8, 4), np.int8, scale=0.1)
@@ -217,11 +229,11 @@ def test_rows_of_a_turn_lie_together(writes: int, reads: int) -> None:
     build.op("MAX_POOL_2D", ["y"], ["z"], {**options, "FilterHeight": 1, "FilterWidth": 1})
     graph = load(build.build(["x"], ["z"]), name="m")
     first, second = graph.nodes
-    cascade = form(graph, graph.nodes, {first: RowWise(writes), second: RowWise(reads)}.get)
+    cascade = build_cascade(graph, graph.nodes, {first: RowWise(writes), second: RowWise(reads)}.get)
     assert cascade is not None
-    ring = first.output
-    depth, phase = cascade.depths[ring], cascade.phases[ring]
-    together = [turn for turn in cascade.turns if turn.position == (1 if reads > 1 else 0)][1:]
+    buffered = first.output
+    height, start_row = cascade.buffer_rows[buffered], cascade.start_rows[buffered]
+    together = [stripe for stripe in cascade.stripes if stripe.position == (1 if reads > 1 else 0)][1:]
     assert together
-    assert depth == 2
-    assert all((turn.first + phase) % depth + turn.last - turn.first <= depth for turn in together)
+    assert height == 2
+    assert all((stripe.first + start_row) % height + stripe.last - stripe.first <= height for stripe in together)

@@ -41,13 +41,13 @@ def test_what_was_taken_is_weighed_and_costs_what_the_manifest_says(model: str, 
 
 
 @pytest.mark.parametrize("model", available(["digits", "kws", "ic"]))
-def test_each_further_schedule_needs_less_memory_and_more_turns(model: str) -> None:
+def test_each_further_schedule_needs_less_memory_and_more_stripes(model: str) -> None:
     found = trade(compiled(M4, model)).weighed
-    assert (found[0].cascades, found[0].turns) == ((), 0)
+    assert (found[0].cascades, found[0].extra_stripes) == ((), 0)
     assert len(found) > 1
     for one, next_ in itertools.pairwise(found):
         assert one.bound_bytes > next_.bound_bytes
-        assert one.turns < next_.turns
+        assert one.extra_stripes < next_.extra_stripes
         assert one.instructions < next_.instructions
 
 
@@ -69,16 +69,16 @@ def test_the_ends_are_what_speed_and_size_take() -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        (M4, f"the fewest turns within {100 * (search.SLACK - 1):.0f} % of the least memory found (-opt=balanced)"),
-        (f"{M4} -opt=size", "the least memory found (-opt=size)"),
-        (f"{M4} -opt=size -ram-max=4096", "the least memory found (-opt=size)"),
-        (f"{M4} -opt=speed", "steps one after another, which is fastest (-opt=speed)"),
-        (f"{M4} -opt=speed -ram-max=4096", "the fewest turns within -ram-max=4096"),
+        (M4, f"the fewest stripes within {100 * (search.SLACK - 1):.0f} % of the least RAM found (-opt=balanced)"),
+        (f"{M4} -opt=size", "the least RAM found (-opt=size)"),
+        (f"{M4} -opt=size -ram-max=4096", "the least RAM found (-opt=size)"),
+        (f"{M4} -opt=speed", "no cascades, which is fastest (-opt=speed)"),
+        (f"{M4} -opt=speed -ram-max=4096", "the fewest stripes within -ram-max=4096"),
         (
             "c -mcpu=cortex-m55",
-            "steps one after another, which is fastest (-opt=balanced on a core with Helium)",
+            "no cascades, which is fastest (-opt=balanced on a core with Helium)",
         ),
-        ("c -mcpu=cortex-m55 -ram-max=4K", "the fewest turns within -ram-max=4096"),
+        ("c -mcpu=cortex-m55 -ram-max=4K", "the fewest stripes within -ram-max=4096"),
     ],
 )
 def test_the_rule_in_words(target: str, words: str) -> None:

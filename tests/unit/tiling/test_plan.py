@@ -198,7 +198,7 @@ def test_the_smallest_tile_that_does_not_fit_is_named() -> None:
 def test_ops_that_cannot_say_what_they_need_are_refused() -> None:
     operand = tile_layers.int8("x", (1, 8))
     node = Node("softmax", "soft", [operand], [tile_layers.int8("y", (1, 8))], SoftmaxAttributes(1.0))
-    text = r"npu: tiles for softmax soft, got a match of softmax, expected ops that say what a part of their result"
+    text = r"npu: tiles for softmax soft, got a match of softmax, expected ops that define what a part of their result"
     with pytest.raises(TargetError, match=text):
         planned(node, 100)
 

@@ -12,9 +12,9 @@ import pytest
 from aboard.errors import InputError
 from aboard.target import Knob, Target
 from aboard.tuning import records
-from aboard.tuning.choice import Choice, Place
+from aboard.tuning.choice import ChosenPoint, TunedRegion
 from aboard.tuning.key import toolchain
-from aboard.tuning.records import Record, Records, store
+from aboard.tuning.records import Records, TuningRecord, store
 from support import tuning_records
 from support.device import device
 
@@ -28,12 +28,12 @@ def fake() -> Iterator[None]:
         yield
 
 
-def place(workload: str = "conv", target: str = f"{BOARD} + fake") -> Place:
+def place(workload: str = "conv", target: str = f"{BOARD} + fake") -> TunedRegion:
     whole = Target(target)
-    return Place(whole, whole.devices[0], "fake", workload)
+    return TunedRegion(whole, whole.devices[0], "fake", workload)
 
 
-def record(workload: str = "conv", rows: int | str = 8, **further: Any) -> Record:
+def record(workload: str = "conv", rows: int | str = 8, **further: Any) -> TuningRecord:
     values = {"rows": rows, **further}
     return tuning_records.record(f"{BOARD} + fake", workload, values, instructions=100)
 
@@ -42,9 +42,9 @@ def test_what_is_stored_is_found(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "tuning.json"
     store(path, [record(), record("pool", 1, fast=True)])
     found = Records(path, required=True)
-    assert found.choose(place()) == Choice({"rows": 8, "fast": False}, "record")
-    assert found.choose(place("pool")) == Choice({"rows": 1, "fast": True}, "record")
-    assert found.choose(place("other")) == Choice({"rows": 4, "fast": False}, "default")
+    assert found.choose(place()) == ChosenPoint({"rows": 8, "fast": False}, "record")
+    assert found.choose(place("pool")) == ChosenPoint({"rows": 1, "fast": True}, "record")
+    assert found.choose(place("other")) == ChosenPoint({"rows": 4, "fast": False}, "default")
     assert found.choose(place(target="arm/mps2_an385 + fake")).origin == "default"
     assert found.choose(place(target=f"{BOARD} + fake -model=v2")).origin == "default"
 
@@ -58,7 +58,7 @@ def test_a_record_is_that_of_a_device_in_its_surroundings(tmp_path: Path) -> Non
     assert found.choose(place(target=f"{BOARD} -input=kept -ram-max=64K + fake")).origin == "record"
     # Another device beside it.
     both = Target(f"{BOARD} + fake + cmsis-nn")
-    assert found.choose(Place(both, both.devices[0], "fake", "conv")).origin == "record"
+    assert found.choose(TunedRegion(both, both.devices[0], "fake", "conv")).origin == "record"
 
 
 def test_boards_with_one_soc_share_records(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_record_of_another_toolchain_is_left_aside(tmp_path: Path) -> None:
     store(tmp_path / "t.json", [tuning_records.record(f"{BOARD} + fake", "conv", {"rows": 8}, compiler="acc 1.0")])
     here = toolchain(place().target)
     origin = f"default, as the record is of acc 1.0, not of {here}"
-    assert Records(tmp_path / "t.json").choose(place()) == Choice({"rows": 4, "fast": False}, origin)
+    assert Records(tmp_path / "t.json").choose(place()) == ChosenPoint({"rows": 4, "fast": False}, origin)
     store(tmp_path / "t.json", [record()])
     assert Records(tmp_path / "t.json").choose(place()).origin == "record"
     # The toolchain that a user names counts.
@@ -104,7 +104,7 @@ def test_the_order_of_storing_does_not_show(tmp_path: Path) -> None:
 def test_a_record_of_another_version_is_left_aside(tmp_path: Path) -> None:
     store(tmp_path / "t.json", [record(rows=16), record("pool", columns=2)])
     found = Records(tmp_path / "t.json")
-    assert found.choose(place()) == Choice(
+    assert found.choose(place()) == ChosenPoint(
         {"rows": 4, "fast": False},
         "default, as the record is of another version: value of rows, got 16, expected one of: 4, 1, 8",
     )

@@ -17,10 +17,10 @@ from aboard.ir import DType
 from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Knob, Target
-from aboard.tuner.bench import Outcome, ThisProcess
-from aboard.tuner.search import Found, Search
+from aboard.tuner.bench import BenchRun, ThisProcess
+from aboard.tuner.search import Found, TuningSearch
 from aboard.tuning.key import device_key, toolchain
-from aboard.tuning.records import Record, by_key
+from aboard.tuning.records import TuningRecord, by_key
 from support import fake_device
 from support.device import device
 from support.fake_device import RUNS, SUBTLE, SUITS, ZERO
@@ -38,7 +38,7 @@ class Counting:
     compiler: str | None = None
     seen: list[dict[str, Any]] = field(default_factory=list)
 
-    def run(self, module: Module, inputs: Sequence[Named]) -> Outcome:
+    def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
         counts = []
         regions = 0
         for node in module.manifest.nodes:
@@ -46,14 +46,14 @@ class Counting:
             regions += node.device is not None
             counts.append(1 + 100 * source.count("fake_product(&"))
         self.seen.append({node.name: node.tuning for node in module.manifest.nodes if node.tuning})
-        return Outcome(tuple({} for _ in inputs), tuple(counts), sum(counts))
+        return BenchRun(tuple({} for _ in inputs), tuple(counts), sum(counts))
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         return []
 
 
 def search(bench: Any = None, target: str = TARGET, **options: Any) -> Found:
-    prepared = Search.prepare(MODEL, target, bench or ThisProcess(), **options)
+    prepared = TuningSearch.prepare(MODEL, target, bench or ThisProcess(), **options)
     built = []
     found = prepared.run(lambda: built.append(1))
     assert len(built) == prepared.builds
@@ -102,7 +102,7 @@ def test_points_with_the_same_code_share_a_build() -> None:
 def test_a_limit_tries_the_defaults_then_what_was_recorded() -> None:
     with fake(RUNS, SUITS):
         best = search(Counting()).best
-        known = by_key(Record(**{**b.record.model_dump(), "values": {"runs": 3, "suits": "few"}}) for b in best)
+        known = by_key(TuningRecord(**{**b.record.model_dump(), "values": {"runs": 3, "suits": "few"}}) for b in best)
         found = search(Counting(), limit=3, known=known)
     assert [trial.point for trial in found.trials] == [
         {"runs": 2, "suits": "few"},
@@ -130,10 +130,10 @@ def test_a_wrong_region_behind_a_softmax_is_found(monkeypatch: pytest.MonkeyPatc
     model = fake_device.softmax_model()
     with fake(SUBTLE):
         with pytest.raises(TargetError, match=text):
-            Search.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
+            TuningSearch.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
         # The outputs alone do not show it.
         monkeypatch.setattr(ThisProcess, "faults", lambda self, module, inputs: [])
-        found = Search.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
+        found = TuningSearch.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
     assert [trial.point["subtle"] for trial in found.trials] == ["right", "wrong"]
 
 
@@ -173,7 +173,7 @@ def test_a_point_whose_code_does_not_compile_is_named() -> None:
 @pytest.mark.parametrize("target", ["c -runtime=host", TARGET])
 def test_there_may_be_nothing_to_tune(target: str) -> None:
     with fake(), pytest.raises(TargetError, match=r"digits: nothing to tune, got no device with knobs that computes a"):
-        Search.prepare(MODEL, target, ThisProcess())
+        TuningSearch.prepare(MODEL, target, ThisProcess())
 
 
 def test_devices_are_tuned_one_after_another() -> None:

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from aboard.errors import TargetError
 from aboard.target import Knob, Target
 from aboard.tuning import space
-from aboard.tuning.choice import DEFAULTS, Choice, Given, Place, choose, mismatch
+from aboard.tuning.choice import DEFAULTS, ChosenPoint, Given, TunedRegion, choose, mismatch
 from support.device import device
 
 ROWS, ORDER = Knob("rows", (4, 1, 8), "Rows of a tile"), Knob("order", ("by_row", "by_channel"), "Order of the loops")
 ALONE = "fake"
 
 
-def place(text: str = "w") -> Place:
-    return Place(Target(f"c -runtime=host + {ALONE}"), Target(ALONE, as_device=True), ALONE, text)
+def place(text: str = "w") -> TunedRegion:
+    return TunedRegion(Target(f"c -runtime=host + {ALONE}"), Target(ALONE, as_device=True), ALONE, text)
 
 
 def knobs(*found: Any) -> Any:
@@ -49,15 +49,15 @@ def test_every_point_is_there_once_and_fits(values: list[list[int]]) -> None:
 
 def test_a_device_without_knobs_needs_no_choice() -> None:
     with device(()):
-        assert choose(DEFAULTS, place()) == Choice({}, "")
+        assert choose(DEFAULTS, place()) == ChosenPoint({}, "")
         assert list(space.points(Target(ALONE, as_device=True))) == [{}]
         assert space.shown({}) == "defaults"
 
 
 def test_a_given_point_keeps_the_other_defaults() -> None:
     with knobs(ROWS, ORDER):
-        assert choose(Given({ALONE: {"rows": 8}}), place()) == Choice({"rows": 8, "order": "by_row"}, "given")
-        assert choose(Given({"other": {"rows": 8}}), place()) == Choice({"rows": 4, "order": "by_row"}, "default")
+        assert choose(Given({ALONE: {"rows": 8}}), place()) == ChosenPoint({"rows": 8, "order": "by_row"}, "given")
+        assert choose(Given({"other": {"rows": 8}}), place()) == ChosenPoint({"rows": 4, "order": "by_row"}, "default")
 
 
 @pytest.mark.parametrize(

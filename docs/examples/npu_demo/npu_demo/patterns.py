@@ -7,7 +7,7 @@ from aboard.ops.conv2d import attributes, window
 from aboard.partition.pattern import (
     DevicePattern,
     NodePredicate,
-    Op,
+    OpPattern,
     any_tensor,
     chain,
     constant,
@@ -43,7 +43,7 @@ def _v2() -> tuple[DevicePattern, ...]:
     )
 
 
-def _layer(name: str, where: NodePredicate) -> Op:
+def _layer(name: str, where: NodePredicate) -> OpPattern:
     operands = (any_tensor(), constant(DType.INT8), constant_or_absent(DType.INT32))
     return op(name, *operands, dtype=DType.INT8, where=where, name="layer")
 

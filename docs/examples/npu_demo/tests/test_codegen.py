@@ -13,7 +13,7 @@ from aboard.ops.subgraph import Matched
 from aboard.ops.window import Padding
 from aboard.target import MemoryRegion, Target, columns
 from aboard.tiling import Box, TilePlan, Transfer
-from aboard.tiling import device as tiling
+from aboard.tiling import accelerator as tiling
 from npu_demo import arithmetic, core, fast, packing, v1, v2
 from npu_demo.commands import decode
 from npu_machine import PARAMETERS, WEIGHTS, Machine, X, Y

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aboard.backends.cmsis_nn import exact, geometry, sizes
-from aboard.backends.cmsis_nn.geometry import Size, Unit, Window
+from aboard.backends.cmsis_nn.geometry import Size, Unit, WindowedLayer
 from aboard.ir import Array, Node, Tensor
 from aboard.kernels.contract import Literal
 from aboard.ops import arithmetic, conv2d, depthwise_conv2d, fully_connected, pool2d, softmax, weighted
@@ -71,8 +71,8 @@ def _depthwise(node: Node, unit: Unit) -> LibraryCall:
     return _sliding(node, window, "arm_depthwise_conv_s8", 0)
 
 
-def _sliding(node: Node, window: Window, function: str, scratch: int) -> LibraryCall:
-    """Returns the call of a convolution: all take the same arguments, but for what this says."""
+def _sliding(node: Node, window: WindowedLayer, function: str, scratch: int) -> LibraryCall:
+    """Returns the call of a convolution. All functions take the same arguments except those given here."""
     is_depthwise = node.op == "depthwise_conv2d"
     axis = depthwise_conv2d.AXIS if is_depthwise else conv2d.AXIS
     multiplier, shift = weighted.multipliers(node, axis)
@@ -124,7 +124,7 @@ def _fully_connected(node: Node, unit: Unit) -> LibraryCall:
     }
     sums = sizes.fully_connected(outputs, unit)
     if sums:
-        # With Helium the library wants bias and zero point in one sum per output; it can lie in flash.
+        # With Helium the library wants bias and zero point in one sum per output; it can be stored in flash.
         zero_point = node.input(0).quant.zero_point
         of_weights = constants["weights"].reshape(outputs, inputs).astype(np.int64).sum(axis=1)
         constants["sums"] = _int32(constants["bias"] - zero_point * of_weights)
@@ -181,16 +181,14 @@ def _pool(node: Node, unit: Unit) -> LibraryCall:
     )
 
 
-def _softmax(node: Node, unit: Unit) -> LibraryCall:
-    del unit
+def _softmax(node: Node, _unit: Unit) -> LibraryCall:
     channels = node.output.shape[-1]
     scaling = softmax.scaling(node)
     numbers = (node.output.type.elements // channels, channels, scaling.multiplier, scaling.shift, -scaling.radius)
     return LibraryCall("arm_softmax_s8", ("x0", *numbers, "y0"), {}, returns_status=False)
 
 
-def _add(node: Node, unit: Unit) -> LibraryCall:
-    del unit
+def _add(node: Node, _unit: Unit) -> LibraryCall:
     op = get(node.op)
     assert isinstance(op, arithmetic.Add)  # noqa: S101  an internal invariant that also narrows the type
     scaling = op.scaling(node)
@@ -207,8 +205,7 @@ def _add(node: Node, unit: Unit) -> LibraryCall:
     return LibraryCall("arm_elementwise_add_s8", arguments, _constant_operands(node))
 
 
-def _mul(node: Node, unit: Unit) -> LibraryCall:
-    del unit
+def _mul(node: Node, _unit: Unit) -> LibraryCall:
     op = get(node.op)
     assert isinstance(op, arithmetic.Mul)  # noqa: S101  an internal invariant that also narrows the type
     clamp = arithmetic.attributes(node).activation.range(node.output.quant)

@@ -14,7 +14,7 @@ from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.target import Target
 
-#: The reference rounds twice; so does the library, unless it is told not to.
+#: The reference rounds twice; so does the library by default.
 _ROUNDING = """\
 #ifdef CMSIS_NN_USE_SINGLE_ROUNDING
 #error "CMSIS_NN_USE_SINGLE_ROUNDING is defined: results would not be those of the reference. Remove it"

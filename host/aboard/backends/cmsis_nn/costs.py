@@ -28,7 +28,7 @@ def cost(target: Target, region: ClaimedRegion) -> Cost:
         region: The region.
 
     Raises:
-        TargetError: The region does not say on which core it runs.
+        TargetError: The region has no core.
     """
     if region.host is None:
         raise TargetError(f"kind {target.kind.name}: the host of {region.name} is missing, expected one. Report this")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from aboard.backends.cmsis_nn.geometry import Size, Unit, Window
+from aboard.backends.cmsis_nn.geometry import Size, Unit, WindowedLayer
 from aboard.backends.cmsis_nn.sizes import becomes_convolution, ends_of_line, is_3x3
 
 
-def convolve_wrapper_is_exact(window: Window, unit: Unit) -> bool:
+def convolve_wrapper_is_exact(window: WindowedLayer, unit: Unit) -> bool:
     """True when `arm_convolve_wrapper_s8` can be called; else `arm_convolve_s8` is."""
     return unit is not Unit.MVE or not window.is_1xn or _line_is_exact(window)
 
 
-def depthwise_wrapper_is_exact(window: Window, unit: Unit) -> bool:
+def depthwise_wrapper_is_exact(window: WindowedLayer, unit: Unit) -> bool:
     """True when `arm_depthwise_conv_wrapper_s8` can be called; else `arm_depthwise_conv_s8` is."""
     if unit is Unit.MVE:
         return not becomes_convolution(window) or convolve_wrapper_is_exact(window, unit)
@@ -23,7 +23,7 @@ def depthwise_wrapper_is_exact(window: Window, unit: Unit) -> bool:
     return last + 1 < window.image.w
 
 
-def _line_is_exact(window: Window) -> bool:
+def _line_is_exact(window: WindowedLayer) -> bool:
     """Follows `arm_convolve_1_x_n_s8` with Helium: which pixel it multiplies with each tap.
 
     It copies the ends of a line with their padding, as many pixels at each as padding with a stride of 1 needs. With
@@ -54,7 +54,7 @@ def _line_is_exact(window: Window) -> bool:
     )
 
 
-def _seen(window: Window, column: int) -> list[int | None]:
+def _seen(window: WindowedLayer, column: int) -> list[int | None]:
     """Returns the pixels that the window of a column of the result covers; None for padding."""
     start = column * window.stride.w - window.padding.w
     covered = range(start, start + window.taps.w)

@@ -33,8 +33,8 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Window:
-    """A window that slides over images.
+class WindowedLayer:
+    """A layer whose window slides over images.
 
     Attributes:
         batch: Images.
@@ -77,12 +77,12 @@ class Window:
         return self.depth == self.channels
 
 
-def of_convolution(node: Node) -> Window:
+def of_convolution(node: Node) -> WindowedLayer:
     """Returns the geometry of a conv2d; of a depthwise_conv2d with a depth of 1."""
     attrs = conv2d.attributes(node)
     batch, height, width, channels = node.input(0).shape
     weights, (_, rows, cols, outputs) = node.input(1).shape, node.output.shape
-    return Window(
+    return WindowedLayer(
         batch,
         Size(height, width),
         channels,
@@ -96,12 +96,12 @@ def of_convolution(node: Node) -> Window:
     )
 
 
-def of_pool(node: Node) -> Window:
+def of_pool(node: Node) -> WindowedLayer:
     """Returns the geometry of an average_pool2d or max_pool2d."""
     attrs = pool2d.attributes(node)
     batch, height, width, channels = node.input(0).shape
     _, rows, cols, _ = node.output.shape
-    return Window(
+    return WindowedLayer(
         batch,
         Size(height, width),
         channels,

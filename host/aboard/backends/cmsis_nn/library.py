@@ -55,7 +55,7 @@ def find(target: Target) -> Path:
 
 
 def probe() -> Sequence[Need]:
-    """Returns whether the sources are where the environment says."""
+    """Returns whether the sources are in the folder that the environment names."""
     folder = next((folder for _, folder in _named(None) if _is_tree(folder)), None)
     path = None if folder is None else str(folder)
     return [Need("CMSIS-NN", "sources for the device cmsis-nn", folder is not None, HOW_TO_GET, path)]

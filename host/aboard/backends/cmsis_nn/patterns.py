@@ -10,7 +10,15 @@ from aboard.backends.cmsis_nn.geometry import of_convolution
 from aboard.ir import DType, Node
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected, weighted
 from aboard.ops.window import reach
-from aboard.partition.pattern import DevicePattern, NodePredicate, Op, any_tensor, constant, constant_or_absent, op
+from aboard.partition.pattern import (
+    DevicePattern,
+    NodePredicate,
+    OpPattern,
+    any_tensor,
+    constant,
+    constant_or_absent,
+    op,
+)
 from aboard.target import Target
 
 #: Largest number of channels for which arm_softmax_s8 shifts by less than 32 bits; the sum of its powers decides.
@@ -20,9 +28,8 @@ _SOFTMAX_CHANNELS = 511
 _EXTENT = 32767
 
 
-def patterns(target: Target) -> tuple[DevicePattern, ...]:
+def patterns(_target: Target) -> tuple[DevicePattern, ...]:
     """Returns the patterns; they are the same for every target."""
-    del target
     return (
         DevicePattern("convolve_s8", _layer("conv2d", _conv_problem)),
         DevicePattern("depthwise_conv_s8", _layer("depthwise_conv2d", _depthwise_problem)),
@@ -35,7 +42,7 @@ def patterns(target: Target) -> tuple[DevicePattern, ...]:
     )
 
 
-def _layer(name: str, where: NodePredicate) -> Op:
+def _layer(name: str, where: NodePredicate) -> OpPattern:
     operands = (any_tensor(), constant(DType.INT8), constant_or_absent(DType.INT32))
     return op(name, *operands, dtype=DType.INT8, where=where, name="layer")
 

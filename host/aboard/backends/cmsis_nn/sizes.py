@@ -1,4 +1,4 @@
-"""Bytes of scratch, as CMSIS-NN's own functions for buffer sizes tell them (release 7.0.0).
+"""Bytes of scratch, as CMSIS-NN's own functions for buffer sizes return them (release 7.0.0).
 
 They are the functions `arm_*_get_buffer_size` for a core with the given instructions; tests compare them with recorded
 values, and with the compiled functions where there is a source tree.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aboard.backends.cmsis_nn.geometry import Size, Unit, Window
+from aboard.backends.cmsis_nn.geometry import Size, Unit, WindowedLayer
 
 #: Channels that the library's depthwise convolution for Helium computes at once.
 _CHANNEL_BLOCK = 124
@@ -16,7 +16,7 @@ _CHANNEL_BLOCK = 124
 _INT16, _INT32 = 2, 4
 
 
-def convolve_wrapper(window: Window, unit: Unit) -> int:
+def convolve_wrapper(window: WindowedLayer, unit: Unit) -> int:
     """Returns the size for `arm_convolve_wrapper_s8`."""
     if window.is_1x1:
         return 0
@@ -25,7 +25,7 @@ def convolve_wrapper(window: Window, unit: Unit) -> int:
     return convolve(window, unit)
 
 
-def convolve(window: Window, unit: Unit) -> int:
+def convolve(window: WindowedLayer, unit: Unit) -> int:
     """Returns the size for `arm_convolve_s8`: a few pixels with all that their windows see."""
     length = window.taps.w * window.taps.h * window.channels
     if unit is Unit.MVE:
@@ -33,7 +33,7 @@ def convolve(window: Window, unit: Unit) -> int:
     return 2 * -(-length // 4) * 4 * _INT16
 
 
-def _convolve_1xn(window: Window) -> int:
+def _convolve_1xn(window: WindowedLayer) -> int:
     """Returns the size for `arm_convolve_1_x_n_s8` with Helium: the windows that padding reaches, in one line."""
     ends = ends_of_line(window)
     if not ends.add_up:
@@ -43,7 +43,7 @@ def _convolve_1xn(window: Window) -> int:
     return max(left, right) * window.channels
 
 
-def depthwise_wrapper(window: Window, unit: Unit) -> int:
+def depthwise_wrapper(window: WindowedLayer, unit: Unit) -> int:
     """Returns the size for `arm_depthwise_conv_wrapper_s8`."""
     if unit is Unit.MVE and becomes_convolution(window):
         weights = window.taps.h * window.taps.w * window.outputs
@@ -56,17 +56,17 @@ def depthwise_wrapper(window: Window, unit: Unit) -> int:
     return 0 if unit is Unit.C or is_3x3(window) else window.channels * taps * _INT16
 
 
-def becomes_convolution(window: Window) -> bool:
+def becomes_convolution(window: WindowedLayer) -> bool:
     """True for a depthwise convolution that the library computes as a convolution, where there is Helium."""
     return window.channels == 1 and window.outputs > 1
 
 
-def is_3x3(window: Window) -> bool:
+def is_3x3(window: WindowedLayer) -> bool:
     """True for a depthwise convolution that has a function of its own, where there is no Helium."""
     return window.taps == Size(3, 3) and window.padding.h <= 1 and window.padding.w <= 1
 
 
-def average_pool(window: Window, unit: Unit) -> int:
+def average_pool(window: WindowedLayer, unit: Unit) -> int:
     """Returns the size for `arm_avgpool_s8`."""
     return window.channels * _INT32 if unit is Unit.DSP else 0
 
@@ -97,7 +97,7 @@ class EndsOfLine:
     padding_fits: bool
 
 
-def ends_of_line(window: Window) -> EndsOfLine:
+def ends_of_line(window: WindowedLayer) -> EndsOfLine:
     """Returns how a line is divided."""
     pad, stride, columns = window.padding.w, window.stride.w, window.result.w
     total = (columns - 1) * stride + window.taps.w - window.image.w

@@ -1,4 +1,4 @@
-"""Another core of the host's board as a device: targets of the kind `c` that stand among the devices of a composite.
+"""Another core of the host's board as a device: targets of the kind `c` among the devices of a composite.
 
 The core computes what its own kernels can, compiled for its own units. It is started by the first call, and gets work
 through a mailbox (`firmware/cores/`). Where the host's runtime is `host`, the same functions are called plainly.

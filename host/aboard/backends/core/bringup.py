@@ -1,4 +1,4 @@
-"""How the host calls a core: the files that start it and serve its calls, and the flags of what it executes."""
+"""Calls of another core: the files that start the core and serve its calls, and the flags of the code it executes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CYCLES_PER_ROUND = 256
 
 
 @dataclass(frozen=True)
-class Plan:
+class CoreCall:
     """How a region's function is called.
 
     Attributes:
@@ -66,7 +66,7 @@ class Plan:
             )
 
 
-def plan(device: Target, host: Target | None, macs: int, elements: int) -> Plan:
+def core_call(device: Target, host: Target | None, macs: int, elements: int) -> CoreCall:
     """Returns how a core is called.
 
     Args:
@@ -79,7 +79,7 @@ def plan(device: Target, host: Target | None, macs: int, elements: int) -> Plan:
         TargetError: It is not known which core of which board it is.
     """
     if host is None or host.runtime == "host":
-        return Plan()
+        return CoreCall()
     if device.hardware is None:
         raise TargetError(
             f"target {device}: names no board, got {device.cpu.name} beside {host.cpu.name}, expected two cores of one "
@@ -101,7 +101,7 @@ def plan(device: Target, host: Target | None, macs: int, elements: int) -> Plan:
         f"{name}_start.c": _start(board, core, name),
     }
     rounds = round(cycles * slower) // _CYCLES_PER_ROUND
-    return Plan(name, rounds, (f"{name}.h",), files, (f"{name}.c",), flags(device.cpu, host.cpu))
+    return CoreCall(name, rounds, (f"{name}.h",), files, (f"{name}.c",), flags(device.cpu, host.cpu))
 
 
 def flags(core: Cpu, host: Cpu) -> dict[str, tuple[str, ...]]:

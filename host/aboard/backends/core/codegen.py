@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aboard.backends.core import bringup
-from aboard.backends.core.lowered import Lowered, executor, lowered
+from aboard.backends.core.lowered import LoweredRegion, executor, lowered
 from aboard.emit import c_text
 from aboard.emit.bundle import kernel_headers
 from aboard.emit.instances import Instances, NamedArray
@@ -31,7 +31,7 @@ from aboard.target import Runtime, Target
 
 
 @dataclass(frozen=True)
-class _Pool:
+class _ConstantPool:
     """All constants of an element type, one after another.
 
     Attributes:
@@ -58,22 +58,22 @@ def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
         f"{region.name}_core.c": _core_source(region, found, instances, pools, headers),
         **kernel_headers(headers, "kernels"),
     }
-    plan = bringup.plan(target, region.host, found.macs, found.elements)
-    plan.check(len(parameters), f"target {target}: region {region.name}")
+    core_call = bringup.core_call(target, region.host, found.macs, found.elements)
+    core_call.check(len(parameters), f"target {target}: region {region.name}")
     return DeviceCode(
-        _source(region.name, [name for _, name in parameters], plan),
+        _source(region.name, [name for _, name in parameters], core_call),
         tuple(argument for argument, _ in parameters),
         tuple(tensor.shape for tensor in found.program.graph.outputs),
         Runtime(
-            {**files, **plan.files},
-            core_files=(f"{region.name}_core.c", *plan.core_files),
-            core_flags=plan.flags,
+            {**files, **core_call.files},
+            core_files=(f"{region.name}_core.c", *core_call.core_files),
+            core_flags=core_call.flags,
         ),
     )
 
 
-def _pools(arrays: Sequence[NamedArray]) -> list[_Pool]:
-    pools: list[_Pool] = []
+def _pools(arrays: Sequence[NamedArray]) -> list[_ConstantPool]:
+    pools: list[_ConstantPool] = []
     for dtype in sorted({array.values.dtype for array in arrays}, key=str):
         pieces: list[Array] = []
         offsets: dict[str, int] = {}
@@ -82,11 +82,13 @@ def _pools(arrays: Sequence[NamedArray]) -> list[_Pool]:
             at = round_up(filled * dtype.itemsize, max(array.align, dtype.itemsize)) // dtype.itemsize
             pieces += [np.zeros(at - filled, dtype), array.values.reshape(-1)]
             offsets[array.name], filled = at, at + array.values.size
-        pools.append(_Pool(f"constants_{dtype.name}", np.concatenate(pieces), offsets))
+        pools.append(_ConstantPool(f"constants_{dtype.name}", np.concatenate(pieces), offsets))
     return pools
 
 
-def _parameters(region: ClaimedRegion, found: Lowered, pools: Sequence[_Pool]) -> list[tuple[Argument, str]]:
+def _parameters(
+    region: ClaimedRegion, found: LoweredRegion, pools: Sequence[_ConstantPool]
+) -> list[tuple[Argument, str]]:
     """Returns the parameters of the region's function, each with its declaration."""
     parameters: list[tuple[Argument, str]] = [
         *((InputArg(i, "const uint8_t *"), f"const uint8_t *x{i}") for i in range(len(region.graph.inputs))),
@@ -96,7 +98,7 @@ def _parameters(region: ClaimedRegion, found: Lowered, pools: Sequence[_Pool]) -
         constant = PackedConstant(pool.name, pool.values, ALIGN)
         parameters.append((ConstantArg(constant), f"const {c_text.c_type(pool.values.dtype)} *{pool.name}"))
     if found.offsets:
-        # Calls name what lies there, also where it has no bytes.
+        # Calls name the scratch buffer even if it has no bytes.
         parameters.append((ScratchArg(Scratch(max(found.scratch_bytes, 1), ALIGN), "uint8_t *"), "uint8_t *s0"))
     return parameters
 
@@ -119,19 +121,23 @@ def _header(name: str, parameters: Sequence[str]) -> str:
     )
 
 
-def _source(name: str, parameters: Sequence[str], plan: bringup.Plan) -> str:
+def _source(name: str, parameters: Sequence[str], core_call: bringup.CoreCall) -> str:
     """Returns the file that the host executes."""
     values = ", ".join(_name(parameter) for parameter in parameters)
-    includes = "".join(f'#include "{header}"\n' for header in (f"{name}_core.h", *plan.headers))
+    includes = "".join(f'#include "{header}"\n' for header in (f"{name}_core.h", *core_call.headers))
     return c_text.fitted(
         f"{includes}\naboard_status_t {name}({', '.join(parameters)}) {{\n"
         f"    const {name}_arguments_t arguments = {{{values}}};\n"
-        f"    return {plan.call(f'{name}_compute')};\n}}\n"
+        f"    return {core_call.call(f'{name}_compute')};\n}}\n"
     )
 
 
 def _core_source(
-    region: ClaimedRegion, found: Lowered, instances: Instances, pools: Sequence[_Pool], headers: Sequence[str]
+    region: ClaimedRegion,
+    found: LoweredRegion,
+    instances: Instances,
+    pools: Sequence[_ConstantPool],
+    headers: Sequence[str],
 ) -> str:
     """Returns the file that the core executes."""
     name, steps = region.name, found.program.steps
@@ -164,7 +170,7 @@ def _core_source(
     return banner + c_text.fitted("\n".join(parts))
 
 
-def _copies(found: Lowered, tensors: Sequence[Tensor], kind: str) -> list[str]:
+def _copies(found: LoweredRegion, tensors: Sequence[Tensor], kind: str) -> list[str]:
     """Returns what brings operands to where the kernels want them, or results from there, where it is elsewhere."""
     lines = []
     for number, tensor in enumerate(tensors):
@@ -181,7 +187,7 @@ def _at(place: tuple[str, int, int]) -> str:
     return f"(const void *)(a->x{number} + {offset})" if kind == "x" else f"(void *)(a->{kind}{number} + {offset})"
 
 
-def _address(found: Lowered, step: Step) -> Callable[[Argument, int], str]:
+def _address(found: LoweredRegion, step: Step) -> Callable[[Argument, int], str]:
     def address(argument: Argument, scratch: int) -> str:
         if isinstance(argument, InputArg):
             return _at(found.place(step.node.input(argument.index)))

@@ -16,8 +16,8 @@ def cost(target: Target, region: ClaimedRegion) -> Cost:
     """Returns the estimated instructions of the core, and its scratch; it reads and writes where the host does."""
     core = executor(target)
     program, homes = schedule(target, region)
-    _, requests, overlaps = memory(program, homes)
+    _, live_ranges, overlaps = memory(program, homes)
     compute = sum(
         predict(step.node, step.implementation.name, core, call=step.call).instructions for step in program.steps
     )
-    return Cost(_CALL + compute, ram_bytes=lower_bound(requests, overlaps))
+    return Cost(_CALL + compute, ram_bytes=lower_bound(live_ranges, overlaps))

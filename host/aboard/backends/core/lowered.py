@@ -1,4 +1,4 @@
-"""A region as its core computes it: passes, kernels, storage and memory plan of its own."""
+"""A region as another core computes it: with passes, kernels, buffers and a memory plan of its own."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from aboard.ir import Graph, Tensor
 from aboard.kernels.accelerator import ClaimedRegion
 from aboard.kernels.select import strategy
 from aboard.memory.planner import plan
-from aboard.memory.problem import Overlap, Request
+from aboard.memory.problem import LiveRange, Overlap
 from aboard.partition.pipeline import channel_block
 from aboard.passes import host, run_passes
-from aboard.schedule import storage
+from aboard.schedule.buffer_assigner import assign_buffers
+from aboard.schedule.buffers import Buffer
 from aboard.schedule.lowering import Calls, Program, lower
-from aboard.schedule.storage import Buffer
 from aboard.target import Target
 
 
 @dataclass(frozen=True)
-class Lowered:
+class LoweredRegion:
     """A region, lowered.
 
     Attributes:
-        program: Its steps. Requests that `offsets` does not name lie in the region's operands and results.
+        program: Its steps. Buffers that `offsets` does not name are operands and results of the region.
         homes: Buffers that are an operand or a result of the region: `x` or `y`, and its number.
-        offsets: Where each other request lies in the scratch buffer, in bytes.
+        offsets: Offset of each other buffer in the scratch buffer, in bytes, by its index in `Program.live_ranges`.
         scratch_bytes: Size of the scratch buffer; 0 for none.
     """
 
@@ -47,12 +47,12 @@ class Lowered:
         return sum(tensor.type.elements for step in self.program.steps for tensor in step.node.outputs)
 
     def place(self, tensor: Tensor) -> tuple[str, int, int]:
-        """Returns where a tensor lies: `x`, `y` or `s`, the number of the operand or result, and bytes from there."""
-        place = self.program.storage.places[tensor]
-        if place.buffer in self.homes:
-            kind, number = self.homes[place.buffer]
-            return kind, number, place.view.offset
-        return "s", 0, self.offsets[self.program.buffers[place.buffer]] + place.view.offset
+        """Returns the address of a tensor: `x`, `y` or `s`, number of the operand or result, bytes from its start."""
+        location = self.program.assignment.locations[tensor]
+        if location.buffer in self.homes:
+            kind, number = self.homes[location.buffer]
+            return kind, number, location.view.offset
+        return "s", 0, self.offsets[self.program.buffers[location.buffer]] + location.view.offset
 
 
 def executor(device: Target) -> Target:
@@ -76,40 +76,42 @@ def schedule(device: Target, region: ClaimedRegion) -> tuple[Program, dict[Buffe
     run_passes(graph, host(channel_block(core)))
     choices = strategy.choose_all(graph, core)
     implementations = {node: choice.implementation for node, choice in choices.items()}
-    stored = storage.assign(graph, implementations, keep_inputs=True)
-    program = lower(graph, stored, Calls(implementations, core))
+    assignment = assign_buffers(graph, implementations, keep_inputs=True)
+    program = lower(graph, assignment, Calls(implementations, core))
     return program, _homes(graph, program)
 
 
-def memory(program: Program, homes: Mapping[Buffer, tuple[str, int]]) -> tuple[list[int], list[Request], list[Overlap]]:
-    """Returns what needs a place in scratch: numbers of requests in the program, the requests, and their overlaps."""
+def memory(
+    program: Program, homes: Mapping[Buffer, tuple[str, int]]
+) -> tuple[list[int], list[LiveRange], list[Overlap]]:
+    """Returns the allocation problem of the scratch buffer: indices in `live_ranges`, live ranges, and overlaps."""
     outside = {program.buffers[buffer] for buffer in homes}
-    inside = [number for number in range(len(program.requests)) if number not in outside]
+    inside = [number for number in range(len(program.live_ranges)) if number not in outside]
     index = {number: position for position, number in enumerate(inside)}
     overlaps = [
-        Overlap(index[o.operand], index[o.result], o.distance)
+        Overlap(index[o.operand], index[o.result], o.min_offset)
         for o in program.overlaps
         if o.operand in index and o.result in index
     ]
-    return inside, [program.requests[number] for number in inside], overlaps
+    return inside, [program.live_ranges[number] for number in inside], overlaps
 
 
-def lowered(device: Target, region: ClaimedRegion) -> Lowered:
+def lowered(device: Target, region: ClaimedRegion) -> LoweredRegion:
     """Lowers a region for a core; arguments as for `schedule`."""
     program, homes = schedule(device, region)
-    inside, requests, overlaps = memory(program, homes)
-    if not requests:
-        return Lowered(program, homes, {}, 0)
-    planned = plan(requests, overlaps)
-    return Lowered(program, homes, dict(zip(inside, planned.offsets, strict=True)), planned.peak)
+    inside, live_ranges, overlaps = memory(program, homes)
+    if not live_ranges:
+        return LoweredRegion(program, homes, {}, 0)
+    planned = plan(live_ranges, overlaps)
+    return LoweredRegion(program, homes, dict(zip(inside, planned.offsets, strict=True)), planned.peak)
 
 
 def _homes(graph: Graph, program: Program) -> dict[Buffer, tuple[str, int]]:
-    """Returns the buffers that hold a result or an operand and nothing beyond it; the others are scratch."""
+    """Returns the buffers that store exactly one result or operand of the region; the others are scratch."""
     homes: dict[Buffer, tuple[str, int]] = {}
     for kind, tensors in (("y", graph.outputs), ("x", graph.inputs)):
         for number, tensor in enumerate(tensors):
-            place = program.storage.places[tensor]
-            if place.view.offset == 0 and place.buffer.bytes == tensor.type.bytes:
-                homes.setdefault(place.buffer, (kind, number))
+            location = program.assignment.locations[tensor]
+            if location.view.offset == 0 and location.buffer.bytes == tensor.type.bytes:
+                homes.setdefault(location.buffer, (kind, number))
     return homes

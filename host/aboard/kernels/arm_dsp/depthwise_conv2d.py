@@ -103,7 +103,7 @@ class DspS8(Implementation):
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         stride, pitch = attributes(node).strides[0], _pitch(node)
-        strip = min(_strip(node), y.step or y.rows)
+        strip = min(_strip(node), y.stripe_height or y.rows)
         params = _params(node, x, y, layer, strip)
         return KernelCall(
             header="arm_dsp/depthwise_conv2d.h",

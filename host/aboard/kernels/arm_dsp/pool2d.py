@@ -63,7 +63,7 @@ class AveragePool2dDsp(PoolDsp):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         call = super().lower(node, inputs, outputs, target)
-        if not outputs[0].step or not is_global(node):
+        if not outputs[0].stripe_height or not is_global(node):
             return call
         (source,) = present(inputs)
         sums = ScratchArg(Scratch(2 * source.channels, persistent=True), "aboard_dsp_sums_t *")

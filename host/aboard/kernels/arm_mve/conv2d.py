@@ -55,7 +55,7 @@ def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
 def line_buffer_cols(node: Node, x: View) -> int:
     """Returns pixels of a row of the line buffer; 0 where windows can be read from the input as it lies."""
     attrs = op.attributes(node)
-    if not attrs.padding.any and x.depth >= x.rows and x.pixel_stride == x.channels:
+    if not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels:
         return 0
     return (node.output.shape[2] - 1) * attrs.strides[1] + op.window(node)[1]
 
@@ -88,7 +88,7 @@ def scratch_bytes(buffer_rows: int, row_bytes: int, column: int) -> int:
 def _runs_on(node: Node, x: View, y: View) -> bool:
     """True when windows of 1x1 go on from the last pixel of a row to the first of the next as within a row."""
     attrs = op.attributes(node)
-    whole = [v.depth >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in (x, y)]
+    whole = [v.buffer_rows >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in (x, y)]
     return op.window(node) == (1, 1) and attrs.strides == (1, 1) and all(whole)
 
 

@@ -106,14 +106,14 @@ def chosen(node: Node, x: View, y: View, result: EpilogueMve) -> FourPixels | No
 
 
 def _whole_rows(*views: View) -> bool:
-    return all(v.depth >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in views)
+    return all(v.buffer_rows >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in views)
 
 
 def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     attrs = op.attributes(node)
     distance, chunks = attrs.strides[1] * x.pixel_stride, math.ceil(x.channels / CHUNK)
     aligned = all(bytes_ % 4 == 0 for bytes_ in (x.offset, x.row_stride, x.pixel_stride))
-    plain = op.window(node) == (1, 1) and not attrs.padding.any and x.depth >= x.rows
+    plain = op.window(node) == (1, 1) and not attrs.padding.any and x.buffer_rows >= x.rows
     if not (plain and aligned and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET):
         return None
     joined = attrs.strides == (1, 1) and _whole_rows(x, y)
@@ -143,7 +143,7 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     distance = (chunks + 1) * CHUNK
     if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
         return None
-    lies = not attrs.padding.any and x.depth >= x.rows and x.pixel_stride == x.channels
+    lies = not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels
     cols = 0 if lies else (y.cols - 1) * attrs.strides[1] + width
     return FourPixels(Source.IM2COL, _whole_rows(y), cols, 1, 1, chunks, distance, exact=True)
 

@@ -64,7 +64,7 @@ def _inner(steps: Sequence[Step], view: View, channels: int) -> tuple[int, int]:
         return 0, 0
     channel = steps[-1].bytes // view.element_bytes
     pixel = steps[0] if len(steps) == 2 else Step()
-    if pixel.rows and view.depth < view.rows:
+    if pixel.rows and view.buffer_rows < view.rows:
         raise ValueError("an operand that is broadcast over images is stored in a rolling buffer")
     pixel_bytes = pixel.rows * view.row_stride + pixel.bytes
     if channels == 1:

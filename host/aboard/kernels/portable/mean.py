@@ -24,7 +24,7 @@ _Axis = tuple[int, int]
 def axes_of(node: Node, source: View, result: View) -> dict[str, Literal]:
     """Returns the fields of `aboard_mean_t`."""
     attrs, shape = attributes(node), node.input(0).shape
-    if source.depth < source.rows:
+    if source.buffer_rows < source.rows:
         raise ValueError(f"mean {node.name}: the operand is stored in a rolling buffer")
     steps = [step.rows * source.row_stride + step.bytes for step in axis_steps(shape, source)]
     axes = list(zip(shape, steps, strict=True))

@@ -1,4 +1,4 @@
-"""What devices add to a bundle: a source file for each region, prototypes, and the devices' runtime sources."""
+"""Files that accelerators add to a bundle: a source file for each region, prototypes, and runtime sources."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LICENCES = ("LICENSE", "NOTICE")
 
 @dataclass(frozen=True)
 class Added:
-    """What devices add.
+    """Files that accelerators add.
 
     Attributes:
         files: Text of each file by its path in the bundle.
         include_folders: Folders of the bundle in which headers are looked for.
         definitions: Macros for the compiler.
-        source_flags: Flags for files that other cores execute, and for those of others.
+        source_flags: Flags for files that another core executes, and for third-party files.
     """
 
     files: Mapping[str, str]
@@ -36,7 +36,7 @@ class Added:
     source_flags: tuple[SourceFlags, ...] = ()
 
     def joined(self, other: Added) -> Added:
-        """Returns this and what another adds; what both have is there once."""
+        """Returns the union with the files of another accelerator."""
         flags: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
         for entry in (*self.source_flags, *other.source_flags):
             flags.setdefault((entry.gcc, entry.clang), []).extend(entry.sources)
@@ -52,7 +52,7 @@ class Added:
 
 
 def calls(program: Program) -> list[ExternalCall]:
-    """Returns the calls of devices' functions, in order."""
+    """Returns the calls of accelerators' functions, in order."""
     return [step.call for step in program.steps if isinstance(step.call, ExternalCall)]
 
 
@@ -62,10 +62,10 @@ def header_name(graph: Graph) -> str:
 
 
 def files(graph: Graph, program: Program) -> Added:
-    """Returns what devices add to a bundle.
+    """Returns the files that accelerators add to a bundle.
 
     Raises:
-        TargetError: A device's runtime is wrong.
+        TargetError: The runtime of an accelerator is wrong.
     """
     regions = calls(program)
     if not regions:
@@ -105,7 +105,7 @@ def _check_folders(regions: list[ExternalCall]) -> None:
 
 
 def linked(target: Target) -> Added:
-    """Returns what the runtime of a target's host adds to a bundle (`-runtime` of a kind's own).
+    """Returns the files that the runtime of a target's host adds to a bundle (`-runtime` of a kind's own).
 
     Raises:
         TargetError: One of its files is wrong.
@@ -117,15 +117,15 @@ def linked(target: Target) -> Added:
 
 
 def placed(runtime: Runtime, root: str, where: str) -> Added:
-    """Returns C files as they lie in a bundle.
+    """Returns C files with their paths in a bundle.
 
     Args:
         runtime: The files.
         root: Folder of the bundle for them.
-        where: Who brings them, for messages.
+        where: Their origin, for messages.
 
     Raises:
-        TargetError: A file is none of C, or not below the folder; or a path, macro or flag is none.
+        TargetError: A file is not C or not below the folder, or a path, macro or flag is invalid.
     """
     files = {_inside(root, path, where): text for path, text in runtime.files.items()}
     folders = tuple(str(PurePosixPath(root) / folder) for folder in runtime.include_folders)
@@ -153,7 +153,7 @@ def _flags(runtime: Runtime, root: str) -> tuple[SourceFlags, ...]:
 
 
 def _runtimes(regions: list[ExternalCall]) -> Iterator[tuple[ExternalCall, Runtime]]:
-    """Yields what each device brings for all of its regions, then what a region brings for itself."""
+    """Yields the runtime that each accelerator shares between its regions, then the runtime of each single region."""
     for call in {call.folder: call for call in regions}.values():
         shared: Runtime | None = columns.call(call.device, "runtime")
         if shared is not None:

@@ -1,4 +1,4 @@
-"""The ways to tile a layer, with an estimate of what each costs: sizes, order of loops, buffers."""
+"""The ways to tile a match (sizes, order of loops, buffers), each with an estimate of its cost."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from aboard.errors import TargetError
 from aboard.target.device import MemoryRegion
-from aboard.tiling.axes import Axis, Cut, axes, cut, round_up
-from aboard.tiling.layer import Key, Layer, Piece
+from aboard.tiling.axes import Cut, ResultAxis, axes, cut, round_up
+from aboard.tiling.tiled_match import Key, TiledMatch, TilePiece
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A way to tile a layer.
+class Tiling:
+    """A way to tile a match.
 
     Attributes:
         cuts: Of all axes; the loop that goes outermost first.
@@ -34,11 +34,11 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """What a choice costs, estimated; compared in this order.
+class TilingCost:
+    """The estimated cost of a tiling; compared in this order.
 
     Attributes:
-        cycles: Cycles of the device.
+        cycles: Cycles of the accelerator.
         traffic: Bytes that are moved.
         bytes: Bytes of the region.
         tiles: Tiles.
@@ -55,37 +55,37 @@ class Estimate:
         return self.cycles, self.traffic, self.bytes, self.tiles
 
 
-class Estimator:
-    """Estimates choices for one layer.
+class TilingEstimator:
+    """Estimates tilings for one layer.
 
     Args:
         layer: What is cut.
-        region: Where tiles lie.
+        region: Memory of the tiles.
     """
 
-    def __init__(self, layer: Layer, region: MemoryRegion) -> None:
+    def __init__(self, layer: TiledMatch, region: MemoryRegion) -> None:
         self.layer = layer
         self.region = region
         self.whole = layer.whole()
         self.axes = axes(layer)
 
-    def choices(self) -> Iterator[tuple[Choice, Estimate]]:
+    def tilings(self) -> Iterator[tuple[Tiling, TilingCost]]:
         """Yields the ways to tile the layer that fit the region, sizes from large to small."""
         by_axis = [[found for size in axis.sizes if (found := self._cut(axis, size))] for axis in self.axes]
         for cuts in itertools.product(*by_axis):
-            if self._bytes(Choice(cuts, double=False)) <= self.region.size_bytes:
+            if self._bytes(Tiling(cuts, double=False)) <= self.region.size_bytes:
                 yield from self._ways(cuts)
 
-    def smallest(self) -> tuple[Choice, int]:
+    def smallest(self) -> tuple[Tiling, int]:
         """Returns the way with the smallest tiles, and the bytes of the region that it takes.
 
         Raises:
             TargetError: An axis cannot be cut as the constraint asks.
         """
-        choice = Choice(tuple(self._smallest(axis) for axis in self.axes), double=False)
-        return choice, self._bytes(choice)
+        tiling = Tiling(tuple(self._smallest(axis) for axis in self.axes), double=False)
+        return tiling, self._bytes(tiling)
 
-    def _smallest(self, axis: Axis) -> Cut:
+    def _smallest(self, axis: ResultAxis) -> Cut:
         cuts = (self._cut(axis, size, exact=True) for size in reversed(axis.sizes))
         found = next((one for one in cuts if one is not None), None)
         if found is None:
@@ -96,19 +96,19 @@ class Estimator:
             )
         return found
 
-    def _cut(self, axis: Axis, size: int, *, exact: bool = False) -> Cut | None:
+    def _cut(self, axis: ResultAxis, size: int, *, exact: bool = False) -> Cut | None:
         return cut(self.layer, axis, size, self.whole, exact=exact)
 
-    def _ways(self, cuts: Sequence[Cut]) -> Iterator[tuple[Choice, Estimate]]:
+    def _ways(self, cuts: Sequence[Cut]) -> Iterator[tuple[Tiling, TilingCost]]:
         several = sum(one.count for one in cuts) > len(cuts)
         doubles = (False, True) if several and self.layer.constraint.double_buffer else (False,)
         for order, double in itertools.product(self._orders(cuts), doubles):
-            repeated = [key for key, times in _repeats(order, Choice(order, double)).items() if times > 1]
+            repeated = [key for key, times in _repeats(order, Tiling(order, double)).items() if times > 1]
             for kept in (frozenset[Key](), *(frozenset({key}) for key in repeated)):
-                choice = Choice(order, double, kept)
-                size = self._bytes(choice)
+                tiling = Tiling(order, double, kept)
+                size = self._bytes(tiling)
                 if size <= self.region.size_bytes:
-                    yield choice, self._estimate(choice, size)
+                    yield tiling, self._estimate(tiling, size)
 
     def _orders(self, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
         """Yields orders of the loops that differ: those over one tile go outermost."""
@@ -119,22 +119,22 @@ class Estimator:
             if ranks == sorted(ranks):
                 yield (*single, *order)
 
-    def _bytes(self, choice: Choice) -> int:
+    def _bytes(self, tiling: Tiling) -> int:
         align = self.region.align
         total = 0
         for piece in self.whole.pieces:
-            part = _scaled(piece.bytes, (one.share[piece.key] for one in choice.cuts))
-            total += round_up(part, align) * buffers(choice, piece)
-        part = _scaled(self._result_bytes, (one.size / one.axis.extent for one in choice.cuts))
-        return total + round_up(part, align) * (2 if choice.double else 1)
+            part = _scaled(piece.bytes, (one.share[piece.key] for one in tiling.cuts))
+            total += round_up(part, align) * buffers(tiling, piece)
+        part = _scaled(self._result_bytes, (one.size / one.axis.extent for one in tiling.cuts))
+        return total + round_up(part, align) * (2 if tiling.double else 1)
 
     @property
     def _result_bytes(self) -> int:
         return self.layer.result.type.bytes
 
-    def _estimate(self, choice: Choice, size: int) -> Estimate:
-        constraint, cuts, tiles = self.layer.constraint, choice.cuts, choice.tiles
-        repeats = _repeats(cuts, choice)
+    def _estimate(self, tiling: Tiling, size: int) -> TilingCost:
+        constraint, cuts, tiles = self.layer.constraint, tiling.cuts, tiling.tiles
+        repeats = _repeats(cuts, tiling)
         traffic, starts = float(self._result_bytes), float(tiles * self._result_runs(cuts))
         for piece in self.whole.pieces:
             key = piece.key
@@ -143,8 +143,8 @@ class Estimator:
         moving = traffic / self.region.bytes_per_cycle + starts * constraint.transfer_cycles
         computing = self.whole.macs / constraint.macs_per_cycle + tiles * constraint.tile_cycles
         beside = min(moving, computing)
-        cycles = moving + computing - (beside - beside / tiles if choice.double else 0.0)
-        return Estimate(cycles, traffic, size, tiles)
+        cycles = moving + computing - (beside - beside / tiles if tiling.double else 0.0)
+        return TilingCost(cycles, traffic, size, tiles)
 
     def _result_runs(self, cuts: Sequence[Cut]) -> int:
         box = self.whole.output
@@ -153,20 +153,20 @@ class Estimator:
         return box.runs(self.layer.result.shape)
 
 
-def buffers(choice: Choice, piece: Piece) -> int:
+def buffers(tiling: Tiling, piece: TilePiece) -> int:
     """Returns how many buffers a piece has."""
-    parts = math.prod(one.count for one in choice.cuts if piece.key in one.moves)
-    return parts if piece.key in choice.kept else min(parts, 2 if choice.double else 1)
+    parts = math.prod(one.count for one in tiling.cuts if piece.key in one.moves)
+    return parts if piece.key in tiling.kept else min(parts, 2 if tiling.double else 1)
 
 
-def _repeats(cuts: Sequence[Cut], choice: Choice) -> Mapping[Key, int]:
+def _repeats(cuts: Sequence[Cut], tiling: Tiling) -> Mapping[Key, int]:
     """Returns how often each part of a piece is brought in, for loops in the order of `cuts`."""
     times: dict[Key, int] = {}
     for key in cuts[0].share if cuts else ():
         inner = max((depth for depth, one in enumerate(cuts) if key in one.moves), default=0)
         parts = math.prod(one.count for one in cuts if key in one.moves)
         outside = math.prod(one.count for one in cuts[:inner] if key not in one.moves)
-        held = parts <= (2 if choice.double else 1) or key in choice.kept
+        held = parts <= (2 if tiling.double else 1) or key in tiling.kept
         times[key] = 1 if held else outside
     return times
 

@@ -1,4 +1,4 @@
-"""Asks a device for its memory and its limits (columns `memory` and `tiles`), and plans tiles by them."""
+"""Reads the memory and the limits of an accelerator (columns `memory` and `tiles`), and plans tiles by them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aboard.tiling.tiles import TilePlan
 
 
 def memory(device: Target) -> tuple[MemoryRegion, ...]:
-    """Returns the memory regions of a device; empty where it names none.
+    """Returns the memory regions of an accelerator; empty if it names none.
 
     Raises:
         TargetError: The column holds something else, a name twice, or figures that cannot be.
@@ -43,12 +43,12 @@ def _region_problem(region: MemoryRegion) -> str | None:
 
 
 def plans(device: Target, patterns: Sequence[Matched], tuning: Mapping[str, Value]) -> tuple[TilePlan | None, ...]:
-    """Returns for each match how it is cut into tiles, or None where the device asks for none.
+    """Returns the tile plan of each match, or None if the accelerator asks for no tiles.
 
     Args:
-        device: The device.
+        device: The accelerator.
         patterns: What matched.
-        tuning: Values of the device's knobs.
+        tuning: Values of its knobs.
 
     Raises:
         TargetError: A column is wrong, or a match cannot be cut so that it fits.

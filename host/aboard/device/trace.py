@@ -10,11 +10,11 @@ from aboard.base.manifest_records import NodeRecord
 from aboard.device import tensor_layout
 from aboard.device.tensor_io import Values
 from aboard.errors import ProtocolError
-from aboard.rpc.replies import Tap
+from aboard.rpc.replies import TraceEvent
 
 
-class TapCollector:
-    """Gathers the taps of some nodes, over as many runs of the same inputs as it takes.
+class TraceCollector:
+    """Gathers the trace of some nodes, over as many runs of the same inputs as it takes.
 
     A run gives the same bytes every time, so what a later run sends fills what the line lost of an earlier one.
     """
@@ -34,7 +34,7 @@ class TapCollector:
         }
         self._missing = {key: np.ones(len(data), np.bool_) for key, data in self._data.items()}
 
-    def take(self, tap: Tap) -> bool:
+    def take(self, event: TraceEvent) -> bool:
         """Puts a piece in its place.
 
         Returns:
@@ -43,20 +43,20 @@ class TapCollector:
         Raises:
             ProtocolError: The piece does not fit the manifest.
         """
-        key = (tap.node, tap.output)
+        key = (event.node, event.output)
         if key not in self._data:
             return False
-        start = tap.row * tap.row_bytes + tap.offset
-        end = start + len(tap.data)
-        rows, cols, _ = tensor_layout.rows_of(self._nodes[tap.node].outputs[tap.output])
+        start = event.row * event.row_bytes + event.offset
+        end = start + len(event.data)
+        rows, cols, _ = tensor_layout.rows_of(self._nodes[event.node].outputs[event.output])
         size = len(self._data[key])
-        if tap.row_bytes * rows != size or end > size:
+        if event.row_bytes * rows != size or end > size:
             raise ProtocolError(
-                f"tap of {self._nodes[tap.node].name}: does not fit the manifest, got {tap.row_bytes} bytes in row "
-                f"{tap.row}, expected {rows} rows of {cols} pixels in {size} bytes. Build the project again"
+                f"trace of {self._nodes[event.node].name}: does not fit the manifest, got {event.row_bytes} bytes "
+                f"in row {event.row}, expected {rows} rows of {cols} pixels in {size} bytes. Build the project again"
             )
         is_new = bool(self._missing[key][start:end].any())
-        self._data[key][start:end] = tap.data
+        self._data[key][start:end] = event.data
         self._missing[key][start:end] = False
         return is_new
 

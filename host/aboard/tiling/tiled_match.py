@@ -1,4 +1,4 @@
-"""What a part of a match's result needs: boxes of operands and constants, found from the last node to the first."""
+"""The receptive field of a part of a match's result: boxes of operands and constants."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aboard.ops.subgraph import Matched
 from aboard.ops.weighted import BIAS, WEIGHTS
 from aboard.target.device import TileConstraint
 
-#: Tells the pieces of a tile apart: a tensor, and whether it is its packed parameters.
+#: Identifies a piece of a tile: a tensor, and whether it is its packed parameters.
 Key = tuple[Tensor, bool]
 
 
 @dataclass(frozen=True)
-class Piece:
-    """What a tile needs of one tensor: as `Transfer`, without a place.
+class TilePiece:
+    """The part of one tensor that a tile needs: a `Transfer` without an offset.
 
     Attributes:
         tensor: The tensor.
@@ -35,37 +35,37 @@ class Piece:
 
     @property
     def key(self) -> Key:
-        """What this is a piece of."""
+        """Identifies the tensor and its role."""
         return self.tensor, self.parameters
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What computing a part of the result takes.
+class TileFootprint:
+    """The data that a part of the result needs.
 
     Attributes:
         output: The part.
-        pieces: What is read, in the order of the nodes and their operands.
+        pieces: The parts of operands and constants that are read, in the order of the nodes and their operands.
         padding: As in `Tile`.
         macs: As in `Tile`.
     """
 
     output: Box
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TilePiece, ...]
     padding: tuple[int, int, int, int]
     macs: int
 
 
 @dataclass(frozen=True)
-class Layer:
-    """A match that is to be cut.
+class TiledMatch:
+    """A match that is cut into tiles.
 
-    What the nodes of a match hand on to each other is not counted: the device computes a match at once.
+    Tensors between the nodes of the match are not counted: the accelerator computes a match at once.
 
     Attributes:
         matched: The match; only its last node is read outside.
-        constraint: What the device says of it.
-        where: The device, for messages.
+        constraint: The accelerator's limits for it.
+        where: The accelerator, for messages.
     """
 
     matched: Matched
@@ -83,23 +83,23 @@ class Layer:
         first = self.matched.nodes[0]
         return f"{first.op} {first.name}"
 
-    def whole(self) -> Needs:
-        """Returns what the whole result needs.
+    def whole(self) -> TileFootprint:
+        """Returns the footprint of the whole result.
 
         Raises:
             TargetError: A node of the match cannot be cut.
         """
-        found = self.needs(Box.whole(self.result.shape))
+        found = self.footprint(Box.whole(self.result.shape))
         if found is not None:
             return found
         names = ", ".join(dict.fromkeys(node.op for node in self.matched.nodes))
         raise TargetError(
-            f"{self.where}: tiles for {self.name}, got a match of {names}, expected ops that say what a part of their "
-            "result depends on (Op.operand_boxes). Leave the others out of the pattern, or ask for no tiles"
+            f"{self.where}: tiles for {self.name}, got a match of {names}, expected ops that define what a part of "
+            "their result depends on (Op.operand_boxes). Leave the others out of the pattern, or ask for no tiles"
         )
 
-    def needs(self, output: Box) -> Needs | None:
-        """Returns what a part of the result needs, or None where it cannot be computed by itself."""
+    def footprint(self, output: Box) -> TileFootprint | None:
+        """Returns the footprint of a part of the result, or None if the part cannot be computed by itself."""
         boxes = {self.result: output}
         padding: tuple[int, int, int, int] = (0, 0, 0, 0)
         for node in reversed(self.matched.nodes):
@@ -109,9 +109,9 @@ class Layer:
             for tensor, box in found:
                 boxes[tensor] = boxes[tensor].hull(box) if tensor in boxes else box
             padding = ops.get(node.op).box_padding(node, boxes[node.output]) or padding
-        return Needs(output, tuple(self._pieces(boxes)), padding, self._macs(boxes))
+        return TileFootprint(output, tuple(self._pieces(boxes)), padding, self._macs(boxes))
 
-    def _pieces(self, boxes: dict[Tensor, Box]) -> Iterator[Piece]:
+    def _pieces(self, boxes: dict[Tensor, Box]) -> Iterator[TilePiece]:
         seen = {node.output for node in self.matched.nodes}
         for node in self.matched.nodes:
             for index, tensor in enumerate(node.inputs):
@@ -120,17 +120,17 @@ class Layer:
                 seen.add(tensor)
                 yield from self._piece(node, index, tensor, boxes[tensor])
 
-    def _piece(self, node: Node, index: int, tensor: Tensor, box: Box) -> Iterator[Piece]:
+    def _piece(self, node: Node, index: int, tensor: Tensor, box: Box) -> Iterator[TilePiece]:
         axis, constraint = ops.get(node.op).weights_axis, self.constraint
         size = box.elements * tensor.dtype.bytes
         if axis is None or index != WEIGHTS:
-            yield Piece(tensor, box, size)
+            yield TilePiece(tensor, box, size)
             return
         channels = Box(box.start[axis : axis + 1], box.stop[axis : axis + 1])
         packed = constraint.weight_bytes
-        yield Piece(tensor, box, size if packed is None else channels.elements * packed)
+        yield TilePiece(tensor, box, size if packed is None else channels.elements * packed)
         if constraint.parameter_bytes:
-            yield Piece(tensor, channels, channels.elements * constraint.parameter_bytes, parameters=True)
+            yield TilePiece(tensor, channels, channels.elements * constraint.parameter_bytes, parameters=True)
 
     def _macs(self, boxes: dict[Tensor, Box]) -> int:
         total = 0
@@ -140,7 +140,7 @@ class Layer:
 
 
 def is_elsewhere(constraint: TileConstraint, node: Node, index: int) -> bool:
-    """True for an operand that is no piece of its own: a bias among packed parameters, a constant read in its place."""
+    """True for an operand without a piece of its own: a bias in packed parameters, a constant that is not moved."""
     if not node.input(index).is_constant:
         return False
     packed = constraint.parameter_bytes is not None and ops.get(node.op).weights_axis is not None

@@ -1,4 +1,4 @@
-"""The C of a model that takes its input row by row (`-input=rows`): its functions, and what it knows between rows."""
+"""The C of a model with a streamed input (`-input=rows`): its functions, and its state between two rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from aboard.ir import Tensor
 from aboard.kernels.contract import View
 from aboard.schedule.lowering import Program
 
-#: Expression for what a run knows between two rows.
-STATE = "FEED"
+#: Expression for the state between two rows.
+STATE = "STREAM"
 
 
 def rows_macro(name: str) -> str:
-    """Returns the macro with the rows of the input."""
+    """Returns the macro with the number of rows of the input."""
     return f"{name.upper()}_INPUT_0_ROWS"
 
 
@@ -27,32 +27,32 @@ def row_bytes(tensor: Tensor) -> int:
 
 
 def state(program: Program, arenas: Arenas) -> str:
-    """Returns the type of what a run knows between two rows, and where it lies; nothing where the model is not fed."""
-    if program.state is None or program.storage.fed is None:
+    """Returns the type and the address of the state between two rows; "" without a streamed input."""
+    if program.stream_state is None or program.assignment.streamed_input is None:
         return ""
-    fed = next((cascade for cascade in program.storage.cascades if cascade.fed is not None), None)
+    cascade = next((each for each in program.assignment.cascades if each.streamed_input is not None), None)
     lines = [
-        "/* What a run knows between two rows of its input. */",
+        "/* State of a run between two rows of its input. */",
         "typedef struct {",
-        "    int32_t brought; /* rows of this run that the caller has brought; more than there are: it is over */",
+        "    int32_t pushed; /* rows of this run that the caller has pushed; more than there are: the run is over */",
     ]
-    if fed is not None:
+    if cascade is not None:
         lines += [
-            "    int32_t turn;    /* the next of the cascade */",
-            f"    int32_t rows[{len(fed.nodes) + 1}]; /* that each step computed; the last: that were fed */",
+            "    int32_t stripe; /* the next of the cascade */",
+            f"    int32_t rows[{len(cascade.nodes) + 1}]; /* computed by each step; the last: taken of the input */",
         ]
-    address = arenas.address(arenas.layout.homes[program.state], arenas.layout.offsets[program.state])
-    return "\n".join([*lines, "} feed_t;", "", f"#define {STATE} ((feed_t *){address})", ""])
+    address = arenas.address(arenas.layout.homes[program.stream_state], arenas.layout.offsets[program.stream_state])
+    return "\n".join([*lines, "} stream_t;", "", f"#define {STATE} ((stream_t *){address})", ""])
 
 
 def functions(program: Program, arenas: Arenas) -> str:
-    """Returns what begins a run and takes rows, with the model's entry points; nothing where it is not fed."""
-    fed = program.storage.fed
-    if fed is None:
+    """Returns the functions that begin a run and take rows, with their entry points; "" without a streamed input."""
+    streamed = program.assignment.streamed_input
+    if streamed is None:
         return ""
-    name, view = arenas.name, program.storage.places[fed].view
-    row = "row" if view.depth >= view.rows else f"(row + {view.phase}) % {view.depth}"
-    cascade = next((n for n, each in enumerate(program.storage.cascades) if each.fed is not None), None)
+    name, view = arenas.name, program.assignment.locations[streamed].view
+    row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
+    cascade = next((n for n, each in enumerate(program.assignment.cascades) if each.streamed_input is not None), None)
     goes_on = "ABOARD_OK" if cascade is None else f"cascade_{cascade}({', '.join([*arenas.pointers, 'hooks'])})"
     unused = ["    (void)hooks;"] if cascade is None else []
     memory = [f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(arenas.pointers)]
@@ -62,15 +62,15 @@ def functions(program: Program, arenas: Arenas) -> str:
         [
             "static aboard_status_t begin(const aboard_memory_t *memory) {",
             *arenas.checked(),
-            f"    memset({STATE}, 0, sizeof(feed_t));",
+            f"    memset({STATE}, 0, sizeof(stream_t));",
             "    return ABOARD_OK;",
             "}",
             "",
-            "/* Where the next row of the input goes; NULL when all have come. */",
+            "/* Address for the next row of the input; NULL if all rows are pushed. */",
             "static void *slot(const aboard_memory_t *memory) {",
             *memory,
-            f"    const int32_t row = {STATE}->brought;",
-            f"    uint8_t *const rows = {arenas.of_tensor(fed, program)};",
+            f"    const int32_t row = {STATE}->pushed;",
+            f"    uint8_t *const rows = {arenas.of_tensor(streamed, program)};",
             f"    return row < {rows_macro(name)} ? rows + {row} * {view.row_stride} : NULL;",
             "}",
             "",
@@ -85,18 +85,18 @@ def functions(program: Program, arenas: Arenas) -> str:
             "    if (row != to) {",
             f"        memcpy(to, row, {row_bytes_macro(name)});",
             "    }",
-            f"    {STATE}->brought += 1;",
+            f"    {STATE}->pushed += 1;",
             f"    return {goes_on};",
             "}",
             "",
-            *_entries(fed, arenas),
+            *_entries(streamed, arenas),
         ]
     )
 
 
-def _entries(fed: Tensor, arenas: Arenas) -> list[str]:
+def _entries(streamed: Tensor, arenas: Arenas) -> list[str]:
     """Returns the definitions of the functions that the model's header declares."""
-    name, element = arenas.name, fed.dtype.c
+    name, element = arenas.name, streamed.dtype.c
     pairs = ", ".join(f"{{{pointer}, {pointer}_bytes}}" for pointer in arenas.pointers)
     given = ", ".join(f"{{{pointer}, {macro}}}" for pointer, macro in zip(arenas.pointers, arenas.macros, strict=True))
     pointers = ", ".join(f"void *{pointer}" for pointer in arenas.pointers)
@@ -121,44 +121,44 @@ def _entries(fed: Tensor, arenas: Arenas) -> list[str]:
 
 
 def run_guard(program: Program, name: str) -> list[str]:
-    """Returns the first lines of a run: it needs all rows, and a run that begins anew before it is repeated."""
-    if program.storage.fed is None:
+    """Returns the first lines of a run. They check that all rows are pushed and that the run was not made before."""
+    if program.assignment.streamed_input is None:
         return []
     rows = rows_macro(name)
     return [
-        f"    if ({STATE}->brought != {rows}) {{",
+        f"    if ({STATE}->pushed != {rows}) {{",
         "        return ABOARD_ERROR_STATE;",
         "    }",
-        f"    {STATE}->brought = {rows} + 1;",
+        f"    {STATE}->pushed = {rows} + 1;",
     ]
 
 
 def table(program: Program, name: str) -> list[str]:
     """Returns the table that the model's descriptor refers to."""
-    if program.storage.fed is None:
+    if program.assignment.streamed_input is None:
         return []
     rows, size = rows_macro(name), row_bytes_macro(name)
     fields = f".rows = {rows}, .row_bytes = {size}, .begin = begin, .slot = slot, .push = push"
-    return [f"static const aboard_feed_t feed = {{{fields}}};\n"]
+    return [f"static const aboard_stream_t stream = {{{fields}}};\n"]
 
 
 def descriptor(program: Program) -> list[str]:
-    """Returns the field of the descriptor that says how rows are brought."""
-    return [] if program.storage.fed is None else ["    .feed = &feed,"]
+    """Returns the field of the descriptor with the functions that take rows."""
+    return [] if program.assignment.streamed_input is None else ["    .stream = &stream,"]
 
 
 def declarations(program: Program, arenas: Arenas) -> str:
     """Returns the declarations of the functions that take rows."""
-    fed = program.storage.fed
-    if fed is None:
+    streamed = program.assignment.streamed_input
+    if streamed is None:
         return ""
-    name, element = arenas.name, fed.dtype.c
+    name, element = arenas.name, streamed.dtype.c
     pointers = ", ".join(f"void *{pointer}" for pointer in arenas.pointers)
-    those = "arenas" if arenas.several else "arena"
+    memory = "arenas" if arenas.several else "arena"
     return f"""/**
- * Begins a run, whatever the {those} held.
+ * Begins a run, whatever the {memory} held.
  *
- * Then bring the rows of the input, first to last, by {name}_push(), and end with {name}_run(). Leave the {those}
+ * Then push the rows of the input, first to last, with {name}_push(), and end with {name}_run(). Leave the {memory}
  * alone until the outputs have been read.
  *
  * @return ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED.
@@ -166,21 +166,21 @@ def declarations(program: Program, arenas: Arenas) -> str:
 aboard_status_t {name}_begin({arenas.parameters});
 
 /**
- * Where the next row may be put, for instance by DMA, so that {name}_push() has nothing to copy.
+ * Returns the address for the next row. A row written there, for instance by DMA, is not copied by {name}_push().
  *
  * Valid from {name}_begin() or {name}_push() to the next {name}_push().
  *
- * @return {row_bytes_macro(name)} bytes; NULL when all rows have come.
+ * @return {row_bytes_macro(name)} bytes; NULL if all rows are pushed.
  */
 {element} *{name}_row({pointers});
 
 /**
- * Brings a row of the input and computes what can be computed by then.
+ * Pushes a row of the input and computes every stripe that has its rows.
  *
- * The time it takes differs from row to row: many steps wait for several rows.
+ * The time differs from row to row: many steps wait for several rows.
  *
  * @param row  {row_bytes_macro(name)} bytes: pixels without gaps. Copied, unless it is {name}_row().
- * @return ABOARD_OK, ABOARD_ERROR_NULL, or ABOARD_ERROR_STATE: all {rows_macro(name)} rows have come, or no run has
+ * @return ABOARD_OK, ABOARD_ERROR_NULL, or ABOARD_ERROR_STATE: all {rows_macro(name)} rows are pushed, or no run has
  *         begun.
  */
 aboard_status_t {name}_push({pointers}, const {element} *row);

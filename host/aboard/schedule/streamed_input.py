@@ -1,4 +1,4 @@
-"""The input that the caller brings row by row, as a camera or a microphone delivers it (`-input=rows`)."""
+"""The streamed input: the caller pushes it row by row, as a camera or a microphone delivers it (`-input=rows`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from aboard.ir import Graph, Tensor
 from aboard.target import Target
 
 
-def fed_input(graph: Graph, target: Target) -> Tensor | None:
-    """Returns the input whose rows the caller brings one by one, or None where the target does not ask for it.
+def find_streamed_input(graph: Graph, target: Target) -> Tensor | None:
+    """Returns the input whose rows the caller pushes, or None without `-input=rows`.
 
     Raises:
-        TargetError: The model has several inputs, or one that has no rows.
+        TargetError: The model has several inputs, or one without rows.
     """
     if target.input_mode != "rows":
         return None

@@ -4,7 +4,7 @@ import numpy as np
 
 from aboard.ir import DType, Graph, Node, Quantization, Tensor, TensorType
 from aboard.kernels.contract import Implementation, KernelCall, View
-from aboard.schedule.storage import assign
+from aboard.schedule.buffer_assigner import assign_buffers
 
 Q = Quantization((0.5,), (0,))
 
@@ -13,7 +13,7 @@ class Elementwise(Implementation):
     op, name, in_place, strided = "relu", "test", ((0, 0),), True
 
     def lower(self, node: object, inputs: object, outputs: object, target: object) -> KernelCall:
-        raise AssertionError("storage must not lower")
+        raise AssertionError("assigning buffers must not lower")
 
 
 def tensor(name: str, *shape: int) -> Tensor:
@@ -29,9 +29,9 @@ def test_elementwise_nodes_write_over_an_operand_that_dies() -> None:
     first = relu("a", x)
     second = relu("b", first.output)
     graph = Graph("m", [x], [second.output], [first, second])
-    stored = assign(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=False)
-    assert len(stored.buffers) == 1
-    kept = assign(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=True)
+    assignment = assign_buffers(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=False)
+    assert len(assignment.buffers) == 1
+    kept = assign_buffers(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=True)
     assert len(kept.buffers) == 2, "the input must survive"
 
 
@@ -39,9 +39,9 @@ def test_an_operand_that_is_read_again_is_not_overwritten() -> None:
     x = tensor("x", 1, 4)
     first, second = relu("a", x), relu("b", x)
     graph = Graph("m", [x], [first.output, second.output], [first, second])
-    stored = assign(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=False)
-    assert stored.places[first.output].buffer is not stored.places[x].buffer
-    assert stored.places[second.output].buffer is stored.places[x].buffer
+    assignment = assign_buffers(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=False)
+    assert assignment.locations[first.output].buffer is not assignment.locations[x].buffer
+    assert assignment.locations[second.output].buffer is assignment.locations[x].buffer
 
 
 def test_an_output_of_the_model_is_not_overwritten() -> None:
@@ -49,8 +49,8 @@ def test_an_output_of_the_model_is_not_overwritten() -> None:
     first = relu("a", x)
     second = relu("b", first.output)
     graph = Graph("m", [x], [first.output, second.output], [first, second])
-    stored = assign(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=False)
-    assert stored.places[second.output].buffer is not stored.places[first.output].buffer
+    assignment = assign_buffers(graph, {n: Elementwise() for n in graph.nodes}, keep_inputs=False)
+    assert assignment.locations[second.output].buffer is not assignment.locations[first.output].buffer
 
 
 def test_views_are_spans_of_bytes() -> None:

@@ -1,0 +1,68 @@
+"""Buffer assignment: the buffer of each tensor, and the view of the tensor in it. Buffers have no address yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aboard.ir import Node, Tensor
+from aboard.kernels.contract import View
+from aboard.schedule.cascade import Cascade
+
+#: A graph output is live for so many steps after the last node.
+AFTER_LAST = 1
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A block of memory that stores one or more tensors.
+
+    Attributes:
+        name: Of the tensor it was made for.
+        bytes: Size.
+        tensors: The tensors stored in it.
+    """
+
+    name: str
+    bytes: int
+    tensors: list[Tensor] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TensorLocation:
+    """The buffer of a tensor, and its view in that buffer."""
+
+    buffer: Buffer
+    view: View
+
+
+@dataclass
+class BufferAssignment:
+    """The buffer of every computed tensor, and the nodes that still need code.
+
+    Attributes:
+        locations: Of graph inputs and of all results.
+        steps: Nodes to execute, in order.
+        cascades: Steps that are computed together, stripe by stripe.
+        unshared: Tensors without an alias: aliasing has left them in a buffer of their own.
+        streamed_input: The input whose rows the caller pushes (`-input=rows`): in a rolling buffer if a cascade reads
+            it, else whole.
+    """
+
+    locations: dict[Tensor, TensorLocation]
+    steps: list[Node]
+    cascades: tuple[Cascade, ...] = ()
+    unshared: frozenset[Tensor] = frozenset()
+    streamed_input: Tensor | None = None
+
+    def stripes_of(self, node: Node) -> int:
+        """Returns the number of stripes of a node: 1 outside of cascades."""
+        return next((cascade.stripes_of(node) for cascade in self.cascades if node in cascade.nodes), 1)
+
+    def stripe_height(self, node: Node) -> int | None:
+        """Returns the rows of a stripe of a node; None outside of cascades, where one call computes all rows."""
+        return next((cascade.stripe_height(node) for cascade in self.cascades if node in cascade.nodes), None)
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All buffers, in the order of their first tensor."""
+        return list(dict.fromkeys(location.buffer for location in self.locations.values()))

@@ -1,0 +1,197 @@
+"""Finds the stripes of a cascade, from the last node back to the first, and the liveness of the rows between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from aboard.ir import Graph, Node, Tensor
+from aboard.kernels.contract import RowWise
+from aboard.ops import rows_of
+from aboard.schedule.cascade import Cascade, Stripe
+from aboard.schedule.receptive_field import Progress, ReceptiveFields
+
+#: Returns how a node computes rows; None for a node that has to be computed at once.
+RowWiseOf = Callable[[Node], RowWise | None]
+
+
+def build_cascade(
+    graph: Graph,
+    nodes: Sequence[Node],
+    row_wise: RowWiseOf,
+    streamed_input: Tensor | None = None,
+    fields: ReceptiveFields | None = None,
+    *,
+    minimise_ram: bool = False,
+) -> Cascade | None:
+    """Returns the cascade of some neighbouring nodes, or None if they cannot be one.
+
+    Args:
+        graph: The graph.
+        nodes: In the order of the schedule: at least two, or one that reads the streamed input.
+        row_wise: How each node computes rows.
+        streamed_input: An input of the graph whose rows the caller pushes; only these nodes read it.
+        fields: Receptive fields known from earlier calls; extended.
+        minimise_ram: Stripes are one row high, and overwrite what they read wherever they can.
+    """
+
+    def limited(node: Node) -> RowWise | None:
+        found = row_wise(node)
+        return replace(found, rows=1) if found is not None and minimise_ram else found
+
+    builder = _Builder.of(graph, nodes, limited, streamed_input, {} if fields is None else fields)
+    return None if builder is None else replace(builder.run(), minimise_ram=minimise_ram)
+
+
+class _Builder:
+    """Finds the stripes: `nodes` with their progress, and `inner`, the writers of the tensors between them."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Progress],
+        inner: dict[Tensor, Progress],
+        readers: dict[Tensor, list[Progress]],
+        streamed_input: Tensor | None,
+    ):
+        self.nodes = nodes
+        self.inner = inner
+        self.streamed_input = streamed_input
+        self.readers = readers
+        self.stripes: list[Stripe] = []
+        self.position = {progress.node: index for index, progress in enumerate(nodes)}
+        if streamed_input is not None:
+            self.position[inner[streamed_input].node] = len(nodes)
+        self.buffer_rows = dict.fromkeys(inner, 1)
+        self.transient = set(inner)
+        result = nodes[-1].node.output
+        outside = [t for progress in nodes for t in progress.node.operands if not t.is_constant and t not in inner]
+        self.min_offsets = dict.fromkeys(outside, 0)
+        self.consumed_bytes: dict[Node, dict[Tensor, int]] = {}
+        self.lead_rows: dict[tuple[Tensor, Tensor], int] = {}
+        self.produced_bytes: dict[Node, int] = {}
+        #: Of each tensor, the first row that this stripe or a later one reads.
+        self.lowest = {t: self._lowest_row_left(t) for t in [*inner, *outside]}
+        self.row_bytes = {t: t.type.bytes // rows_of(t.shape) for t in [*outside, result]}
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        nodes: Sequence[Node],
+        row_wise: RowWiseOf,
+        streamed_input: Tensor | None,
+        fields: ReceptiveFields,
+    ) -> _Builder | None:
+        """Returns the builder for some nodes, or None if they cannot be a cascade."""
+        found = [row_wise(node) for node in nodes]
+        progress = [Progress.of(node, way, fields) for node, way in zip(nodes, found, strict=True) if way is not None]
+        if len(progress) < max(2 if streamed_input is None else 1, len(nodes)) or not all(
+            _is_image(t) for n in nodes for t in _computed(n)
+        ):
+            return None
+        if any(each.accumulates for each in progress[:-1]):
+            return None
+        if not all(each.accumulates or each.field_of(0, 1) for each in progress):
+            return None
+        members = {each.node: each for each in progress}
+        readers: dict[Tensor, list[Progress]] = {}
+        for node in graph.nodes:
+            for tensor in node.operands:
+                readers.setdefault(tensor, [])
+                if node in members:
+                    readers[tensor].append(members[node])
+                elif tensor is streamed_input or any(tensor in member.outputs for member in nodes[:-1]):
+                    return None
+        inner = {each.node.output: each for each in progress[:-1]}
+        if streamed_input is not None:
+            inner[streamed_input] = Progress.of_streamed_input(streamed_input)
+        for each in progress:
+            each.align_first_stripe(inner)
+        dangling = any(not readers.get(t) or graph.is_output(t) for t in inner)
+        return None if dangling or len(members) < len(nodes) else cls(progress, inner, readers, streamed_input)
+
+    def run(self) -> Cascade:
+        self._compute(self.nodes[-1], self.nodes[-1].rows)
+        # Rows that no stripe reads: the caller pushes all of its rows, and a trace shows every tensor whole.
+        caller = [] if self.streamed_input is None else [self.inner[self.streamed_input]]
+        for progress in [*caller, *self.nodes]:
+            self._compute(progress, progress.rows)
+        heights = {tensor: min(rows, rows_of(tensor.shape)) for tensor, rows in self.buffer_rows.items()}
+        return Cascade(
+            tuple(progress.node for progress in self.nodes),
+            tuple(self.stripes),
+            heights,
+            {tensor: -self._aligned_row(tensor) % height for tensor, height in heights.items()},
+            frozenset(self.transient),
+            self.min_offsets,
+            self.consumed_bytes,
+            self.lead_rows,
+            self.produced_bytes,
+            self.streamed_input,
+        )
+
+    def _compute(self, progress: Progress, rows: int) -> None:
+        """Adds stripes of a node until so many of its rows are computed, after those that it depends on."""
+        while progress.done < rows:
+            for index, tensor in enumerate(progress.node.inputs):
+                if tensor in self.inner:
+                    self._compute(self.inner[tensor], progress.reads(index, progress.done, progress.next)[1])
+            self._add_stripe(progress)
+
+    def _add_stripe(self, progress: Progress) -> None:
+        first, last = progress.done, progress.next
+        if first == 0 and progress in self.nodes:
+            self.consumed_bytes[progress.node] = {t: self.lowest[t] * self.row_bytes[t] for t in self.min_offsets}
+        self.stripes.append(Stripe(self.position[progress.node], first, last))
+        for tensor, writer in self.inner.items():
+            # Rows that are still to be read, before this stripe has read any.
+            lowest = self.lowest[tensor]
+            written = last if writer is progress else writer.done
+            self.buffer_rows[tensor] = max(self.buffer_rows[tensor], written - lowest)
+            if writer is not progress and progress not in self.readers[tensor] and lowest < writer.done:
+                self.transient.discard(tensor)
+        self._note_lead_rows(progress, last)
+        if progress is self.nodes[-1] and not progress.accumulates:
+            end = last * self.row_bytes[progress.node.output]
+            for tensor in self.min_offsets:
+                consumed = self.lowest[tensor] * self.row_bytes[tensor]
+                self.min_offsets[tensor] = max(self.min_offsets[tensor], end - consumed)
+        progress.done = last
+        for tensor in progress.node.operands:
+            if tensor in self.lowest:
+                self.lowest[tensor] = self._lowest_row_left(tensor)
+        self.produced_bytes[progress.node] = self._produced_bytes()
+
+    def _note_lead_rows(self, writer: Progress, last: int) -> None:
+        """Notes how many rows the writer is ahead of the rows that are live of its result and of the next one."""
+        tensor = writer.node.output
+        for reader in self.readers[tensor] if tensor in self.inner else ():
+            result = reader.node.output
+            if result in self.inner and rows_of(result.shape) == rows_of(tensor.shape):
+                pair, lowest = (tensor, result), min(self.lowest[result], self.lowest[tensor])
+                self.lead_rows[pair] = max(self.lead_rows.get(pair, 0), last - lowest)
+
+    def _produced_bytes(self) -> int:
+        end, result = self.nodes[-1], self.nodes[-1].node.output
+        if end.accumulates:
+            return result.type.bytes if end.done == end.rows else 0
+        return end.done * self.row_bytes[result]
+
+    def _aligned_row(self, tensor: Tensor) -> int:
+        """Returns the row of a tensor that row 0 of its rolling buffer stores; see `Cascade.start_rows`."""
+        reader, writer = self.readers[tensor][0], self.inner[tensor]
+        operand = next(index for index, t in enumerate(reader.node.inputs) if t is tensor)
+        first = min(reader.first_height, reader.rows - 1)
+        start, end = reader.reads(operand, first, min(first + reader.stripe_height, reader.rows))
+        return start if end - start > 1 else min(writer.first_height, writer.rows - 1)
+
+    def _lowest_row_left(self, tensor: Tensor) -> int:
+        return min(reader.lowest_row_left(tensor) for reader in self.readers[tensor])
+
+
+def _computed(node: Node) -> list[Tensor]:
+    return [t for t in [*node.operands, *node.outputs] if not t.is_constant]
+
+
+def _is_image(tensor: Tensor) -> bool:
+    return len(tensor.shape) == 4 and tensor.shape[0] == 1
