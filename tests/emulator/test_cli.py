@@ -62,7 +62,7 @@ def test_lists(call: Call) -> None:
 
 
 def test_step_by_step_and_in_one_agree(call: Call, tmp_path: Path) -> None:
-    compiled = call("compile", "digits", "--board", BOARD, "-o", "bundle")
+    compiled = call("compile", "digits", "--board", BOARD, "--hooks", "-o", "bundle")
     created = call("create", "bundle", "--board", BOARD, "-o", "project")
     built = call("build", "project")
     ran = call("run", "project", "--input", "random:3", "--output", "y.npz", "--profile")

@@ -70,7 +70,7 @@ def run(
         *SANITIZERS,
         *flags,
         *(flag for flag in manifest.cflags if flag.startswith("-D")),
-        *(f"-I{bundle / folder}" for folder in ("include", *manifest.include_folders)),
+        *(f"-I{bundle / include}" for include in ("include", *manifest.include_folders)),
         str(main),
         *sources,
         "-o",
@@ -90,11 +90,12 @@ def run(
 
 def compile_strictly(module: Module, folder: Path, compiler: list[str]) -> None:
     """Compiles the generated sources under the project's warnings, in every build option, and as C++ where included."""
-    bundle = module.save(folder / "bundle")
-    for options in ([], ["-DABOARD_HOOKS=1", "-DABOARD_TRACE=1", "-DABOARD_RUN_OP=1"]):
+    switches = ["-DABOARD_HOOKS=1", "-DABOARD_TRACE=1", "-DABOARD_RUN_OP=1"]
+    plain, hooked = module.save(folder / "plain"), module.with_hooks().save(folder / "hooked")
+    for bundle, options in ((plain, []), (hooked, []), (hooked, switches)):
         for source in module.manifest.sources:
             command = [*compiler, *WARNINGS, *module.manifest.cflags, *options]
-            command += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]
+            command += [f"-I{bundle / include}" for include in ("include", *module.manifest.include_folders)]
             done = subprocess.run(
                 [*command, "-c", str(bundle / source), "-o", "/dev/null"], capture_output=True, text=True
             )

@@ -328,4 +328,7 @@ def test_modules_are_saved_into_the_project(tmp_path):
         def save(self, folder: str | Path) -> Path:
             return Path(shutil.copytree(tiny_bundle(tmp_path / "made", "cortex-m4"), folder))
 
+        def with_hooks(self) -> Fake:
+            return self
+
     assert create(Fake(), M4, path=tmp_path / "p").models[0].name == "tiny"

@@ -213,6 +213,7 @@ class ManifestFields(_ManifestRecord):
         target: The target's string form.
         core: The core it was compiled for, such as `cortex-m4`.
         input_mode: `consumed`, `kept` or `rows`.
+        hooks: True if the C source can profile, trace, and run one node by itself (`aboard compile --hooks`).
         macs: Multiply-accumulates of the model as given.
         macs_run: As compiled.
         ram_bytes: Arenas: tensors, scratch, inputs and outputs.
@@ -240,6 +241,7 @@ class ManifestFields(_ManifestRecord):
     target: Line
     core: Word
     input_mode: Literal["consumed", "kept", "rows"]
+    hooks: StrictBool = True
     macs: Count
     macs_run: Count
     ram_bytes: Size

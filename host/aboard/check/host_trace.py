@@ -29,11 +29,11 @@ class TracedHostModel(HostModel):
         module: As for `HostModel`.
 
     Raises:
-        AboardError: As for `HostModel`.
+        AboardError: As for `HostModel`; or the module was read from a folder, and has no hooks.
     """
 
     def __init__(self, module: Module) -> None:
-        super().__init__(module, _FLAGS)
+        super().__init__(module.with_hooks(), _FLAGS)
 
     def _declared(self, ffi: cffi.FFI) -> cffi.FFI:
         ffi.cdef(f"{_types()}\nextern aboard_model_t {self.manifest.name}_model;")

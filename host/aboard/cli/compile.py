@@ -71,6 +71,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print each layer beside its bound, and what other schedules cost: RAM against instructions.",
 )
+@click.option(
+    "--hooks",
+    is_flag=True,
+    help="Emit code that can profile, trace, and run one operator by itself, for `aboard create` from this bundle.",
+)
 @passes_option
 @print_ir_options
 @json_option
@@ -85,6 +90,7 @@ def command(
     opt: str | None,
     tuning: Path | None,
     explain: bool,
+    hooks: bool,
     passes: str | None,
     ir_before: tuple[str, ...],
     ir_after: tuple[str, ...],
@@ -99,7 +105,14 @@ def command(
         printer.check(["import", *models.pipeline(place, passes).names])
     with contextlib.nullcontext() if printer.wanted else console.step(f"compiling {model}"):
         module = models.compile_file(
-            model, place, name=name, opt=opt, tuning=tuning, passes=passes, on_step=printer if printer.wanted else None
+            model,
+            place,
+            name=name,
+            opt=opt,
+            tuning=tuning,
+            passes=passes,
+            on_step=printer if printer.wanted else None,
+            hooks=hooks,
         )
         folder = output_dir or Path("build") / module.name
         if output_dir is None and not force:

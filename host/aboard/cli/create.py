@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "create",
     epilog=example(
         "aboard create kws.tflite --board arm/mps2_an386 -o build/kws",
-        "aboard create build/digits --board arm/mps2_an386 --template baremetal -O trace=on -o build/project",
+        "aboard create digits --board arm/mps2_an386 --template baremetal -O trace=on -o build/project",
         "aboard create kws.tflite vww.tflite --board arm/mps3_an547 -o build/both",
     ),
 )

@@ -36,6 +36,9 @@ class Compiled(Protocol):
     def save(self, folder: str | Path) -> Path:
         """Writes the bundle."""
 
+    def with_hooks(self) -> Compiled:
+        """Returns the model with hooks, or unchanged if its code cannot be emitted again."""
+
 
 @dataclass(frozen=True)
 class LoadedBundle:
@@ -57,6 +60,10 @@ class LoadedBundle:
     def save(self, folder: str | Path) -> Path:
         """Copies the bundle to a new folder."""
         return Path(shutil.copytree(self.path, folder))
+
+    def with_hooks(self) -> LoadedBundle:
+        """Returns the bundle unchanged: its code was emitted before."""
+        return self
 
 
 def shipped() -> list[str]:
@@ -110,6 +117,7 @@ def compile_file(
     toolchain: str | None = None,
     passes: str | None = None,
     on_step: OnStep | None = None,
+    hooks: bool = True,
 ) -> Module:
     """Returns a model file, compiled.
 
@@ -122,6 +130,7 @@ def compile_file(
         toolchain: Toolchain that will build, for which records must have been measured; None to choose by rule.
         passes: The passes as text; None for the target's own.
         on_step: Called between passes.
+        hooks: Whether the code can profile, trace, and run one node by itself.
 
     Raises:
         AboardError: It is not there, is a bundle, or does not compile.
@@ -141,6 +150,7 @@ def compile_file(
             tuning=records,
             passes=passes,
             on_step=on_step,
+            hooks=hooks,
         )
 
 

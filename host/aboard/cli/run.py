@@ -29,7 +29,7 @@ from aboard.cli.schema import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
 from aboard.device import input_files, tensor_io
 from aboard.device.timing import EstimatedTime
-from aboard.errors import InputError, did_you_mean
+from aboard.errors import InputError, ProjectError, did_you_mean
 from aboard.project import build
 from aboard.project.project import Project
 from aboard.reports.table import amount, facts
@@ -135,14 +135,29 @@ def read_input(source: str, manifest: Manifest) -> input_files.Named:
     return feed
 
 
+def check_profile(project: Project) -> None:
+    """Checks that the image of a project can be profiled.
+
+    Raises:
+        ProjectError: It was created without the option.
+    """
+    if project.info.options.get("profile") is False:
+        raise ProjectError(
+            f"{project.path}: its image cannot be profiled, got -O profile=off, expected on. Create it again with "
+            "-O profile=on, from the model file or a bundle compiled with --hooks"
+        )
+
+
 def infer(
     console: Console, project: Project, runner: Runner, manifest: Manifest, feed: input_files.Named, profile: bool
 ) -> Outcome:
     """Boots an image and runs one inference.
 
     Raises:
-        AboardError: The image is not there, the emulator fails, or the device does not answer as it should.
+        AboardError: The image is missing or cannot be profiled, the emulator fails, or the device answers wrongly.
     """
+    if profile:
+        check_profile(project)
     text = f"running {manifest.name} on {project.board.id} ({runner.name})"
     with console.step(text), Session.open(project, runner, on_log=console.note) as device:
         if profile:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,16 @@ class Module:
             )
         return self.scheduled
 
+    def with_hooks(self) -> Module:
+        """Returns the same module with code that can profile, trace, and run one node by itself.
+
+        A module that was read from a folder cannot be emitted again: it is returned as it is.
+        """
+        if self.manifest.hooks or self.scheduled is None or self.graph is None:
+            return self
+        files, manifest = _emitted(self.graph, self.scheduled, self.manifest.macs, self.manifest.target, hooks=True)
+        return replace(self, files=files, manifest=manifest, _host=None)
+
     def trade(self) -> Trade:
         """Returns what the schedules cost that were weighed, and by which rule one was taken; takes seconds.
 
@@ -141,6 +151,7 @@ def compile_model(
     tuning: str | Path | Tuning | None = None,
     passes: str | None = None,
     on_step: OnStep | None = None,
+    hooks: bool = False,
 ) -> Module:
     """Compiles a model to standalone C.
 
@@ -156,6 +167,8 @@ def compile_model(
             target's own by default. `aboard passes` prints them, `aboard.passes.text` describes the grammar.
         on_step: Called between two passes with the graph, the name of the pass that has run (`import` at first), and
             the name of the pass that runs next (None at last). `aboard.ir.printer.dump` makes text of the graph.
+        hooks: Whether the C source can profile, trace, and run one node by itself. `aboard.create` adds that to a
+            module without it, but not to a bundle on disk.
 
     Returns:
         The compiled module.
@@ -177,9 +190,16 @@ def compile_model(
     decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)
     scheduled = _fitted(graph, chosen)
     graph.nodes = scheduled.program.graph.nodes
-    files, manifest = bundle.emit(graph, scheduled.program, scheduled.layout, scheduled.calls.target, macs)
-    manifest = manifest.model_copy(update={"target": str(chosen)})
+    files, manifest = _emitted(graph, scheduled, macs, str(chosen), hooks=hooks)
     return Module(manifest, files, graph, decided, scheduled)
+
+
+def _emitted(
+    graph: Graph, scheduled: Scheduled, macs: int, target: str, *, hooks: bool
+) -> tuple[dict[str, str], Manifest]:
+    """Returns the files and the manifest of a bundle; the target is the one asked for, not the one of its kernels."""
+    files, manifest = bundle.emit(graph, scheduled.program, scheduled.layout, scheduled.calls.target, macs, hooks=hooks)
+    return files, manifest.model_copy(update={"target": target})
 
 
 def _fitted(graph: Graph, target: Target) -> Scheduled:

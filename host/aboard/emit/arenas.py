@@ -17,10 +17,22 @@ class Arenas:
     Attributes:
         name: The model.
         layout: Addresses of its buffers.
+        hooks: Whether the code calls hooks and can run one node by itself (`aboard/hooks.h`).
     """
 
     name: str
     layout: Layout
+    hooks: bool = True
+
+    @property
+    def hooks_parameter(self) -> str:
+        """The last parameter of functions that call hooks; "" without hooks."""
+        return ", const aboard_hooks_t *hooks" if self.hooks else ""
+
+    @property
+    def hooks_argument(self) -> str:
+        """The last argument for such a function."""
+        return ", hooks" if self.hooks else ""
 
     @property
     def several(self) -> bool:
@@ -95,9 +107,9 @@ class Arenas:
         if self.several:
             return self._prologue_of_several()
         return [
-            "static ABOARD_NOINLINE aboard_status_t run(void *memory, size_t bytes, const aboard_hooks_t *hooks) {",
+            f"static ABOARD_NOINLINE aboard_status_t run(void *memory, size_t bytes{self.hooks_parameter}) {{",
             "    uint8_t *const arena = memory;",
-            "    (void)hooks;",
+            *self.unused_hooks(),
             "    if (arena == NULL) {",
             "        return ABOARD_ERROR_NULL;",
             "    }",
@@ -111,10 +123,12 @@ class Arenas:
 
     def _prologue_of_several(self) -> list[str]:
         taken, checks = self.checked()[: len(self.pointers)], self.checked()[len(self.pointers) :]
-        head = (
-            "static ABOARD_NOINLINE aboard_status_t run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {"
-        )
-        return [head, *taken, "    (void)hooks;", *checks]
+        head = f"static ABOARD_NOINLINE aboard_status_t run(const aboard_memory_t *memory{self.hooks_parameter}) {{"
+        return [head, *taken, *self.unused_hooks(), *checks]
+
+    def unused_hooks(self) -> list[str]:
+        """Returns the statement for builds in which no macro uses the parameter of the hooks."""
+        return ["    (void)hooks;"] if self.hooks else []
 
     def entry(self) -> list[str]:
         """Returns the definitions of the model's run function and of the function in its descriptor.
@@ -123,22 +137,20 @@ class Arenas:
         stops every run.
         """
         head = f"ABOARD_NOINLINE aboard_status_t {self.name}_run({self.parameters}) {{"
+        none = ", NULL" if self.hooks else ""
         if not self.several:
             given, passed = "void *memory, size_t bytes", "memory, bytes"
-            own = [f"{head} return run(arena, arena_bytes, NULL); }}"]
+            own = [f"{head} return run(arena, arena_bytes{none}); }}"]
         else:
             given = "const aboard_memory_t *memory"
             passed = ", ".join(f"memory[{n}].data, memory[{n}].bytes" for n in range(len(self.pointers)))
             pairs = ", ".join(f"{{{pointer}, {pointer}_bytes}}" for pointer in self.pointers)
-            own = [head, f"    const aboard_memory_t memory[] = {{{pairs}}};", "    return run(memory, NULL);", "}"]
+            own = [head, f"    const aboard_memory_t memory[] = {{{pairs}}};", f"    return run(memory{none});", "}"]
         hooked = "memory, hooks" if self.several else "memory, bytes, hooks"
-        return [
-            *own,
-            "",
-            f"static aboard_status_t serve({given}, const aboard_hooks_t *hooks) {{",
-            f"    return hooks == NULL ? {self.name}_run({passed}) : run({hooked});",
-            "}",
-        ]
+        body = [f"    return hooks == NULL ? {self.name}_run({passed}) : run({hooked});"]
+        if not self.hooks:
+            body = ["    (void)hooks;", f"    return {self.name}_run({passed});"]
+        return [*own, "", f"static aboard_status_t serve({given}, const aboard_hooks_t *hooks) {{", *body, "}"]
 
     def table(self) -> list[str]:
         """Returns the table of arenas that the model's descriptor refers to; empty for one arena."""

@@ -39,7 +39,9 @@ _CFLAGS = ("-fno-tree-slp-vectorize",)
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 
 
-def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: int) -> tuple[dict[str, str], Manifest]:
+def emit(
+    graph: Graph, program: Program, layout: Layout, target: Target, macs: int, *, hooks: bool
+) -> tuple[dict[str, str], Manifest]:
     """Returns the files of a bundle, without the manifest, and the manifest.
 
     Args:
@@ -48,9 +50,10 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         layout: Addresses of `program.live_ranges`.
         target: Where the code will run.
         macs: Multiply-accumulates of the model as given.
+        hooks: Whether the code calls hooks and can run one node by itself.
     """
     name = graph.name
-    instances = Instances(program, target)
+    instances = Instances(program, target, standalone=hooks)
     flash = program.flash(target)
     files = {
         f"include/{name}.h": header.text(graph, program, layout, GENERATOR, target),
@@ -60,11 +63,13 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
     files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
     files |= kernel_headers(step.call.header for step in program.steps if isinstance(step.call, KernelCall))
     functions = intrinsics.lowered(target, _float_headers(program))
-    files[f"src/{name}.c"] = source.text(graph, program, layout, instances, GENERATOR, target, functions.text)
+    files[f"src/{name}.c"] = source.text(
+        graph, program, layout, instances, GENERATOR, target, functions.text, hooks=hooks
+    )
     added = accelerators.files(graph, program).joined(functions.added).joined(accelerators.linked(target))
     files |= added.files
-    files["CMakeLists.txt"] = _cmake(name, added)
-    tests = sample.files(graph, program, layout, GENERATOR, target, macs)
+    files["CMakeLists.txt"] = _cmake(name, added, hooks=hooks)
+    tests = sample.files(graph, program, layout, GENERATOR, target, macs, hooks=hooks)
     record = Manifest(
         generator=GENERATOR,
         name=name,
@@ -73,6 +78,7 @@ def emit(graph: Graph, program: Program, layout: Layout, target: Target, macs: i
         target=str(target),
         core=target.cpu.name,
         input_mode=target.input_mode,
+        hooks=hooks,
         macs=macs,
         macs_run=sum(records.macs(step) for step in program.steps),
         ram_bytes=layout.peak,
@@ -135,10 +141,11 @@ def _resolve(path: PurePosixPath) -> str:
     return "/".join(parts)
 
 
-def _cmake(name: str, added: accelerators.Added) -> str:
+def _cmake(name: str, added: accelerators.Added, *, hooks: bool) -> str:
     here = "${CMAKE_CURRENT_LIST_DIR}"
     sources = "".join(f"\n            {here}/{path}" for path in sorted(added.files) if path.endswith(".c"))
-    text = f"""# The model `{name}` as a static library. Definitions it knows: see include/aboard/hooks.h.
+    known = " Definitions it knows: see include/aboard/hooks.h." if hooks else ""
+    text = f"""# The model `{name}` as a static library.{known}
 add_library(model_{name} STATIC {here}/src/{name}.c{sources})
 target_include_directories(model_{name} PUBLIC {here}/include)
 """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from aboard.emit.arenas import Arenas
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.lowering import Program, Step
 
@@ -14,16 +15,14 @@ CallText = Callable[[Step, str, str], str]
 ResultText = Callable[[Step], str]
 
 _FROM_START = """\
-    int32_t rows[{steps}] = {{0}};
-    (void)hooks;
+    int32_t rows[{steps}] = {{0}};{unused}
     for (size_t stripe = 0; stripe < sizeof stripes; ++stripe) {{
         const int32_t first = rows[stripes[stripe]];
         switch (stripes[stripe]) {{"""
 
 # Goes on after the stripe that the last row of the streamed input allowed, up to the one that needs the next row.
 _GOING_ON = """\
-    int32_t *const rows = STREAM->rows;
-    (void)hooks;
+    int32_t *const rows = STREAM->rows;{unused}
     for (; STREAM->stripe < (int32_t)sizeof stripes; ++STREAM->stripe) {{
         const int32_t first = rows[stripes[STREAM->stripe]];
         switch (stripes[STREAM->stripe]) {{"""
@@ -66,26 +65,29 @@ def of(program: Program) -> list[Numbered]:
     return found
 
 
-def text(numbered: Numbered, pointers: Sequence[str], call: CallText, result: ResultText) -> str:
+def text(numbered: Numbered, arenas: Arenas, call: CallText, result: ResultText) -> str:
     """Returns the function.
 
     Args:
         numbered: The cascade.
-        pointers: The variables that point at the arenas.
+        arenas: The arenas of the model.
         call: Returns the call of a kernel.
         result: Returns the address of a result.
     """
     stripes = ", ".join(str(stripe.position) for stripe in numbered.cascade.stripes)
     steps = numbered.steps
-    arenas = ", ".join(f"uint8_t *{pointer}" for pointer in pointers)
+    pointers = ", ".join(f"uint8_t *{pointer}" for pointer in arenas.pointers)
+    unused = "".join(f"\n{line}" for line in arenas.unused_hooks())
     lines = [
         f"/* Cascade of steps {steps[0].index} to {steps[-1].index}: computed stripe by stripe. */",
-        f"static aboard_status_t {numbered.name}({arenas}, const aboard_hooks_t *hooks) {{",
+        f"static aboard_status_t {numbered.name}({pointers}{arenas.hooks_parameter}) {{",
         f"    static const uint8_t stripes[] = {{{stripes}}};",
-        *(_FROM_START if numbered.cascade.streamed_input is None else _GOING_ON).format(steps=len(steps)).splitlines(),
+        *(_FROM_START if numbered.cascade.streamed_input is None else _GOING_ON)
+        .format(steps=len(steps), unused=unused)
+        .splitlines(),
     ]
     for position, step in enumerate(steps):
-        lines += _case(numbered.cascade, position, step, call, result)
+        lines += _case(numbered.cascade, position, step, call, result, hooks=arenas.hooks)
     if numbered.cascade.streamed_input is not None:
         lines += _WAIT.format(position=len(steps)).splitlines()
     return "\n".join(
@@ -93,40 +95,52 @@ def text(numbered: Numbered, pointers: Sequence[str], call: CallText, result: Re
     )
 
 
-def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: ResultText) -> list[str]:
+def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: ResultText, *, hooks: bool) -> list[str]:
     mine = [stripe for stripe in cascade.stripes if stripe.position == position]
-    view, last = step.outputs[0], f"rows[{position}]"
+    last = f"rows[{position}]"
     begins, size = mine[0].last, mine[-1].last
     usual = mine[1].last - mine[1].first if len(mine) > 1 else begins
     until = f"first + {usual}" if begins == usual else f"(first ? first + {usual} : {begins})"
     if mine[-1].last - mine[-1].first < usual:
         until = f"ABOARD_MIN({until}, {size})"
-    number = step.index
-    lines = [
+    computed = [f"            {call(step, 'first', 'last')}"]
+    if hooks:
+        begin, end = f"            ABOARD_BEGIN({step.index});", f"            ABOARD_END({step.index});"
+        computed = [begin, *computed, end, *_trace(step, size, result)]
+    return [
         f"        case {position}: {{",
         f"            const int32_t last = {until};",
         f"            {last} = last;",
-        f"            ABOARD_BEGIN({number});",
-        f"            {call(step, 'first', 'last')}",
-        f"            ABOARD_END({number});",
+        *computed,
+        "            break;",
+        "        }",
     ]
+
+
+def _trace(step: Step, size: int, result: ResultText) -> list[str]:
+    """Returns the statements that hand the rows of a stripe to the trace hook.
+
+    Args:
+        step: The step.
+        size: Rows of all its stripes.
+        result: Returns the address of its result.
+    """
+    view = step.outputs[0]
     shape = f"{view.cols}, {view.channels}, {view.element_bytes}"
-    strides = f"{view.row_stride}, {view.pixel_stride}, {number}, 0"
-    if mine[-1].last > view.rows:
+    strides = f"{view.row_stride}, {view.pixel_stride}, {step.index}, 0"
+    if size > view.rows:
         # The node accumulates: its result is complete after the last stripe.
-        lines += [
+        return [
             f"            if (last == {size}) {{",
             f"                ABOARD_TRACE_ROWS({result(step)}, {strides}, 0, {view.rows}, {shape});",
             "            }",
         ]
-    else:
-        row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
-        lines += [
-            "#if ABOARD_TRACE",
-            "            for (int32_t row = first; row < last; ++row) {",
-            f"                const uint8_t *const data = (const uint8_t *){result(step)} + {row} * {view.row_stride};",
-            f"                ABOARD_TRACE_ROWS(data, {strides}, (uint32_t)row, 1, {shape});",
-            "            }",
-            "#endif",
-        ]
-    return [*lines, "            break;", "        }"]
+    row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
+    return [
+        "#if ABOARD_TRACE",
+        "            for (int32_t row = first; row < last; ++row) {",
+        f"                const uint8_t *const data = (const uint8_t *){result(step)} + {row} * {view.row_stride};",
+        f"                ABOARD_TRACE_ROWS(data, {strides}, (uint32_t)row, 1, {shape});",
+        "            }",
+        "#endif",
+    ]

@@ -65,7 +65,14 @@ class Instances:
         arrays: PackedConstant arrays, each content once.
     """
 
-    def __init__(self, program: Program, target: Target) -> None:
+    def __init__(self, program: Program, target: Target, *, standalone: bool = True) -> None:
+        """Finds them.
+
+        Args:
+            program: A schedule.
+            target: Where the code will run.
+            standalone: Whether standalone steps of cascades are emitted too (`Program.standalone`).
+        """
         self.instances: list[Instance] = []
         self.arrays: list[NamedArray] = []
         self._by_step: dict[tuple[int, bool], Instance] = {}
@@ -73,7 +80,7 @@ class Instances:
         self._names_of_step: dict[tuple[int, bool], list[str]] = {}
         self._sharing = _shared_functions(program, target)
         by_key: dict[str, Instance] = {}
-        for step in (*program.steps, *program.standalone.values()):
+        for step in (*program.steps, *(program.standalone.values() if standalone else ())):
             self._names_of_step[step.index, step.standalone] = [
                 self._add(program, step, argument) for argument in step.call.arguments
             ]

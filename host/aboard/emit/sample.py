@@ -33,21 +33,24 @@ _VALUES, _RELATIVE, _STEPS = 64, 1e-4, 1.0
 Values = dict[str, Array]
 
 
-def files(graph: Graph, program: Program, layout: Layout, generator: str, target: Target, macs: int) -> dict[str, str]:
+def files(
+    graph: Graph, program: Program, layout: Layout, generator: str, target: Target, macs: int, *, hooks: bool
+) -> dict[str, str]:
     """Returns the test program of a model and its header, by path in the bundle.
 
     Args:
         graph: The compiled graph.
         program: Its schedule.
-        layout: Where its buffers lie.
+        layout: Addresses of its buffers.
         generator: Name and version of the generator.
         target: Where the code will run.
         macs: Multiply-accumulates of the model.
+        hooks: Whether the results of every operator can be compared.
     """
     shared = (resources.firmware() / "sample" / HEADER).read_text(encoding="utf-8")
     samples = [_computed(program.graph, number) for number in range(_SAMPLES if macs <= _LARGE_MACS else 1)]
     head = banner(graph, generator, target, f"Proves a build of the model {graph.name}.")
-    text = head + "\n" + _program(graph, program, Arenas(graph.name, layout), samples)
+    text = head + "\n" + _program(graph, program, Arenas(graph.name, layout, hooks), samples)
     return {f"{FOLDER}/{HEADER}": shared, f"{FOLDER}/{graph.name}_test.c": c_text.fitted(text)}
 
 
@@ -86,7 +89,7 @@ def _program(graph: Graph, program: Program, arenas: Arenas, samples: Sequence[V
     near = _near(program.graph)
     results = [
         f"    {{{step.index}, {number}, {_checksum(samples[0][tensor.name])}}},"
-        for step in program.steps
+        for step in (program.steps if arenas.hooks else ())
         for number, tensor in enumerate(step.node.outputs)
         if tensor.name not in near
     ]

@@ -54,10 +54,23 @@ def text(
     generator: str,
     target: Target,
     before_kernels: str = "",
+    *,
+    hooks: bool,
 ) -> str:
-    """Returns the source file of the model; `before_kernels` is inserted before the kernels are included."""
-    name, arenas = graph.name, Arenas(graph.name, layout)
-    steps = (*program.steps, *program.standalone.values())
+    """Returns the source file of the model.
+
+    Args:
+        graph: The compiled graph.
+        program: Its schedule.
+        layout: Addresses of its buffers.
+        instances: Of its program.
+        generator: Name and version of the generator.
+        target: Where the code will run.
+        before_kernels: Text before the kernels are included.
+        hooks: Whether the code calls hooks and can run one node by itself.
+    """
+    name, arenas = graph.name, Arenas(graph.name, layout, hooks)
+    steps = (*program.steps, *(program.standalone.values() if hooks else ()))
     headers = sorted({step.call.header for step in steps if isinstance(step.call, KernelCall)})
     includes = [
         f'#include "{name}.h"',
@@ -72,6 +85,7 @@ def text(
     parts = [
         banner(graph, generator, target, f"The model {name}: {len(program.steps)} steps, {layout.peak} bytes of RAM."),
         "\n".join(includes) + "\n",
+        "" if hooks else _no_hooks(name),
         *(instance_text(instance) for instance in instances.instances),
         *(parameters_text(step) for instance in instances.instances if instance.parameters for step in instance.steps),
         arenas.macro(),
@@ -79,10 +93,15 @@ def text(
         *(_cascade(numbered, program, arenas, instances) for numbered in cascade.of(program)),
         streamed_input.functions(program, arenas),
         _run(program, instances, arenas),
-        _run_op(program, instances),
+        _run_op(program, instances) if hooks else "",
         _descriptor(graph, program, arenas),
     ]
     return c_text.fitted("\n".join(part for part in parts if part))
+
+
+def _no_hooks(name: str) -> str:
+    """Returns the lines that refuse a build with hooks."""
+    return f'#if ABOARD_HOOKS || ABOARD_RUN_OP\n#error "{name} has no hooks. Compile the model with --hooks"\n#endif\n'
 
 
 def instance_text(instance: Instance) -> str:
@@ -161,14 +180,12 @@ def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
             lines += _enter(inside[step.index], step, arenas)
             continue
         call = call_text(step, instances, _arena_address(program, arenas, step))
-        lines += [
-            "",
-            f"    /* {step.index}: {_describe(step)} */",
-            f"    ABOARD_BEGIN({step.index});",
-            f"    {call}",
-            f"    ABOARD_END({step.index});",
-            *_trace(step, program, arenas),
-        ]
+        lines += ["", f"    /* {step.index}: {_describe(step)} */"]
+        if arenas.hooks:
+            begin, end = f"    ABOARD_BEGIN({step.index});", f"    ABOARD_END({step.index});"
+            lines += [begin, f"    {call}", end, *_trace(step, program, arenas)]
+        else:
+            lines.append(f"    {call}")
     return "\n".join([*lines, "    return ABOARD_OK;", "}", "", *arenas.entry(), ""])
 
 
@@ -176,16 +193,18 @@ def _cascade(numbered: cascade.Numbered, program: Program, arenas: Arenas, insta
     def call(step: Step, first: str, last: str) -> str:
         return call_text(step, instances, _arena_address(program, arenas, step), (first, last))
 
-    return cascade.text(numbered, arenas.pointers, call, lambda step: arenas.of_tensor(step.node.output, program))
+    return cascade.text(numbered, arenas, call, lambda step: arenas.of_tensor(step.node.output, program))
 
 
 def _enter(numbered: cascade.Numbered, step: Step, arenas: Arenas) -> list[str]:
     """Returns the lines of a step of a cascade; the last step calls the function of the cascade."""
     if numbered.cascade.streamed_input is not None:
-        return ["", f"    /* {step.index}, stripe by stripe as rows were pushed: {_describe(step)} */"]
+        return ["", f"    /* {step.index}, as rows were pushed: {_describe(step)} */"]
     lines = ["", f"    /* {step.index}: {_describe(step)} */"]
     if step is numbered.steps[-1]:
-        lines.append(f"    ABOARD_RETURN_IF_ERROR({numbered.name}({', '.join([*arenas.pointers, 'hooks'])}));")
+        lines.append(
+            f"    ABOARD_RETURN_IF_ERROR({numbered.name}({', '.join(arenas.pointers)}{arenas.hooks_argument}));"
+        )
     return lines
 
 
@@ -272,10 +291,11 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
             "    .outputs = outputs,",
             *arenas.descriptor(),
             *streamed_input.descriptor(program),
-            "#if ABOARD_RUN_OP",
-            f"    .op_bytes = {workspace},",
-            "    .run_op = run_op,",
-            "#endif",
+            *(
+                ["#if ABOARD_RUN_OP", f"    .op_bytes = {workspace},", "    .run_op = run_op,", "#endif"]
+                if arenas.hooks
+                else []
+            ),
             "};",
             "",
         ]

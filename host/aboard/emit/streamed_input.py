@@ -53,8 +53,10 @@ def functions(program: Program, arenas: Arenas) -> str:
     name, view = arenas.name, program.assignment.locations[streamed].view
     row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
     cascade = next((n for n, each in enumerate(program.assignment.cascades) if each.streamed_input is not None), None)
-    goes_on = "ABOARD_OK" if cascade is None else f"cascade_{cascade}({', '.join([*arenas.pointers, 'hooks'])})"
-    unused = ["    (void)hooks;"] if cascade is None else []
+    goes_on = (
+        "ABOARD_OK" if cascade is None else f"cascade_{cascade}({', '.join(arenas.pointers)}{arenas.hooks_argument})"
+    )
+    unused = ["    (void)hooks;"] if cascade is None or not arenas.hooks else []
     memory = [f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(arenas.pointers)]
     if arenas.several:
         memory += [f"    (void){pointer};" for pointer in arenas.pointers]

@@ -80,9 +80,10 @@ class View:
         return (min(self.buffer_rows, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
 
     def literal(self) -> Mapping[str, Literal]:
-        """Returns the fields of the C struct `aboard_view_t`."""
-        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "buffer_rows", "start_row")
-        return {name: getattr(self, name) for name in names}
+        """Returns the fields of the C struct `aboard_view_t`; without `start_row` if that is 0."""
+        names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "buffer_rows")
+        fields = {name: getattr(self, name) for name in names}
+        return {**fields, "start_row": self.start_row} if self.start_row else fields
 
 
 @dataclass(frozen=True)

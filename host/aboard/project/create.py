@@ -14,7 +14,7 @@ from aboard.base.version import VERSION
 from aboard.boards.board import Board
 from aboard.boards.zephyr import releases
 from aboard.errors import ProjectError
-from aboard.project import capacity, mlperf, render, templates
+from aboard.project import capacity, hooks, mlperf, render, templates
 from aboard.project.placement import Placement
 from aboard.project.project import BUILD_FOLDER, FILE_NAME, Project, ProjectInfo, is_build_folder
 from aboard.project.templates import Option, OptionValue, Template
@@ -32,6 +32,9 @@ class Bundle(Protocol):
 
     def save(self, folder: str | Path) -> Path:
         """Writes the bundle."""
+
+    def with_hooks(self) -> Bundle:
+        """Returns the bundle with hooks (`Manifest.hooks`), or unchanged if its code cannot be emitted again."""
 
 
 def create(
@@ -55,15 +58,18 @@ def create(
             the way. All other files of yours stay.
 
     Raises:
-        ProjectError: The template, an option, a bundle or the folder is wrong, or a bundle is for another core.
+        ProjectError: The template, an option, a bundle or the folder is wrong, a bundle is for another core, or it has
+            no hooks and an option needs them.
         BoardError: The board is not known.
         CapacityError: The models do not fit the board.
     """
     chosen = board if isinstance(board, Board) else boards.load(board)
-    several = [bundles] if isinstance(bundles, (str, Path)) or not isinstance(bundles, Sequence) else list(bundles)
+    listed = [bundles] if isinstance(bundles, (str, Path)) or not isinstance(bundles, Sequence) else list(bundles)
+    several = [bundle if isinstance(bundle, (str, Path)) else bundle.with_hooks() for bundle in listed]
     wanted = template or _template_of(several) or templates.default(chosen.id, is_host=chosen.is_host)
     plan = templates.load(wanted)
     values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
+    values = hooks.adjust(options or {}, values, [_manifest(bundle) for bundle in several])
     _check_kind(plan, chosen)
     if plan.build == "zephyr" and "zephyr" in plan.options:
         values["zephyr"] = _release(plan.options["zephyr"], chosen, (options or {}).get("zephyr"))

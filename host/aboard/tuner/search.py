@@ -144,8 +144,8 @@ class TuningSearch:
             AboardError: The model does not compile.
         """
         chosen = Target(target)
-        alone = compile_model(model, target=chosen.host, name=name)
-        untuned = compile_model(model, target=chosen, name=name, tuning=DEFAULTS)
+        alone = compile_model(model, target=chosen.host, name=name, hooks=True)
+        untuned = compile_model(model, target=chosen, name=name, tuning=DEFAULTS, hooks=True)
         plan = tuple(_plan(untuned, chosen, limit, known or {}))
         if not plan:
             raise TargetError(
@@ -202,7 +202,7 @@ class TuningSearch:
         )
 
     def _compiled(self, tuning: Tuning) -> Module:
-        return compile_model(self.model, target=self.target, name=self.untuned.name, tuning=tuning)
+        return compile_model(self.model, target=self.target, name=self.untuned.name, tuning=tuning, hooks=True)
 
     def _try(self, device: str, point: Point, built: _Built, expected: BenchRun) -> TriedPoint:
         what = f"tuning of {device}, {space.shown(point)}"

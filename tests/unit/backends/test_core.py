@@ -125,7 +125,7 @@ def test_three_devices_in_this_process() -> None:
 
 
 def test_a_call_with_too_many_arguments() -> None:
-    plan = bringup.Plan("aboard_core_cpu1", 1)
+    plan = bringup.CoreCall("aboard_core_cpu1", 1)
     plan.check(bringup.ARGUMENTS, "here")
     with pytest.raises(
         TargetError,
@@ -133,7 +133,7 @@ def test_a_call_with_too_many_arguments() -> None:
         r"Limit what the core claims with -claim-nodes or -claim-ops",
     ):
         plan.check(bringup.ARGUMENTS + 1, "here")
-    bringup.Plan().check(99, "a plain call")
+    bringup.CoreCall().check(99, "a plain call")
 
 
 def test_numbers_that_stand_in_c_and_here() -> None:

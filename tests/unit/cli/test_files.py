@@ -110,7 +110,7 @@ def test_a_bundle_of_an_earlier_version_has_no_record(capsys: pytest.CaptureFixt
 
 
 def test_the_records_of_bundles_are_no_part_of_a_project(work: Path) -> None:
-    assert cli.invoke(["compile", "digits", *M4, "-o", "bundle"]) == 0
+    assert cli.invoke(["compile", "digits", *M4, "--hooks", "-o", "bundle"]) == 0
     assert cli.invoke(["create", "bundle", *M4, "-o", "one"]) == 0
     assert cli.invoke(["create", "digits", *M4, "-o", "two"]) == 0
     assert [path.relative_to(work).as_posix() for path in sorted(work.rglob(outputs.RECORD))] == [

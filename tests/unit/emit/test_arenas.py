@@ -77,7 +77,7 @@ def test_the_default_region_is_the_default() -> None:
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
 @pytest.mark.parametrize("options", [(), OPTIONS])
 def test_it_compiles_without_warnings(tmp_path: Path, compiler: str, options: tuple[str, ...]) -> None:
-    module = aboard.compile(DIGITS, target=f"{TWO} -weights=external")
+    module = aboard.compile(DIGITS, target=f"{TWO} -weights=external", hooks=bool(options))
     bundle = module.save(tmp_path / "bundle")
     core = ("-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-d16") if compiler.startswith("arm") else ()
     command = [compiler, *WARNINGS, *core, *options, "-O2", f"-I{bundle}/include", "-c", f"{bundle}/src/digits.c"]

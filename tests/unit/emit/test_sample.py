@@ -51,7 +51,7 @@ def outcome(
         compiler: The compiler.
         changes: By the path of a file in the bundle: text, and what replaces it.
     """
-    bundle = module.save(folder / "bundle")
+    bundle = (module.with_hooks() if TRACE[0] in flags else module).save(folder / "bundle")
     for path, (old, new) in changes.items():
         text = (bundle / path).read_text()
         assert old in text
@@ -156,7 +156,7 @@ def test_of_a_large_model_one_sample_is_computed(monkeypatch: pytest.MonkeyPatch
     assert module.scheduled is not None
     many = 10**9
     program, layout = module.scheduled.program, module.scheduled.layout
-    files = sample.files(module.graph, program, layout, "aboard", module.target, many)
+    files = sample.files(module.graph, program, layout, "aboard", module.target, many, hooks=True)
     assert len(runs) == 5
     assert "/** Runs 1 samples." in files["test/m_test.c"]
 
