@@ -57,6 +57,7 @@ def test_float_models_stay_on_the_host() -> None:
 
 
 GROUPED = "groups with a window of {}, got 2, expected 1"
+WIDE = (1, 1, 1, 32768)
 REFUSED = {
     "1x1 of groups": (Layer("CONV_2D", (1, 4, 4, 4), (6, 1, 1, 2), (1, 4, 4, 6), 0, CONV), GROUPED.format("1x1")),
     "1xn of groups": (Layer("CONV_2D", (1, 1, 4, 4), (6, 1, 3, 2), (1, 1, 4, 6), 0, CONV), GROUPED.format("1x3")),
