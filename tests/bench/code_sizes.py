@@ -3,9 +3,14 @@
 python tests/bench/code_sizes.py                     all models on all cores
 python tests/bench/code_sizes.py --cores m4          these only; the rows of the others stay
 
-The models are built, not run. What a function of the generated code takes is that of an instance; what only kernels
-call that layers share is taken once for each model, and the call graph of the image tells which of it an instance
-needs. What is left (run function, tables, descriptor) is fitted to the number of steps and of those in cascades.
+The models are linked, not run. With -opt=size their schedule is that of the least memory and their code that of -Os,
+also where the compiler would take those of -opt=balanced. What a function of the generated code takes, with the
+parameters that it reads, is that of an instance; what only kernels call that layers share, the compiler's own library
+included, is taken once for each model, and the call graph of the image tells which of it an instance needs. What is
+left (run function, tables, descriptor) is fitted to the number of steps and of those in cascades.
+
+With that table the models are compiled and linked again, to see how much flash -opt=size saves beside -opt=balanced.
+The doubt of a core is the largest error of what was predicted to be saved, beyond half of that.
 
 The figures are written to host/aboard/kernels/select/data, one file per core.
 """
@@ -17,24 +22,29 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
+from aboard.compiler import fitting  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
 from aboard.kernels.contract import KernelCall  # noqa: E402  likewise
 from aboard.kernels.select import code_size  # noqa: E402  likewise
-from bench import core_data, measure  # noqa: E402  likewise
+from aboard.kernels.select import measured as measured_figures  # noqa: E402  likewise
+from bench import core_data  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
-from support import models, zoo  # noqa: E402  likewise
+from support import linked, models, zoo  # noqa: E402  likewise
 
 OPTS = ("size", "balanced")
 MODELS = (*models.INT8, models.SHIPPED)
@@ -42,6 +52,8 @@ MODELS = (*models.INT8, models.SHIPPED)
 _INSTANCE = re.compile(r"^static ABOARD_NOINLINE void (k\d+_\w+)\((.*?)^}", re.MULTILINE | re.DOTALL)
 _ARRAY = re.compile(r"^static const \w+ (\w+)\[", re.MULTILINE)
 _CALL = re.compile(r"\t(?:bl|blx|b|b\.n|b\.w|beq\.w|bne\.w|jal|j|call|tail)\s.*<([\w.]+?)(?:\+0x[0-9a-f]+)?>")
+
+_STRUCT = re.compile(r"\.s?rodata\.(p\.\d+)$")
 
 Row = dict[str, Any]
 
@@ -61,6 +73,28 @@ class Rest:
     steps: int
     cascaded: int
     bytes: int
+
+
+@contextmanager
+def least_memory() -> Iterator[None]:
+    """Makes the schedule with -opt=size that of the least memory, whatever -opt=balanced needs."""
+    fit = fitting.fit
+    fitting.fit = lambda graph, target: fitting.least(graph, target) if target.opt == "size" else fit(graph, target)
+    try:
+        yield
+    finally:
+        fitting.fit = fit
+
+
+@contextmanager
+def undecided(always: bool) -> Iterator[None]:
+    """Takes what rests on earlier measurements from the compiler.
+
+    Args:
+        always: Whether functions of several parameters become one instance with -opt=size: always or never.
+    """
+    with code_size.forced_sharing(always), least_memory():
+        yield
 
 
 def base(symbol: str) -> str:
@@ -83,8 +117,8 @@ def kernel(body: str, parameters: Mapping[str, Sequence[str]]) -> tuple[str, str
     return function, " ".join(f"{key}={match[1]}" for key, match in found.items() if match)
 
 
-def graph(objdump: str, elf: Path, section: str) -> tuple[dict[str, int], dict[str, set[str]]]:
-    """Returns the bytes of the symbols of a section, and whom its functions call."""
+def graph(objdump: str, elf: Path) -> tuple[dict[str, int], dict[str, set[str]]]:
+    """Returns the bytes of a model's symbols, and whom its functions and those of the library call."""
 
     def ran(*options: str) -> str:
         command = [objdump, *options, str(elf)]
@@ -93,16 +127,35 @@ def graph(objdump: str, elf: Path, section: str) -> tuple[dict[str, int], dict[s
     sizes: dict[str, int] = {}
     for line in ran("-t").splitlines():
         words = line.split()
-        if len(words) >= 5 and words[-3] == section and int(words[-2], 16):
+        if len(words) >= 5 and words[-3] == linked.MODEL and int(words[-2], 16):
             sizes[base(words[-1])] = sizes.get(base(words[-1]), 0) + int(words[-2], 16)
     calls: dict[str, set[str]] = {}
     current = ""
-    for line in ran("-d", "-j", section).splitlines():
+    for line in ran("-d", "-j", linked.MODEL, "-j", linked.LIBRARY).splitlines():
         if head := re.match(r"[0-9a-f]+ <([\w.]+)>:", line):
             current = base(head[1])
         elif call := _CALL.search(line):
             calls.setdefault(current, set()).add(base(call[1]))
     return sizes, calls
+
+
+def library(objdump: str, elf: Path) -> dict[str, int]:
+    """Returns the bytes of the functions of the compiler's own library; its tables count with the function before."""
+
+    def ran(option: str) -> str:
+        done = subprocess.run(
+            [objdump, option, "-j", linked.LIBRARY, str(elf)], check=False, capture_output=True, text=True
+        )
+        return done.stdout  # empty where the model needs none of it
+
+    tables = set(re.findall(r"^[0-9a-f]+ .....?.O .*?([\w.]+)$", ran("-t"), re.MULTILINE))
+    listed = re.findall(r"^([0-9a-f]+) <([\w.]+)>:", ran("-d"), re.MULTILINE)
+    starts = [(int(at, 16), name) for at, name in listed if name not in tables]
+    with elf.open("rb") as stream:
+        section = ELFFile(stream).get_section_by_name(linked.LIBRARY)
+        end = 0 if section is None else section["sh_addr"] + section["sh_size"]
+    ends = [*(at for at, _ in starts), end][1:]
+    return {name: after - at for (at, name), after in zip(starts, ends, strict=True)}
 
 
 def reached(start: str, calls: Mapping[str, set[str]]) -> set[str]:
@@ -116,33 +169,73 @@ def reached(start: str, calls: Mapping[str, set[str]]) -> set[str]:
     return found - {start}
 
 
+def linked_model(model: Path, core: str, opt: str, folder: Path) -> tuple[aboard.Module, Path] | None:
+    """Compiles and links a model; returns None where the core refuses it."""
+    try:
+        module = aboard.compile(model, target=f"c -mcpu={CORES[core]} -opt={opt}", name="m")
+    except AboardError as error:
+        print(f"{model.name} on {core}: {str(error).splitlines()[0]}", file=sys.stderr, flush=True)
+        return None
+    return module, linked.link(module, folder)
+
+
+def structs(folder: Path) -> dict[str, set[str]]:
+    """Returns which parameters, by their symbols, the functions of a model read, from the relocations of its object."""
+    found: dict[str, set[str]] = {}
+    with (folder / "m.o").open("rb") as stream:
+        file = ELFFile(stream)
+        for part in file.iter_sections():
+            if isinstance(part, RelocationSection):
+                table = file.get_section(part["sh_link"])
+                places = (table.get_symbol(r["r_info_sym"])["st_shndx"] for r in part.iter_relocations())
+                names = {file.get_section(place).name for place in places if isinstance(place, int)}
+                read = {match[1] for name in names if (match := _STRUCT.search(name))}
+                found[base(file.get_section(part["sh_info"]).name.removeprefix(".text."))] = read
+    return found
+
+
 def look(model: Path, core: str, opt: str, seen: dict[tuple[str, str], Seen]) -> Rest | None:
-    """Builds a model, adds what its kernels take to `seen`; returns the rest, None where the core refuses the model."""
+    """Links a model, adds what its kernels take to `seen`; returns the rest, None where the core refuses the model."""
+    objdump = "riscv64-unknown-elf-objdump" if core.startswith("rv") else "arm-none-eabi-objdump"
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
-        try:
-            module = aboard.compile(model, board=measure.BOARDS[core], opt=opt, name="m")
-            project = aboard.create(module, board=measure.BOARDS[core], path=Path(folder) / "project")
-            project.build()
-            elf = project.image
-        except AboardError as error:
-            print(f"{model.name} on {core}: {str(error).splitlines()[0]}", file=sys.stderr, flush=True)
+        made = linked_model(model, core, opt, Path(folder))
+        if made is None:
             return None
-        objdump = "riscv64-unknown-elf-objdump" if core.startswith("rv") else "arm-none-eabi-objdump"
-        sizes, calls = graph(objdump, elf, ".model.m")
+        module, elf = made
+        sizes, calls = graph(objdump, elf)
+        others = library(objdump, elf)
+        read = structs(Path(folder))
     arrays = set(_ARRAY.findall(module.files["src/m_weights.h"]))
+    instances = _INSTANCE.findall(module.files["src/m.c"])
     code = {name: size for name, size in sizes.items() if name not in arrays}
     calls_of_kernels = [step.call for step in module.schedule().program.steps if isinstance(step.call, KernelCall)]
     parameters = {call.function: call.code_parameters for call in calls_of_kernels}
-    for name, body in _INSTANCE.findall(module.files["src/m.c"]):
+    for name, body in instances:
         if name not in code:
             continue  # only the function for single nodes calls it
         entry = seen.setdefault(kernel(body, parameters), Seen())
-        entry.instances.append(code.pop(name))
-        entry.needs.append({other: sizes[other] for other in reached(name, calls) if other.startswith("aboard_")})
+        entry.instances.append(code.pop(name) + sum(code.pop(struct, 0) for struct in read.get(name, ())))
+        needed = reached(name, calls)
+        own = {other: sizes[other] for other in needed if other.startswith("aboard_")}
+        entry.needs.append(own | {other: others[other] for other in needed & others.keys()})
     shared = {name for entry in seen.values() for needs in entry.needs for name in needs}
     steps = module.manifest.nodes
     rest = sum(size for name, size in code.items() if name not in shared)
     return Rest(len(steps), sum(node.cascade is not None for node in steps), rest)
+
+
+def frame(rests: Sequence[Rest]) -> dict[str, float]:
+    """Returns the figures that fit what is no kernel's best, relatively; none is less than 0."""
+    terms = np.array([[1.0, rest.steps, rest.cascaded] for rest in rests])
+    sizes = np.array([float(rest.bytes) for rest in rests])
+    best, least = np.zeros(3), np.inf
+    for chosen in ([0, 1, 2], [1, 2], [0, 1], [0, 2], [1], [0]):
+        found = np.linalg.lstsq(terms[:, chosen] / sizes[:, None], np.ones(len(rests)), rcond=None)[0]
+        error = float(np.sum((terms[:, chosen] @ found / sizes - 1) ** 2))
+        if min(found) >= 0 and error < least:
+            best, least = np.zeros(3), error
+            best[chosen] = found
+    return dict(zip(("model", "step", "cascaded"), (round(float(v), 1) for v in best), strict=True))
 
 
 def rows(core: str, opt: str, seen: Mapping[tuple[str, str], Seen], rests: Sequence[Rest]) -> list[Row]:
@@ -161,44 +254,84 @@ def rows(core: str, opt: str, seen: Mapping[tuple[str, str], Seen], rests: Seque
                 "shared": {n: max(needs.get(n, 0) for needs in entry.needs) for n in sorted(often)},
             }
         )
-    terms = np.array([[1.0, rest.steps, rest.cascaded] for rest in rests])
-    fitted = np.linalg.lstsq(terms, np.array([float(rest.bytes) for rest in rests]), rcond=None)[0]
-    figures = dict(zip(("model", "step", "cascaded"), (round(float(v), 1) for v in fitted), strict=True))
-    return [*found, {"core": core, "opt": opt, "function": "", "variant": "", "instance": 0, "shared": figures}]
+    return [*found, {"core": core, "opt": opt, "function": "", "variant": "", "instance": 0, "shared": frame(rests)}]
 
 
-def measured(cores: Iterable[str]) -> list[Row]:
-    """Returns the rows of all models on some cores."""
-    found: list[Row] = []
+@contextmanager
+def model_files() -> Iterator[list[Path]]:
+    """Yields the files of the models that are measured."""
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
         files = [path for name in models.available(MODELS) if (path := models.path(name)) is not None]
         for dtype in (np.int8, np.float32):
             files.append(Path(folder) / f"many_ops_{dtype.__name__}.tflite")
             files[-1].write_bytes(zoo.many_ops(dtype))
-        for core in cores:
-            for opt in OPTS:
-                seen: dict[tuple[str, str], Seen] = {}
-                with code_size.forced_sharing(False):
-                    rests = [rest for path in files if (rest := look(path, core, opt, seen)) is not None]
-                if opt == "size":
-                    shared: dict[tuple[str, str], Seen] = {}
-                    with code_size.forced_sharing(True):
-                        for path in files:
-                            look(path, core, opt, shared)
-                    seen |= {key: entry for key, entry in shared.items() if key[1] == code_size.SHARED}
-                found += rows(CORES[core], opt, seen, rests)
-                print(f"{core} -opt={opt}: {len(seen)} kernels in {len(rests)} models", file=sys.stderr, flush=True)
+        yield files
+
+
+def measured(core: str, files: Sequence[Path]) -> list[Row]:
+    """Returns the rows of all models on a core."""
+    found: list[Row] = []
+    for opt in OPTS:
+        seen: dict[tuple[str, str], Seen] = {}
+        with undecided(False):
+            rests = [rest for path in files if (rest := look(path, core, opt, seen)) is not None]
+        if opt == "size":
+            shared: dict[tuple[str, str], Seen] = {}
+            with undecided(True):
+                for path in files:
+                    look(path, core, opt, shared)
+            seen |= {key: entry for key, entry in shared.items() if key[1] == code_size.SHARED}
+        found += rows(CORES[core], opt, seen, rests)
+        print(f"{core} -opt={opt}: {len(seen)} kernels in {len(rests)} models", file=sys.stderr, flush=True)
     return found
+
+
+def flash(model: Path, core: str, opt: str) -> tuple[int, int] | None:
+    """Returns the flash of a model, predicted and linked; None where the core refuses it."""
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
+        made = linked_model(model, core, opt, Path(folder))
+        return None if made is None else (made[0].schedule().flash, linked.flash_bytes(made[1]))
+
+
+def doubt(core: str, files: Sequence[Path]) -> int:
+    """Returns the largest error of what -opt=size was predicted to save, beyond half of that."""
+    found = [0]
+    for path in files:
+        with least_memory():
+            size = flash(path, core, "size")
+        balanced = flash(path, core, "balanced")
+        if size is None or balanced is None:
+            continue
+        predicted, saved = balanced[0] - size[0], balanced[1] - size[1]
+        found.append(predicted - saved - abs(predicted) // 2)
+        print(
+            f"{path.stem} on {core}: -opt=size saves {saved} bytes, predicted {predicted}", file=sys.stderr, flush=True
+        )
+    return max(found)
+
+
+def write(core: str, made: Sequence[Row]) -> None:
+    """Writes the rows of a core, and has the compiler read them."""
+    core_data.write(CORES[core], code=sorted(made, key=lambda row: (row["opt"], row["function"], row["variant"])))
+    measured_figures.read_again()
+    code_size.read_again()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and writes; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cores", nargs="+", choices=list(CORES), default=list(CORES))
+    parser.add_argument("--doubt", action="store_true", help="measure only the doubt, with the table as it is")
     options = parser.parse_args(arguments)
-    made = sorted(measured(options.cores), key=lambda row: (row["opt"], row["function"], row["variant"]))
-    for core in options.cores:
-        core_data.write(CORES[core], code=[row for row in made if row["core"] == CORES[core]])
+    with model_files() as files:
+        for core in options.cores:
+            code = core_data.read(CORES[core])["code"] if options.doubt else measured(core, files)
+            write(core, code)
+            found = doubt(core, files)
+            for row in code:
+                if not row["function"]:
+                    row["shared"]["doubt"] = found
+            write(core, code)
     return 0
 
 

@@ -1,9 +1,10 @@
 """Fits a model to a target: its kernels, schedule and memory plan, within `-ram-max` and `-flash-max`.
 
-With `-opt=size` a model never needs more RAM, nor more flash as predicted, than with `-opt=balanced` and otherwise the
-same options. Less memory may cost flash (cascades add code), and some kernels are no smaller with `-Os`. So what
-`-opt=balanced` needs is found out first; the smallest schedules are held against it, and where each needs more of one
-of the two, the code is that of `-opt=balanced`.
+With `-opt=size` a model never needs more RAM or more flash than with `-opt=balanced` and otherwise the same options.
+Less memory may cost flash (cascades add code), and some kernels are no smaller with `-Os`. So what `-opt=balanced`
+needs is found out first, and the smallest schedules are held against it. Flash is predicted: a schedule must save so
+much that half of it is no less than what predictions were found to be wrong by beside (`code_size.doubt`). Where none
+does, the code is that of `-opt=balanced`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
-from aboard.kernels.select import strategy
+from aboard.kernels.select import code_size, strategy
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
@@ -50,10 +51,17 @@ class Scheduled:
         """Bytes of flash, predicted; 0 where devices compute a part of the model."""
         return self.program.flash(self.calls.target) or 0
 
-    def needs_no_more_than(self, other: Scheduled) -> bool:
-        """True where it needs at most the RAM and at most the flash of another one; a host has no flash to spare."""
-        has_flash = not self.calls.target.cpu.is_host_class
-        return self.layout.peak <= other.layout.peak and (not has_flash or self.flash <= other.flash)
+    def needs_no_more_than(self, balanced: Scheduled) -> bool:
+        """True where it needs no more RAM than the schedule for `-opt=balanced`, and is sure to need no more flash.
+
+        A host has no flash to spare, and what devices compute has none that could be predicted.
+        """
+        target = self.calls.target
+        if self.layout.peak > balanced.layout.peak:
+            return False
+        if target.cpu.is_host_class or not self.flash:
+            return True
+        return balanced.flash - self.flash >= 2 * code_size.doubt(target)
 
 
 def fit(graph: Graph, target: Target) -> Scheduled:
@@ -75,10 +83,10 @@ def sources(target: Target) -> list[Target]:
     return [target, _balanced(target)] if target.opt == "size" else [target]
 
 
-def least(graph: Graph, source: Target) -> int:
-    """Returns what the arenas need when the least is looked for with a target's kernels, whatever its `-ram-max` is.
+def least(graph: Graph, source: Target) -> Scheduled:
+    """Returns the schedule of the least memory that is found with a target's kernels, whatever its `-ram-max` is.
 
-    Where `-ram-max` is as much for one of a target's `sources`, `fit` succeeds.
+    Where `-ram-max` is what its arenas need, for one of a target's `sources`, `fit` succeeds.
 
     Args:
         graph: As for `fit`.
@@ -87,7 +95,7 @@ def least(graph: Graph, source: Target) -> int:
     Raises:
         CapacityError: Even they do not fit the arenas, or the model needs more than `-flash-max`.
     """
-    return _within_flash(graph, source, Aim.LEAST).layout.peak
+    return _within_flash(graph, source, Aim.LEAST)
 
 
 def _balanced(target: Target) -> Target:
@@ -95,7 +103,7 @@ def _balanced(target: Target) -> Target:
 
 
 def _smallest(graph: Graph, target: Target) -> Scheduled:
-    """Returns the first schedule for `-opt=size` that needs no more RAM and flash than that for `-opt=balanced`."""
+    """Returns the first schedule for `-opt=size` that is sure to need no more than that for `-opt=balanced`."""
     balanced, bar, errors = _balanced(target), None, []
     try:
         bar = fit(graph, balanced)

@@ -49,7 +49,7 @@ def _needed(graph: Graph, source: Target, known: dict[Target, float]) -> float:
     """Returns the least with the kernels of a target; infinite where it cannot be computed so."""
     if source not in known:
         try:
-            known[source] = fitting.least(graph, source)
+            known[source] = fitting.least(graph, source).layout.peak
         except AboardError:
             known[source] = math.inf  # the model's input has no rows, or not enough flash is left
     return known[source]

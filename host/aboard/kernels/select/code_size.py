@@ -1,7 +1,9 @@
 """Predicts how much flash the code of kernels takes, from what was measured of each kernel's C function (`measured`).
 
-What was not measured is taken from what is nearest: another variant of the function, the core most like the target's,
-else the median function.
+The measured data of a core (`data/<core>.json`) has, for each `-opt`, the bytes of an instance of a function and of what
+all its instances share, functions of the compiler's own library included. `tests/bench/code_sizes.py` makes it: it links
+the benchmarks' models and looks at their images. What was not measured is taken from what is nearest: another variant
+of the function, the core most like the target's, else the median function.
 """
 
 from __future__ import annotations
@@ -37,6 +39,11 @@ class FunctionCode:
 
     instance: int
     shared: Mapping[str, int]
+
+
+def read_again() -> None:
+    """Takes the measured data as it was read again (`measured.read_again`)."""
+    _rows.cache_clear()
 
 
 @cache
@@ -120,6 +127,15 @@ def frame(target: Target, steps: int, cascaded: int) -> int:
     # 0 where no model that was measured has cascades: they were with another `-opt`, or on another core.
     of_cascades = next((row["cascaded"] for row in rows if row["cascaded"]), 0.0)
     return round(figures["model"] + figures["step"] * steps + of_cascades * cascaded)
+
+
+def doubt(target: Target) -> int:
+    """Returns by how many bytes `-opt=size` may save less flash than half of what is predicted to be saved.
+
+    It is the most that was found, of the benchmarks' models, when the table was made.
+    """
+    figures = [row.shared for row in _rows(target.host, "") if "doubt" in row.shared]
+    return round(figures[0]["doubt"])
 
 
 def parameters_bytes(params: Literal) -> int:

@@ -131,6 +131,12 @@ def code() -> tuple[CodeMeasurement, ...]:
     return tuple(CodeMeasurement(core, **row) for core, content in _files().items() for row in content["code"])
 
 
+def read_again() -> None:
+    """Reads the files again, one of which was written since."""
+    for reader in (_files, kernels, code):
+        reader.cache_clear()
+
+
 def model_errors() -> Mapping[str, Mapping[str, Any]]:
     """Returns, by measured core, the errors of whole models that were left out of the fit.
 
