@@ -1,4 +1,7 @@
-"""`-opt=size` needs no more RAM and no more flash than `-opt=balanced`, and says by which rule."""
+"""`-opt=size` needs no more RAM and no more flash than `-opt=balanced`, and says by which rule.
+
+Flash is that of predictions here; `tests/emulator/test_size_promise.py` links the code.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import pytest
 
 import aboard
 from aboard.base.manifest import Manifest
+from aboard.kernels import code_size
 from aboard.schedule.search import Aim
+from aboard.target import Target
 from support import models, zoo
 
 CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
@@ -40,7 +45,7 @@ def test_size_needs_no_more_ram_and_flash_than_balanced(model: str, core: str) -
     assert size[1] <= balanced[1]
 
 
-@pytest.mark.parametrize("attributes", ["-input=kept", "-input=rows", "-ram-max=1600", "-ram-max=1550 -flash-max=14K"])
+@pytest.mark.parametrize("attributes", ["-input=kept", "-input=rows", "-ram-max=1600", "-ram-max=1550 -flash-max=15K"])
 @pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3"])
 def test_so_it_is_with_other_options(core: str, attributes: str) -> None:
     size, balanced = (needs(compiled("digits", core, f"-opt={opt} {attributes}")) for opt in ("size", "balanced"))
@@ -60,6 +65,21 @@ def test_code_that_is_no_smaller_is_that_of_balanced() -> None:
     assert size.trade().rule == (
         "no cascades, which is fastest (as with -opt=balanced, since less RAM would take more flash)"
     )
+
+
+@pytest.mark.parametrize(("more", "flags"), [(0, "-Os"), (1, "-O2")])
+def test_a_gain_that_predictions_may_be_wrong_by_is_none(
+    more: int, flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_size, "doubt", lambda target: 0)
+    size, balanced = (needs(compiled("hello_world", "cortex-m4", f"-opt={opt}")) for opt in ("size", "balanced"))
+    monkeypatch.setattr(code_size, "doubt", lambda target: (balanced[1] - size[1]) // 2 + more)
+    assert flags in compiled("hello_world", "cortex-m4", "-opt=size").cflags
+
+
+@pytest.mark.parametrize("core", [*CORES, "cortex-m0plus", "cortex-m7", "cortex-m33", "cortex-m55+nomve", "rv32imc"])
+def test_every_core_has_a_doubt(core: str) -> None:
+    assert 0 <= code_size.doubt(Target(f"c -mcpu={core} -opt=size")) < 1000
 
 
 def test_a_limit_that_only_the_least_keeps_may_cost_flash() -> None:

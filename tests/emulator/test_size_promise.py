@@ -1,0 +1,51 @@
+"""With `-opt=size` a linked model takes no more flash and no more RAM than with `-opt=balanced`.
+
+Sizes are those of linked code and not of predictions. In every run the cases that prediction once had wrong, and a few
+others; with ABOARD_FULL=1 every model on every kind of core.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import aboard
+from aboard import build
+from support import linked, models
+
+CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
+
+#: The last two are none of those that sizes of code were measured with (`tests/bench/code_sizes.py`).
+MODELS = (*models.INT8, models.SHIPPED, "person", "mcunet_vww")
+QUICK = [
+    ("ad", "cortex-m55"),
+    ("kws", "cortex-m55"),
+    ("sww", "cortex-m0"),
+    ("hello_world", "rv32imac"),
+    ("ad", "cortex-m3"),
+    ("digits", "cortex-m4"),
+]
+CASES = [(m, core) for m in MODELS for core in CORES] if os.environ.get("ABOARD_FULL") else QUICK
+
+
+def needs(name: str, core: str, opt: str, folder: Path) -> tuple[int, int, int]:
+    """Returns RAM, flash as a project builds it, and flash without profiling."""
+    module = aboard.compile(models.read(name), target=f"c -mcpu={core} -opt={opt}", name="model")
+    profiled = linked.link(module, folder / f"{opt}_profiled")
+    plain = linked.link(module, folder / opt, [])
+    return module.manifest.ram_bytes, linked.flash_bytes(profiled), linked.flash_bytes(plain)
+
+
+@pytest.mark.parametrize(("name", "core"), [(m, core) for m, core in CASES if models.path(m)])
+def test_size_needs_no_more_than_balanced(name: str, core: str, tmp_path: Path) -> None:
+    size, balanced = (needs(name, core, opt, tmp_path) for opt in ("size", "balanced"))
+    assert [a <= b for a, b in zip(size, balanced, strict=True)] == [True] * 3, (size, balanced)
+
+
+def test_flash_is_that_of_a_project(tmp_path: Path) -> None:
+    board = "arm/mps3_an547"
+    module = aboard.compile(models.read(models.SHIPPED), board=board, name="model")
+    project = aboard.create(module, board=board, path=tmp_path / "project")
+    assert linked.flash_bytes(linked.link(module, tmp_path / "alone")) == build.build(project).sizes.model_flash_bytes
