@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import aboard
-from aboard import build
+from aboard.project import build
 from support import linked, models
 
 CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")

@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from aboard import image
-from aboard.compiler import Module
-from aboard.target import cpu as cpus
+from aboard.boards import cpu as cpus
+from aboard.compiler.pipeline import Module
+from aboard.project import elf as images
 
 #: Projects compile models with this switch unless they are told not to (`-O profile=off`).
 PROFILED = "-DABOARD_HOOKS=1"
@@ -62,4 +62,4 @@ def link(module: Module, folder: Path, switches: Sequence[str] = (PROFILED,)) ->
 
 def flash_bytes(elf: Path) -> int:
     """Returns the bytes that a linked model adds to an image, as `flash_bytes` of `aboard deploy` counts them."""
-    return sum(section.bytes for section in image.sections(elf) if section.in_flash)
+    return sum(section.bytes for section in images.sections(elf) if section.in_flash)
