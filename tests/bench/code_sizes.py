@@ -286,11 +286,15 @@ def measured(core: str, files: Sequence[Path]) -> list[Row]:
     return found
 
 
-def flash(model: Path, core: str, opt: str) -> tuple[int, int] | None:
-    """Returns the flash of a model, predicted and linked; None where the core refuses it."""
+def flash(model: Path, core: str, opt: str) -> tuple[int, int, int] | None:
+    """Returns the flash of a model: predicted, linked, and linked without profiling; None where the core refuses it."""
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
         made = linked_model(model, core, opt, Path(folder))
-        return None if made is None else (made[0].schedule().flash, linked.flash_bytes(made[1]))
+        if made is None:
+            return None
+        module, elf = made
+        plain = linked.link(module, Path(folder) / "plain", switches=())
+        return module.schedule().flash, linked.flash_bytes(elf), linked.flash_bytes(plain)
 
 
 def doubt(core: str, files: Sequence[Path]) -> int:
@@ -302,7 +306,8 @@ def doubt(core: str, files: Sequence[Path]) -> int:
         balanced = flash(path, core, "balanced")
         if size is None or balanced is None:
             continue
-        predicted, saved = balanced[0] - size[0], balanced[1] - size[1]
+        predicted, *linked_less = (b - s for b, s in zip(balanced, size, strict=True))
+        saved = min(linked_less)  # with and without profiling
         found.append(predicted - saved - abs(predicted) // 2)
         print(
             f"{path.stem} on {core}: -opt=size saves {saved} bytes, predicted {predicted}", file=sys.stderr, flush=True

@@ -24,6 +24,7 @@ QUICK = [
     ("kws", "cortex-m55"),
     ("sww", "cortex-m0"),
     ("hello_world", "rv32imac"),
+    ("sww", "rv32imac"),
     ("ad", "cortex-m3"),
     ("digits", "cortex-m4"),
 ]

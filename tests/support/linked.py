@@ -33,7 +33,7 @@ def link(module: Module, folder: Path, switches: Sequence[str] = (PROFILED,)) ->
 
     Args:
         module: The model.
-        folder: A new folder for what is built.
+        folder: For what is built; it is made where it is missing.
         switches: Definitions that the model is compiled with.
 
     Returns:
@@ -42,6 +42,7 @@ def link(module: Module, folder: Path, switches: Sequence[str] = (PROFILED,)) ->
     Raises:
         subprocess.CalledProcessError: The compiler or the linker refuses it.
     """
+    folder.mkdir(exist_ok=True)
     cpu, record = cpus.find(module.manifest.core), module.manifest
     bundle = module.save(folder / record.name)
     gcc = (cpu.cross_compiler, *cpu.flags("gcc"))

@@ -45,7 +45,7 @@ def test_size_needs_no_more_ram_and_flash_than_balanced(model: str, core: str) -
     assert size[1] <= balanced[1]
 
 
-@pytest.mark.parametrize("attributes", ["-input=kept", "-input=rows", "-ram-max=1600", "-ram-max=1550 -flash-max=15K"])
+@pytest.mark.parametrize("attributes", ["-input=kept", "-input=rows", "-ram-max=1600", "-ram-max=1550 -flash-max=16K"])
 @pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3"])
 def test_so_it_is_with_other_options(core: str, attributes: str) -> None:
     size, balanced = (needs(compiled("digits", core, f"-opt={opt} {attributes}")) for opt in ("size", "balanced"))
