@@ -1,9 +1,9 @@
 """Predicts how much flash the code of kernels takes, from what was measured of each kernel's C function (`measured`).
 
-The measured data of a core (`data/<core>.json`) has, for each `-opt`, the bytes of an instance of a function and of what
-all its instances share, functions of the compiler's own library included. `tests/bench/code_sizes.py` makes it: it links
-the benchmarks' models and looks at their images. What was not measured is taken from what is nearest: another variant
-of the function, the core most like the target's, else the median function.
+The measured data of a core (`data/<core>.json`) has, for each `-opt`, the bytes of an instance of a function and of the
+functions that its instances share, those of the library of the compiler included. `tests/bench/code_sizes.py` links the
+benchmark models and reads their images. A function that was not measured takes the figures of the nearest: another
+variant of the function, the core most like the target, else the median function.
 """
 
 from __future__ import annotations
