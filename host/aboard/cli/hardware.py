@@ -13,7 +13,7 @@ from aboard.boards import cpu as cpus
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_boards import (
-    AttachedInfo,
+    UsbPortInfo,
     DetectResult,
     GpuInfo,
     HardwareBoardInfo,
@@ -114,7 +114,7 @@ def detect(console: Console) -> None:
     from aboard.boards.usb_ids import serial_ports
 
     ports = [
-        AttachedInfo(
+        UsbPortInfo(
             device=port.device,
             usb_id=port.usb_id,
             serial_number=port.serial_number,

@@ -121,7 +121,7 @@ class HardwareShowResult(Result):
     sources: list[str] = Field(description="Where the figures of the two files come from.")
 
 
-class AttachedInfo(Result):
+class UsbPortInfo(Result):
     """A serial port of a USB device."""
 
     device: str = Field(description="Name of the port.")
@@ -134,4 +134,4 @@ class AttachedInfo(Result):
 class DetectResult(Result):
     """`aboard hardware detect`."""
 
-    ports: list[AttachedInfo]
+    ports: list[UsbPortInfo]
