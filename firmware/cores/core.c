@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's side of calls to another core. */
+/* Calls to another core: the side of the caller. */
 #include "aboard/core.h"
 
 #include <stdbool.h>
 
 #include "aboard/config.h"
 
-/* Reads of the mailbox in a round of waiting. */
+/* Reads of the mailbox per round of waiting. */
 #define READS 64
 
-/* After so many rounds, another core is let go first four times more seldom each time. YIELD does nothing on a chip,
- * but an emulator that runs the cores in turns goes on with the other one, for long if that one hangs. WFE would not
- * do: a dead core sends no event. */
+/* After this many rounds, the caller executes YIELD four times less often each time. On a chip, YIELD does nothing.
+ * An emulator that runs the cores alternately switches to the other core, for a long time if that core hangs. WFE
+ * does not work here, because a dead core sends no event. */
 #define EAGER_ROUNDS 4
 
 __attribute__((weak)) void aboard_core_fault(uint32_t core, const aboard_core_fault_t *fault) {
@@ -19,14 +19,14 @@ __attribute__((weak)) void aboard_core_fault(uint32_t core, const aboard_core_fa
     (void)fault;
 }
 
-/* Waits until a word of the mailbox has a value, or the core has a fault. */
+/* Waits until a word of the mailbox has a value, or the core has taken a fault. */
 static bool wait(const aboard_core_mailbox_t *mailbox, const volatile uint32_t *word, uint32_t value, uint32_t rounds) {
     uint32_t step = 1;
     for (uint32_t waited = 0; waited <= rounds; waited += step) {
         step = waited < EAGER_ROUNDS ? 1 : ABOARD_MIN(3 * waited, rounds - waited + 1);
         for (uint32_t read = 0; read < step * READS; read++) {
             if (*word == value || mailbox->faulted != 0) {
-                __asm volatile("dmb" ::: "memory"); /* what comes with the word is read after it */
+                __asm volatile("dmb" ::: "memory"); /* data that belongs to the word is read after the word */
                 return true;
             }
         }
@@ -35,7 +35,7 @@ static bool wait(const aboard_core_mailbox_t *mailbox, const volatile uint32_t *
     return false;
 }
 
-/* Says what is wrong with the core, and tells of its fault once. */
+/* Returns the state of the core, and reports its fault once. */
 static aboard_status_t state_of(const aboard_core_t *core, bool answered) {
     aboard_core_mailbox_t *const mailbox = core->mailbox;
     if (mailbox->faulted == 0) {
@@ -59,7 +59,7 @@ aboard_status_t aboard_core_call(const aboard_core_t *core, aboard_core_function
         __asm volatile("dsb" ::: "memory");
         core->start();
     }
-    /* An earlier call that took too long may still be under way. */
+    /* An earlier call that timed out may still be running. */
     const bool idle =
         wait(mailbox, &mailbox->alive, 1, rounds) && wait(mailbox, &mailbox->reply, mailbox->request, rounds);
     const aboard_status_t before = state_of(core, idle);
@@ -70,7 +70,7 @@ aboard_status_t aboard_core_call(const aboard_core_t *core, aboard_core_function
     for (uint32_t i = 0; i < words; i++) {
         mailbox->arguments[i] = arguments[i];
     }
-    __asm volatile("dmb" ::: "memory"); /* what is asked for is there before the request */
+    __asm volatile("dmb" ::: "memory"); /* function and arguments are visible before the request */
     const uint32_t number = mailbox->request + 1;
     mailbox->request = number;
     __asm volatile("dsb\n\tsev" ::: "memory");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file cortex_m.h
- * The other core's side, for Cortex-M: vector table, stack, start, faults, and the loop that serves calls.
+ * Calls to another core, the side of a Cortex-M that serves them: vector table, stack, start, faults, call loop.
  *
- * Included once, by a generated file that the other core executes and that defines
+ * A generated file that the other core executes includes this file once, and defines
  * - ABOARD_CORE_VECTORS and ABOARD_CORE_MAILBOX: names of the vector table and the mailbox;
- * - ABOARD_CORE_STACK: section of its stack, in a memory bank of its own;
+ * - ABOARD_CORE_STACK: section of its stack, in its own memory bank;
  * - ABOARD_CORE_STACK_BYTES: size of the stack, a multiple of 16.
  */
 #ifndef ABOARD_CORES_CORTEX_M_H
@@ -16,7 +16,7 @@
 #include "aboard/config.h"
 #include "aboard/core.h"
 
-/* The architecture wants a table at a multiple of its size, rounded up to 128 bytes. */
+/* The architecture requires a table address that is a multiple of the size of the table, at least 128 bytes. */
 #define ABOARD_CORE_EXCEPTIONS 16
 #define ABOARD_CORE_REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
 #define ABOARD_CORE_STKOF (1u << 20) /* in CFSR: the stack overflowed, and nothing was stacked */
@@ -31,23 +31,23 @@ ABOARD_NOINLINE __attribute__((noreturn)) static void core_serve(void) {
     aboard_core_mailbox_t *const mailbox = &ABOARD_CORE_MAILBOX;
     for (;;) {
         while (mailbox->request == mailbox->reply) {
-            /* Said again and again: where a reset of the caller clears the mailbox and leaves this core running, as in
-             * QEMU, the core is there for the next call. */
+            /* Written in every round: a reset of the caller may clear the mailbox and leave this core running, as in
+             * QEMU. The core is then ready for the next call. */
             mailbox->alive = 1;
             __asm volatile("dsb\n\twfe" ::: "memory");
         }
-        __asm volatile("dmb" ::: "memory"); /* what is asked for is read after the request */
+        __asm volatile("dmb" ::: "memory"); /* function and arguments are read after the request */
         mailbox->status = mailbox->function(mailbox->arguments);
-        __asm volatile("dmb" ::: "memory"); /* results are there before the reply */
+        __asm volatile("dmb" ::: "memory"); /* results are visible before the reply */
         mailbox->reply = mailbox->request;
         __asm volatile("dsb\n\tsev" ::: "memory");
     }
 }
 
-/* Kept apart from core_serve, so that nothing in it can use the FPU before it is on. */
+/* Separate from core_serve, so that no code uses the FPU before the FPU is on. */
 __attribute__((noreturn)) static void core_reset(void) {
 #if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
-    __asm volatile("msr msplim, %0" ::"r"(core_stack)); /* an overflow is a fault */
+    __asm volatile("msr msplim, %0" ::"r"(core_stack)); /* a stack overflow is a fault */
 #endif
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
     ABOARD_CORE_REGISTER(0xE000ED88u) |= 0xFu << 20; /* CPACR: coprocessors 10 and 11, which are the FPU and MVE */
@@ -56,7 +56,7 @@ __attribute__((noreturn)) static void core_reset(void) {
     core_serve();
 }
 
-/* Finds out what the fault is. */
+/* Reads the cause and the address of the fault. */
 static void core_inspect(const uint32_t *frame, aboard_core_fault_t *fault) {
     const uintptr_t at = (uintptr_t)frame;
     const uintptr_t end = (uintptr_t)core_stack + sizeof core_stack;
@@ -82,7 +82,7 @@ __attribute__((noreturn, used)) static void core_record(const uint32_t *frame) {
     aboard_core_fault_t fault;
     core_inspect(frame, &fault);
     for (;;) {
-        if (mailbox->faulted == 0) { /* also after a reset that did not reach this core */
+        if (mailbox->faulted == 0) { /* 0 also after a reset of the caller alone */
             mailbox->fault = fault;
             __asm volatile("dmb" ::: "memory");
             mailbox->faulted = 1;
@@ -92,8 +92,8 @@ __attribute__((noreturn, used)) static void core_record(const uint32_t *frame) {
     }
 }
 
-/* Takes the stack pointer as it was. With no room left for the handler, its stack starts at the top again: what lies
- * there is of no use any more. */
+/* Reads the stack pointer at the fault. If the stack has no room for the handler, the handler uses the stack from the
+ * top again, because its contents are not needed any more. */
 __attribute__((naked)) static void core_fault(void) {
     __asm volatile("mrs r0, msp\n\t"
                    "ldr r1, =core_stack + 256\n\t"
@@ -107,7 +107,7 @@ __attribute__((naked)) static void core_fault(void) {
                    ".ltorg" ::"i"(ABOARD_CORE_STACK_BYTES));
 }
 
-/* What is not named here is never enabled; the configurable faults, left disabled, become HardFault. */
+/* Exceptions without an entry are never enabled. Disabled configurable faults escalate to HardFault. */
 ABOARD_ALIGNED(128)
 const aboard_core_vector_t ABOARD_CORE_VECTORS[ABOARD_CORE_EXCEPTIONS] = {
     [0] = {.address = core_stack + ABOARD_CORE_STACK_BYTES / 4},

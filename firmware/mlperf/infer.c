@@ -5,7 +5,7 @@
 
 #include "text.h"
 
-#define PIXEL_SIGN 0x80u /* flipped, it takes 128 from a pixel */
+#define PIXEL_SIGN 0x80u /* flipping this bit subtracts 128 from a pixel */
 
 static uint8_t *place(const aboard_mlperf_config_t *config, const aboard_tensor_t *tensor) {
     return config->memory[tensor->arena].data + tensor->offset;
@@ -38,7 +38,7 @@ static int8_t quantize(float value, float scale, int32_t zero_point) {
     const float scaled = value / scale;
     const float low = (float)(INT8_MIN - zero_point);
     const float high = (float)(INT8_MAX - zero_point);
-    /* Written so that what is no number ends at the lower bound. */
+    /* The comparisons map NaN to the lower bound. */
     const float bounded = scaled > low ? (scaled < high ? scaled : high) : low;
     const int32_t rounded = (int32_t)(bounded < 0 ? bounded - 0.5f : bounded + 0.5f);
     return (int8_t)(rounded + zero_point);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file infer.h
- * Runs inferences and prints their results. Called by mlperf.c; not for applications.
+ * Runs inferences and prints their results. Internal to mlperf.c.
  */
 #ifndef ABOARD_MLPERF_INFER_H
 #define ABOARD_MLPERF_INFER_H
@@ -10,13 +10,13 @@
 
 #include "mlperf_config.h"
 
-/** Bytes that the runner loads for an input. */
+/** Bytes of an input in the form that the runner loads. */
 size_t aboard_mlperf_wire_bytes(const aboard_mlperf_config_t *config);
 
-/** True when the types of the model's input and output are what the configuration says of them. */
+/** True if the types of the model's input and output match the configuration. */
 bool aboard_mlperf_types_fit(const aboard_mlperf_config_t *config);
 
-/** Makes the input that all inferences of a series are given. */
+/** Makes the input for all inferences of a series. */
 void aboard_mlperf_prepare(const aboard_mlperf_config_t *config);
 
 /** Restores the input and runs the model, `count` times; ends early with the status of a run that fails. */

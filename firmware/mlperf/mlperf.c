@@ -120,7 +120,7 @@ static void announce(aboard_mlperf_t *server, const char *count) {
     }
 }
 
-/* Takes the bytes up to the last that was announced; what follows in the command is ignored. */
+/* Takes bytes up to the announced number; ignores further bytes of the command. */
 static void take_bytes(aboard_mlperf_t *server, const char *digits) {
     if (server->arrived == server->wanted) {
         refuse("Command 'db' requires 'db load' first");
@@ -175,7 +175,7 @@ static void put_failure(aboard_status_t status) {
     aboard_put("]\r\n");
 }
 
-/* The times are told after the last inference: nothing but the inferences lies between them. */
+/* Prints the times after the last inference, so that the timed interval contains inferences alone. */
 static void infer_series(aboard_mlperf_t *server, uint32_t count, uint32_t warmups) {
     const aboard_mlperf_config_t *config = server->config;
     aboard_mlperf_prepare(config);
@@ -227,7 +227,7 @@ static void put_results(const aboard_mlperf_t *server) {
     }
 }
 
-/* Cuts a command into words, which begin where `words` points; those beyond MAX_WORDS stay with the last. */
+/* Splits a command into words and stores their starts in `words`; the last word contains all words from MAX_WORDS on. */
 static void split(char *text, char **words) {
     size_t count = 0;
     for (char *at = text; *at != 0 && count < MAX_WORDS; ++at) {
@@ -276,7 +276,7 @@ static void finish(aboard_mlperf_t *server) {
     server->too_long = false;
 }
 
-/* Line ends, which people type, and bytes that are no text are no part of a command. */
+/* Line ends (which people type) and bytes that are not text are not part of a command. */
 static void take(aboard_mlperf_t *server, uint8_t byte) {
     if (byte == END) {
         finish(server);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file mlperf.h
- * The device's side of MLPerf Tiny's protocol: serves one model to the benchmark's runner over the port's bytes, in
- * place of the RPC server. docs/mlperf.md says what goes over the wire;
+ * The device's side of MLPerf Tiny's protocol. It serves one model to the benchmark's runner over the port, instead of
+ * the RPC server. docs/mlperf.md describes the protocol;
  * mlperf_config.h documents the configuration.
  *
  * The port's counter times the inferences. It needs only aboard/port.h and aboard/model.h.
@@ -38,37 +38,37 @@
 extern "C" {
 #endif
 
-/** Longest command that is taken, without its `%`. */
+/** Longest accepted command, without its `%`. */
 #define ABOARD_MLPERF_COMMAND_BYTES 80
 
-/** A server. The caller provides it; every field is the server's own. */
+/** A server. The caller provides the memory; every field is private. */
 typedef struct {
     const aboard_mlperf_config_t *config;
     char command[ABOARD_MLPERF_COMMAND_BYTES + 1];
     uint8_t length;
     bool too_long;
     bool started;   /* the greeting was sent */
-    bool ran;       /* the output is that of an inference */
-    size_t wanted;  /* bytes that `db load` announced; 0: none */
-    size_t arrived; /* bytes of these that have come */
+    bool ran;       /* the output comes from an inference */
+    size_t wanted;  /* bytes that `db load` announced; 0 for none */
+    size_t arrived; /* number of these bytes that have arrived */
 } aboard_mlperf_t;
 
 /**
  * Prepares a server. Nothing is sent before the first poll.
  *
- * @param server  The caller's; need not be cleared.
- * @param config  Kept by address.
+ * @param server  Memory of the caller; need not be cleared.
+ * @param config  Configuration. The server stores the address.
  * @return ABOARD_OK; ABOARD_ERROR_NULL (a pointer that is needed is NULL), ABOARD_ERROR_RANGE (db_bytes is not what the
- *         input takes), ABOARD_ERROR_UNSUPPORTED (a type of input or output that cannot be told so),
+ *         input takes), ABOARD_ERROR_UNSUPPORTED (the type of the input or output is not supported),
  *         ABOARD_ERROR_ARENA_TOO_SMALL, ABOARD_ERROR_ARENA_MISALIGNED. The server must not be polled unless it is
  *         ABOARD_OK.
  */
 aboard_status_t aboard_mlperf_init(aboard_mlperf_t *server, const aboard_mlperf_config_t *config);
 
 /**
- * Takes the bytes that have arrived and answers the commands among them. `infer` takes as long as its inferences do.
+ * Reads the bytes that have arrived and answers their commands. `infer` returns after its last inference.
  *
- * @return True when there was a byte. With false the caller may idle.
+ * @return True if a byte had arrived. If false, the caller may idle.
  */
 bool aboard_mlperf_poll(aboard_mlperf_t *server);
 

@@ -3,11 +3,11 @@
 
 #include "aboard/port.h"
 
-/* Longer than any text here. Without a bound the compiler would make the loop a call of strlen, which need not exist.
+/* Longer than any text here. Without a bound, the compiler would turn the loop into a call of strlen, which may not exist.
  */
 #define MAX_TEXT 1024
-#define DIGITS 20 /* of the largest number of 64 bits */
-/* From here on a float32 has no thousandths, and below it the number fits 32 bits. */
+#define DIGITS 20 /* digits of the largest 64-bit number */
+/* A float32 from this value on has no thousandths; a number below it fits 32 bits. */
 #define NO_DECIMALS 16777216.0f
 
 size_t aboard_text_bytes(const char *text) {
@@ -38,7 +38,7 @@ void aboard_put_hex(uint8_t byte) {
     aboard_put(text);
 }
 
-/* Sends a number that is not negative and below NO_DECIMALS. */
+/* Sends a number from 0 to below NO_DECIMALS. */
 static void put_fraction(float value) {
     uint32_t whole = (uint32_t)value;
     const float exact = (value - (float)whole) * 1000.0f;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file sample.h
- * Runs a model on samples and compares what it computes with what the compiler computed: proof of a build.
+ * Proves a build: runs a model on samples and compares its results with the results of the compiler.
  *
  * Inputs are not stored: both sides make them from the number of the sample. Integers that do not depend on floats have
  * to be equal, of which a checksum is stored; of all others some values, which have to be near. Where the model was
  * compiled with ABOARD_HOOKS and ABOARD_TRACE, the results of every operator of the first sample are compared too, so
  * that the first one at fault is named.
  *
- * No part of the model, and in none of its figures. The test of a model includes it once (test/<name>_test.c).
+ * This file is not part of the model or of its sizes. The test of a model includes it once (test/<name>_test.c).
  */
 #ifndef ABOARD_SAMPLE_H
 #define ABOARD_SAMPLE_H
@@ -21,48 +21,48 @@
 #include "aboard/hooks.h"
 #include "aboard/model.h"
 
-/** What an output of a sample must be. */
+/** The expected output of a sample. */
 typedef struct {
-    uint32_t checksum;   /**< CRC-32 of its elements, lowest byte first; where `values` is NULL. */
-    const float *values; /**< Elements 0, `step`, 2 `step` and so on; NULL where all have to be equal. */
-    uint32_t count;      /**< Of the values. */
+    uint32_t checksum;   /**< CRC-32 of the elements, lowest byte first; used if `values` is NULL. */
+    const float *values; /**< Elements 0, `step`, 2 `step` and so on; NULL if all elements must be equal. */
+    uint32_t count;      /**< Number of values. */
     uint32_t step;
-    float tolerance; /**< By which an element may differ from its value. */
+    float tolerance; /**< Largest difference between an element and its value. */
 } aboard_sample_output_t;
 
-/** What a result of an operator must be. */
+/** The expected result of an operator. */
 typedef struct {
     uint16_t node;
     uint16_t output;
-    uint32_t checksum; /**< As above. */
+    uint32_t checksum; /**< CRC-32 of the elements, lowest byte first. */
 } aboard_sample_result_t;
 
-/** A model and what it must compute. */
+/** A model and its expected results. */
 typedef struct {
     const aboard_model_t *model;
     uint32_t samples;
-    const aboard_sample_output_t *outputs; /**< Those of the first sample, then those of the next. */
+    const aboard_sample_output_t *outputs; /**< Outputs of the first sample, then of the next samples. */
     const aboard_sample_result_t
-        *results; /**< Of operators, in the order in which they first run; of the first sample. */
+        *results; /**< Results of the operators in the first sample, in the order of their first step. */
     uint32_t result_count;
-    uint32_t *checksums; /**< Memory for as many. */
+    uint32_t *checksums; /**< Memory for `result_count` checksums. */
 } aboard_sample_test_t;
 
-/** What a test found; `sample` and the rest count from 0. */
+/** The result of a test; all indices count from 0. */
 typedef struct {
     enum { ABOARD_SAMPLE_OK, ABOARD_SAMPLE_STATUS, ABOARD_SAMPLE_NODE, ABOARD_SAMPLE_OUTPUT } what;
     uint32_t sample;
-    aboard_status_t status; /**< Of the run, where it failed. */
+    aboard_status_t status; /**< Status of the run. */
     uint32_t node;          /**< The first operator with a wrong result. */
-    uint32_t output;        /**< Its result, or the model's, that is wrong. */
+    uint32_t output;        /**< Index of the wrong result of the operator, or of the wrong output of the model. */
 } aboard_sample_finding_t;
 
-/** The first address for an arena in memory that has ABOARD_ARENA_ALIGN bytes more than the arena. */
+/** Aligned address for an arena; `memory` must have ABOARD_ARENA_ALIGN bytes more than the arena. */
 static inline uint8_t *aboard_sample_aligned(uint8_t *memory) {
     return memory + (ABOARD_ARENA_ALIGN - (uintptr_t)memory % ABOARD_ARENA_ALIGN) % ABOARD_ARENA_ALIGN;
 }
 
-/** 32 bits for element `index` of an input: what `aboard.emit.sample` computes too. */
+/** 32 bits for element `index` of an input; `aboard.emit.sample` computes the same value. */
 static inline uint32_t aboard_sample_bits(uint32_t sample, uint32_t input, uint32_t index) {
     uint32_t x = index + UINT32_C(0x9E3779B9) * (1 + 8 * sample + input);
     x = (x ^ x >> 16) * UINT32_C(0x85EBCA6B);
@@ -130,7 +130,7 @@ static inline float aboard_sample_get(const uint8_t *from, uint8_t type) {
     }
 }
 
-/** CRC-32 of more bytes. */
+/** Updates a CRC-32 with a byte. */
 static inline uint32_t aboard_sample_crc(uint32_t crc, uint8_t byte) {
     crc = ~crc ^ byte;
     for (int bit = 0; bit < 8; ++bit) {
@@ -139,7 +139,7 @@ static inline uint32_t aboard_sample_crc(uint32_t crc, uint8_t byte) {
     return ~crc;
 }
 
-/** CRC-32 of more elements, whose lowest bytes come first wherever they lie in memory. */
+/** Updates a CRC-32 with elements, lowest byte first on every machine. */
 static inline uint32_t aboard_sample_checksum(uint32_t crc, const uint8_t *from, uint32_t count, uint32_t bytes) {
     const uint16_t one = 1;
     uint8_t lowest_first;
@@ -150,7 +150,7 @@ static inline uint32_t aboard_sample_checksum(uint32_t crc, const uint8_t *from,
     return crc;
 }
 
-/** Takes in rows of an operator's result. */
+/** Tap hook: updates the checksums with rows of an operator's result. */
 static inline aboard_status_t aboard_sample_trace(void *user, const aboard_trace_t *trace) {
     const aboard_sample_test_t *const test = (const aboard_sample_test_t *)user;
     for (uint32_t i = 0; i < test->result_count; ++i) {
@@ -168,7 +168,7 @@ static inline aboard_status_t aboard_sample_trace(void *user, const aboard_trace
     return ABOARD_OK;
 }
 
-/** Brings input `input` of a sample: into the arena, or row by row. */
+/** Writes input `input` of a sample into the arena, or streams it row by row. */
 static inline aboard_status_t aboard_sample_bring(const aboard_model_t *model, const aboard_memory_t *memory,
                                                   uint32_t sample, uint32_t input, const aboard_hooks_t *hooks) {
     const aboard_tensor_t *const tensor = &model->inputs[input];
@@ -202,7 +202,7 @@ static inline aboard_status_t aboard_sample_run(const aboard_model_t *model, con
     return model->run_in ? model->run_in(memory, hooks) : model->run(memory[0].data, memory[0].bytes, hooks);
 }
 
-/** True where an output is what it must be. */
+/** True if an output matches its expected values. */
 static inline bool aboard_sample_agrees(const aboard_tensor_t *tensor, const aboard_memory_t *memory,
                                         const aboard_sample_output_t *wanted) {
     const uint8_t *const from = memory[tensor->arena].data + tensor->offset;
@@ -223,8 +223,8 @@ static inline bool aboard_sample_agrees(const aboard_tensor_t *tensor, const abo
  * Runs all samples of a test until one is wrong.
  *
  * @param test    The test.
- * @param memory  An arena for each that the model has, as `run_in` takes them; one for others.
- * @return What was found.
+ * @param memory  One entry per arena of the model, as for `run_in`; one entry for a model with one arena.
+ * @return The first failure, or success.
  */
 static inline aboard_sample_finding_t aboard_sample_check(const aboard_sample_test_t *test,
                                                           const aboard_memory_t *memory) {

@@ -1,7 +1,7 @@
-"""Every exception `aboard` raises on purpose.
+"""The exceptions of `aboard`.
 
-    AboardError                  a user can act on it: shown as one message, exit code 1
-    ├── ModelError               the model file: not readable, corrupt, or uses what is not supported
+    AboardError                  the user can solve the problem: shown as one message, exit code 1
+    ├── ModelError               the model file: not readable, corrupt, or uses unsupported features
     ├── VerifyError              the intermediate representation broke a rule (raised between passes)
     ├── PassError                a list of passes: a name, an option or the order
     ├── TargetError              a target string, kind or attribute
@@ -9,18 +9,18 @@
     ├── CapacityError            the model or image does not fit the board's memory
     ├── ProjectError             a template, a project folder or its options
     ├── ToolError                a compiler, emulator or probe is missing or failed
-    │   └── FlashError           a board was not flashed; says what has become of it
-    ├── PluginError              a package that brings a target, runner or flasher failed; it is named
+    │   └── FlashError           a board was not flashed; the message gives the state of the board
+    ├── PluginError              a package with a target, runner or flasher failed; the message names the package
     ├── InputError               data given for a run: name, shape, type or file
     └── DeviceError              the device path
         ├── TransportError       the line: busy port, closed, killed emulator
-        ├── ProtocolError        bytes that are not the protocol, or another version of it
+        ├── ProtocolError        bytes that are not the protocol, or another version of the protocol
         ├── DeviceTimeout        no answer before the deadline
         ├── DeviceStatusError    the device answered with a status that is not OK
         ├── DeviceFault          the device crashed; carries the fault record
         └── WrongModelError      the device runs another model than the project
 
-Anything else that escapes is our bug and keeps its traceback (exit code 70).
+Every other exception that reaches the user is a bug of aboard and keeps its traceback (exit code 70).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from aboard.base.fault_record import FaultRecord, FaultReport
 
 
 class AboardError(Exception):
-    """A problem the user can act on.
+    """A problem that the user can solve.
 
-    The message reads `<where>: <what>, got <x>, expected <y>. <what to do>`. It may quote a model, a device or a tool;
-    their control characters are visible escapes in it.
+    The message reads `<where>: <what is wrong>, got <x>, expected <y>. <what to do>`. It may quote a model, a device or
+    a tool; it shows their control characters as visible escapes.
     """
 
     def __init__(self, message: str) -> None:
@@ -44,7 +44,7 @@ class AboardError(Exception):
 
 
 class ModelError(AboardError):
-    """The model file is not readable, corrupt, or uses what is not supported."""
+    """The model file is not readable, is corrupt, or uses features that are not supported."""
 
 
 class VerifyError(AboardError):
@@ -64,11 +64,11 @@ class BoardError(AboardError):
 
 
 class CapacityError(AboardError):
-    """The model or image does not fit the board's memory, or what the target allows it.
+    """The model or image does not fit the board's memory or the limits of the target.
 
     Attributes:
-        least_bytes: With `-ram-max`: the least arena that was found with the same options; the model compiles with
-            `-ram-max` set to it. None for other causes.
+        least_bytes: With `-ram-max`: bytes of the smallest arena that was found with the same options. The model
+            compiles with `-ram-max` set to this number. None for other causes.
     """
 
     def __init__(self, message: str, least_bytes: int | None = None) -> None:
@@ -89,7 +89,7 @@ class FlashError(ToolError):
 
     Attributes:
         problem: Name of the problem, as in docs/flashing.md: `no_probe`, `locked`, ...
-        output: What the tool said.
+        output: Output of the tool.
     """
 
     def __init__(self, message: str, problem: str, output: str = "") -> None:
@@ -99,7 +99,7 @@ class FlashError(ToolError):
 
 
 class PluginError(AboardError):
-    """A package that brings a target, runner or flasher failed; the message names it. Its error is the cause."""
+    """A package with a target, runner or flasher failed. The message names the package; `__cause__` is its error."""
 
 
 class InputError(AboardError):
@@ -115,7 +115,7 @@ class TransportError(DeviceError):
 
 
 class ProtocolError(DeviceError):
-    """The bytes received are not the protocol, or another version of it."""
+    """The received bytes are not the protocol, or are another version of the protocol."""
 
 
 class DeviceTimeout(DeviceError):  # noqa: N818 - a timeout is what it is
@@ -138,7 +138,7 @@ class DeviceFault(DeviceError):  # noqa: N818 - the word of the field for a cras
     """The device crashed and left a fault record.
 
     Attributes:
-        fault: What is known of it; None where it is the emulated device that found the fault.
+        fault: The fault record or its decoded report; None if an emulator's device model found the fault.
     """
 
     def __init__(self, message: str, fault: FaultReport | FaultRecord | None = None) -> None:
@@ -147,16 +147,16 @@ class DeviceFault(DeviceError):  # noqa: N818 - the word of the field for a cras
 
 
 class WrongModelError(DeviceError):
-    """The device runs another model than the project was made for."""
+    """The device runs another model than the one of the project."""
 
 
 def did_you_mean(word: str, known: Iterable[str], limit: int = 3) -> str:
-    """Returns the end of an error message that names the nearest known words.
+    """Returns a sentence for the end of an error message that names the nearest known words.
 
     Args:
-        word: What the user wrote.
-        known: All words that would have been accepted.
-        limit: How many near words to name at most; with none near, all are named if they are few.
+        word: The word that the user wrote.
+        known: All accepted words.
+        limit: Largest number of near words. If no word is near, a short list of known words is named whole.
 
     Returns:
         `Did you mean a, b?` or `Known: a, b, c.`, without a leading space.

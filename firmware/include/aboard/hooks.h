@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file hooks.h
- * The calls that generated code makes around every step, and the build options that put them there.
+ * The hook calls of generated code before and after every step, and the build options that enable them.
  *
  * - ABOARD_HOOKS: 1 calls aboard_hooks_t.begin and .end around every node (profiling).
  * - ABOARD_TRACE: 1 hands every node's rows to aboard_hooks_t.trace as they are produced; needs ABOARD_HOOKS.
- * - ABOARD_RUN_OP: 1 compiles aboard_model_t.run_op, which runs one node by itself.
+ * - ABOARD_RUN_OP: 1 compiles aboard_model_t.run_op, which runs a single node.
  *
- * Each is 0 by default.
- * Without them nothing is left of the hooks but an unused argument. Only generated code includes this file.
+ * Each option is 0 by default. Without the options, only an unused argument remains of the hooks. Only generated code
+ * includes this file.
  */
 #ifndef ABOARD_HOOKS_H
 #define ABOARD_HOOKS_H
@@ -29,7 +29,7 @@
 #error "ABOARD_TRACE needs ABOARD_HOOKS"
 #endif
 
-/** Leaves the calling function with the status of `call` unless it is ABOARD_OK. */
+/** Returns the status of `call` from the calling function unless the status is ABOARD_OK. */
 #define ABOARD_RETURN_IF_ERROR(call)                                                                                   \
     do {                                                                                                               \
         const aboard_status_t hook_status = (call);                                                                    \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file view.h
- * How a kernel sees a tensor: rows at an address, which need not be the whole tensor.
+ * The view of a kernel on a tensor: rows at an address, not necessarily the whole tensor.
  *
  * A tensor is `rows` rows of `cols` pixels of `channels` elements. Rows are counted over the whole tensor, batches
  * after one another. For a whole tensor `buffer_rows` equals `rows`. In a cascade the view is a rolling buffer of
@@ -18,12 +18,12 @@
 
 #include "aboard/config.h"
 
-/** Geometry of a view. All strides in bytes. */
+/** Geometry of a view. All strides are in bytes. */
 typedef struct {
     int32_t rows;         /**< Rows of the tensor. */
     int32_t cols;         /**< Pixels of a row. */
     int32_t channels;     /**< Elements of a pixel. */
-    int32_t row_stride;   /**< From a row to the next; negative where rows are stored backwards. */
+    int32_t row_stride;   /**< From a row to the next; negative if rows are stored backwards. */
     int32_t pixel_stride; /**< From a pixel to the next. */
     int32_t buffer_rows;  /**< Height of the buffer in rows; `rows` for a whole tensor, fewer for a rolling buffer. */
     int32_t start_row;    /**< Row of a rolling buffer that stores row 0, so that rows of one call are contiguous. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second stage of RP2040's boot (data sheet, 2.8.1): the boot ROM reads the first 256 bytes of flash, compares the
- * CRC-32 in the last four with that of the others, and calls the copy it made in RAM. This one lets the flash be
- * executed in place with the command every serial flash has (03h: one line, 24 bits of address), then enters the image
- * behind it.
+/* The second boot stage of RP2040 (data sheet, 2.8.1). The boot ROM copies the first 256 bytes of flash to RAM,
+compares
+ * the CRC-32 in the last four bytes with the CRC-32 of the other bytes, and calls the copy. This stage sets up
+ * execution
+ * from flash with the read command that every serial flash supports (03h: one line, 24-bit address), and enters the
+ * image behind it.
  *
- * The checksum is that of exactly these instructions: polynomial 0x04C11DB7, start 0xFFFFFFFF, nothing reflected. A
- * test computes it from the built image (tests/emulator/test_boot.py) and names the value that it should be. */
+ * The checksum covers exactly these instructions: polynomial 0x04C11DB7, initial value 0xFFFFFFFF, not reflected. A
+ * test
+ * computes it from the built image (tests/emulator/test_boot.py) and prints the expected value. */
 
 /* SSI registers (data sheet, 4.10.13): CTRLR0 0x00, CTRLR1 0x04, SSIENR 0x08, BAUDR 0x14, SPI_CTRLR0 0xF4. */
 __asm(".syntax unified\n"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file cache.h
- * Caches of Cortex-M7 (Armv7-M Architecture Reference Manual, B2.2), where the file of the SoC says `caches = true`;
- * elsewhere these functions do nothing. No driver here uses DMA, so nothing else has to know of them.
+ * Caches of Cortex-M7 (Armv7-M Architecture Reference Manual, B2.2), for SoC files with `caches = true`. For other
+ * SoCs,
+ * these functions do nothing. No driver uses DMA, so no other code has to maintain the caches.
  */
 #ifndef ABOARD_CACHE_H
 #define ABOARD_CACHE_H
@@ -23,7 +24,7 @@
 #define ABOARD_WAY_SHIFT 30 /* Cortex-M7: four ways of lines of 32 bytes */
 #define ABOARD_SET_SHIFT 5
 
-/** Does an operation by set and way (a register such as DCISW) on every line of the data cache. */
+/** Applies an operation by set and way (a register such as DCISW) to every line of the data cache. */
 static inline void aboard_cache_each(volatile uint32_t *operation) {
     ABOARD_CSSELR = 0; /* the data cache of level 1 */
     __asm volatile("dsb" ::: "memory");
@@ -40,7 +41,7 @@ static inline void aboard_cache_each(volatile uint32_t *operation) {
 
 #endif
 
-/** Turns both caches on. After a reset their contents are undefined, so they are invalidated first. */
+/** Invalidates and enables both caches. Their contents are undefined after a reset. */
 static inline void aboard_caches_enable(void) {
 #ifdef ABOARD_CACHES
     ABOARD_ICIALLU = 0;
@@ -50,7 +51,7 @@ static inline void aboard_caches_enable(void) {
 #endif
 }
 
-/** Writes what the data cache holds to memory, where it outlives a reset. */
+/** Writes the data cache back to memory, so that the data survives a reset. */
 static inline void aboard_caches_clean(void) {
 #ifdef ABOARD_CACHES
     aboard_cache_each(&ABOARD_DCCSW);

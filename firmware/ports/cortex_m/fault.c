@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records a fault and restarts: the record survives in .noinit, and the host reads it after the restart. */
+/* Records a fault and restarts the device. The record survives in .noinit, and the host reads it after the restart. */
 #include "fault.h"
 
 #include <stdbool.h>
@@ -10,17 +10,17 @@
 #include "registers.h"
 
 #define FRAME_WORDS 8        /* r0-r3, r12, lr, pc, xpsr, as the core stacks them */
-#define FPU_FRAME_WORDS 26   /* with the registers of the FPU */
-#define ALIGNED (1u << 9)    /* in xpsr: a word was left out below the frame */
+#define FPU_FRAME_WORDS 26   /* including the FPU registers */
+#define ALIGNED (1u << 9)    /* in xpsr: the core inserted a word to align the frame */
 #define STACKING 0x00101010u /* in CFSR: STKOF, STKERR, MSTKERR */
 #define NO_FPU (1u << 4)     /* in EXC_RETURN */
-#define SP FRAME_WORDS       /* in the record; the callers come after it */
+#define SP FRAME_WORDS       /* index in the record; the callers follow */
 
 void aboard_fault_entry(void);
 void aboard_fault_record(const uint32_t *frame, uint32_t exc_return);
 
-/* Takes the stack pointer as it was. With no room left for the handler, its stack starts at the top again: after an
- * overflow what lies there is of less use than what lies at the other end. */
+/* Reads the stack pointer at the fault. If the stack has no room for the handler, the handler uses the stack from the
+ * top again: after an overflow, the contents at the other end are more useful. */
 __attribute__((naked)) void aboard_fault_entry(void) {
     __asm volatile("mrs r0, msp\n\t"
                    "mov r1, lr\n\t"
@@ -35,7 +35,7 @@ __attribute__((naked)) void aboard_fault_entry(void) {
                    ".ltorg");
 }
 
-/* CFSR and the addresses exist from Armv7-M on. */
+/* CFSR and the address registers exist in Armv7-M and later. */
 static void record_cause(aboard_fault_t *fault) {
 #if __ARM_ARCH >= 7 && !defined(__ARM_ARCH_8M_BASE__)
     fault->status = ABOARD_REG32(0xE000ED28u); /* CFSR */
@@ -49,13 +49,13 @@ static void record_cause(aboard_fault_t *fault) {
 #endif
 }
 
-/* Where the stack pointer was before the core stacked the frame. */
+/* Returns the stack pointer before the core pushed the exception frame. */
 static const uint32_t *below(const uint32_t *frame, uint32_t exc_return) {
     const uint32_t *sp = frame + ((exc_return & NO_FPU) != 0 ? FRAME_WORDS : FPU_FRAME_WORDS);
     return (frame[FRAME_WORDS - 1] & ALIGNED) != 0 ? sp + 1 : sp;
 }
 
-/* Of an overflow there is often no frame: the core had no room for it. */
+/* After a stack overflow there is often no exception frame, because the stack had no room. */
 static bool is_stacked(const aboard_fault_t *fault, const uint32_t *frame) {
     const uintptr_t at = (uintptr_t)frame;
     return at >= (uintptr_t)__stack_bottom && at + FRAME_WORDS * sizeof *frame <= (uintptr_t)__stack_top &&

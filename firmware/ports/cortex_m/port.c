@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port of Cortex-M: what aboard/port.h asks for and the drivers do not give. */
+/* The port of Cortex-M: the functions of aboard/port.h that the drivers do not provide. */
 #include "aboard/port.h"
 
 #include "arch.h"
@@ -15,7 +15,7 @@ void aboard_port_init(void) {
 }
 
 void aboard_port_reset(void) {
-    aboard_caches_clean(); /* the record of a fault would be lost in them */
+    aboard_caches_clean(); /* else the caches would lose the fault record */
     __asm volatile("dsb" ::: "memory");
     ABOARD_REG32(0xE000ED0Cu) = 0x05FA0004u; /* AIRCR: key, SYSRESETREQ */
     __asm volatile("dsb" ::: "memory");

@@ -9,7 +9,7 @@
 #include "setup.h"
 #include "uart.h"
 
-/* The highest external interrupt in use tells how long the table is. */
+/* The highest external interrupt in use determines the length of the table. */
 #define EXCEPTIONS 16
 #ifdef ABOARD_COUNTER_IRQ
 #define LAST_IRQ ABOARD_MAX(ABOARD_UART_IRQ, ABOARD_COUNTER_IRQ)
@@ -25,12 +25,12 @@ typedef union {
 void aboard_reset(void);
 void aboard_fault_entry(void);
 
-/* What is not named here is never enabled. */
+/* Exceptions without an entry are never enabled. */
 __attribute__((section(".vectors"), used)) static const vector_t vectors[EXCEPTIONS + LAST_IRQ + 1] = {
     [0] = {.address = __stack_top},
     [1] = {.handler = aboard_reset},
     [2] = {.handler = aboard_fault_entry}, /* NMI */
-    [3] = {.handler = aboard_fault_entry}, /* HardFault; the configurable faults, left disabled, become one */
+    [3] = {.handler = aboard_fault_entry}, /* HardFault; disabled configurable faults escalate to it */
     [15] = {.handler = aboard_counter_interrupt},
     [EXCEPTIONS + ABOARD_UART_IRQ] = {.handler = aboard_uart_interrupt},
 #ifdef ABOARD_COUNTER_IRQ
@@ -38,7 +38,7 @@ __attribute__((section(".vectors"), used)) static const vector_t vectors[EXCEPTI
 #endif
 };
 
-/* Kept apart from the reset handler, so that nothing in it can use the FPU before it is on. */
+/* Separate from the reset handler, so that no code uses the FPU before the FPU is on. */
 ABOARD_NOINLINE __attribute__((noreturn)) static void start(void) {
 #ifdef ABOARD_SETUP
     aboard_board_setup();

@@ -17,7 +17,7 @@ uint64_t aboard_port_ticks(void) {
     return (uint64_t)now.tv_sec * ABOARD_COUNTER_HZ + (uint64_t)now.tv_nsec;
 }
 
-/* A nanosecond is a tick. */
+/* Nothing to align: a tick is a nanosecond. */
 void aboard_port_ticks_align(void) {}
 
 uint32_t aboard_port_tick_hz(void) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file counter.h
- * What the driver of a counter provides, together with the functions of aboard/port.h on ticks. Drivers of counters
- * that are narrower than 64 bits extend them in their interrupt.
+ * The functions that a counter driver provides, besides the tick functions of aboard/port.h. If a counter is narrower
+ * than 64 bits, the driver extends it in an interrupt.
  */
 #ifndef ABOARD_COUNTER_H
 #define ABOARD_COUNTER_H
@@ -10,7 +10,7 @@
 /** Starts the counter. */
 void aboard_counter_init(void);
 
-/** Interrupt handler; empty for a counter that needs none. */
+/** Interrupt handler; empty for a counter without an interrupt. */
 void aboard_counter_interrupt(void);
 
 #endif

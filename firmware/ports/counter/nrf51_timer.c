@@ -17,7 +17,7 @@
 #define PRESCALER REG(0x510u)
 #define CC(n) REG(0x540u + 4u * (n))
 
-/* Bits in use: 32, or 16 in tests, which cannot wait for a turn of 32. */
+/* Bits in use: 32, or 16 in tests, which cannot wait until 32 bits wrap. */
 #ifndef ABOARD_TIMER_BITS
 #define ABOARD_TIMER_BITS 32
 #endif
@@ -27,7 +27,7 @@
 
 static uint32_t high;
 static uint32_t last;
-/* Ticks before the counter was last set to zero. */
+/* Ticks before the last reset of the counter to zero. */
 static uint64_t before;
 
 void aboard_counter_init(void) {
@@ -39,7 +39,7 @@ void aboard_counter_init(void) {
     high = 0;
     last = 0;
     before = 0;
-    /* Two interrupts in each turn: the counter is read at least once in every half, so no turn is missed. */
+    /* Two interrupts per wrap: the counter is read in each half of its range, so that no wrap is missed. */
     CC(1) = 1u << (ABOARD_TIMER_BITS - 2);
     CC(2) = 3u << (ABOARD_TIMER_BITS - 2);
     INTENSET = INT_COMPARE(1) | INT_COMPARE(2);
@@ -47,7 +47,7 @@ void aboard_counter_init(void) {
     TASKS_START = 1;
 }
 
-/* With interrupts disabled. */
+/* Call with interrupts disabled. */
 static uint64_t read_ticks(void) {
     TASKS_CAPTURE0 = 1;
     const uint32_t now = CC(0);

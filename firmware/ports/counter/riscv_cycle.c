@@ -20,7 +20,7 @@ uint64_t aboard_port_ticks(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* A cycle is a tick. */
+/* Nothing to align: a tick is a cycle. */
 void aboard_port_ticks_align(void) {}
 
 uint32_t aboard_port_tick_hz(void) {

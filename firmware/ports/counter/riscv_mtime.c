@@ -22,7 +22,7 @@ uint64_t aboard_port_ticks(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* mtime belongs to the whole machine and is not set. */
+/* Nothing to do: mtime belongs to the whole machine and must not be written. */
 void aboard_port_ticks_align(void) {}
 
 uint32_t aboard_port_tick_hz(void) {

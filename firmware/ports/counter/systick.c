@@ -16,14 +16,14 @@
 #define ICSR_PENDSTSET (1u << 26)
 #define ICSR_PENDSTCLR (1u << 25)
 
-/* Bits in use; fewer than all only in tests, which cannot wait for a turn of 24. */
+/* Bits in use: 24, or fewer in tests, which cannot wait until 24 bits wrap. */
 #ifndef ABOARD_SYSTICK_BITS
 #define ABOARD_SYSTICK_BITS 24
 #endif
 #define MASK ((1u << ABOARD_SYSTICK_BITS) - 1u)
 
 static volatile uint32_t turns;
-/* Ticks before the counter was last set to zero. */
+/* Ticks before the last reset of the counter to zero. */
 static uint64_t before;
 
 void aboard_counter_init(void) {
@@ -39,16 +39,16 @@ void aboard_counter_interrupt(void) {
     turns++;
 }
 
-/* With interrupts disabled. */
+/* Call with interrupts disabled. */
 static uint64_t read_ticks(void) {
     uint32_t down = CVR;
     uint32_t high = turns;
-    /* A turn that ended before its exception could be taken. Then `down` may be from before or after: read it again. */
+    /* The counter wrapped and its exception is still pending. `down` may be from before or after the wrap: read again. */
     if ((ICSR & ICSR_PENDSTSET) != 0) {
         down = CVR;
         high++;
     }
-    /* The exception comes with the step from 1 to 0, so 0 is the first tick of a turn and 1 the last. */
+    /* The exception occurs at the step from 1 to 0, so 0 is the first tick of a period and 1 the last. */
     return before + ((uint64_t)high << ABOARD_SYSTICK_BITS) + (-down & MASK);
 }
 
@@ -62,7 +62,7 @@ uint64_t aboard_port_ticks(void) {
 void aboard_port_ticks_align(void) {
     const uint32_t interrupts = aboard_irq_save();
     before = read_ticks();
-    CVR = 0; /* any write sets it to zero */
+    CVR = 0; /* any write sets the counter to zero */
     ICSR = ICSR_PENDSTCLR;
     turns = 0;
     aboard_irq_restore(interrupts);

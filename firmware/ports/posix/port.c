@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The firmware as a process: serves on a pseudo-terminal whose path is the first line on its standard output. It ends
- * when its parent does. A restart executes the program again on the same pseudo-terminal; the fault record is kept in
- * a file without a name, which both survive. */
+/* The firmware as a process. It serves on a pseudo-terminal and prints the path of the terminal as the first line of
+ * its standard output. It ends when its parent ends. A restart executes the program again on the same pseudo-terminal;
+ * the fault record survives in an unnamed file. */
 #define _GNU_SOURCE
 #include "aboard/port.h"
 
@@ -24,7 +24,7 @@
 #include "counter.h"
 
 #define PATTERN 0xA5u
-/* How deep the stack is watched, and what lies below a frame that is still in use (the ABI's red zone, this file). */
+/* Bytes of stack to watch, and bytes below the current frame that are in use (the ABI's red zone, this file's frames). */
 #define WATCHED_BYTES (256u * 1024u)
 #define MARGIN_BYTES 1024u
 #define POLL_MILLISECONDS 200
@@ -43,7 +43,7 @@ static void end(const char *what) {
     _exit(1);
 }
 
-/* A descriptor that an earlier life of this process left in the environment, or -1. */
+/* The file descriptor that this process left in the environment before a restart, or -1. */
 static int inherited(const char *variable) {
     const char *text = getenv(variable);
     return text != NULL ? atoi(text) : -1;
@@ -66,7 +66,7 @@ static void open_terminal(void) {
         end("pseudo-terminal");
     }
     const char *path = ptsname(terminal);
-    /* Kept open, so that the line stays up and raw while no host is there. */
+    /* Kept open, so that the line stays open and raw while no host is connected. */
     const int line = path != NULL ? open(path, O_RDWR | O_NOCTTY) : -1;
     struct termios settings;
     if (line < 0 || tcgetattr(line, &settings) != 0) {
@@ -102,7 +102,7 @@ static void open_fault(void) {
     }
 }
 
-/* How far the loader has moved the program; it names the program first. */
+/* Takes the load offset of the program, which is the first object that the loader lists. */
 static int take_offset(struct dl_phdr_info *info, size_t size, void *offset) {
     (void)size;
     *(uint64_t *)offset = info->dlpi_addr;
@@ -171,7 +171,7 @@ size_t aboard_port_read(uint8_t *data, size_t capacity) {
     return count > 0 ? (size_t)count : 0;
 }
 
-/* Waits for the terminal, and ends with the parent: nobody else would end a process that waits for ever. */
+/* Waits for the terminal, and exits when the parent ends. Otherwise the process would wait for ever. */
 static void await(short events) {
     struct pollfd line = {.fd = terminal, .events = events};
     (void)poll(&line, 1, POLL_MILLISECONDS);
@@ -198,7 +198,7 @@ void aboard_port_idle(void) {
     await(POLLIN);
 }
 
-/* Downwards, because the system adds pages to the stack at its lower end. */
+/* Fills downwards, because the system adds pages at the lower end of the stack. */
 ABOARD_NOINLINE void aboard_port_stack_mark(void) {
     struct rlimit limit;
     const bool is_small = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 2 * WATCHED_BYTES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arch.h
- * Interrupts of the core, the same functions for every bare-metal port. This one: RISC-V in machine mode, with a PLIC
- * for external interrupts (RISC-V Platform-Level Interrupt Controller Specification; context 0).
+ * Interrupts of the core, for RISC-V in machine mode with a PLIC for external interrupts (RISC-V Platform-Level
+ * Interrupt Controller Specification; context 0). Every bare-metal port has these functions.
  */
 #ifndef ABOARD_ARCH_H
 #define ABOARD_ARCH_H
@@ -15,36 +15,36 @@
 #include "registers.h"
 
 #define ABOARD_GUARD_BYTES 1024u
-#define ABOARD_PMP_LOCKED_TOR 0x88u /* from the entry before up to this one, no access, in machine mode too */
+#define ABOARD_PMP_LOCKED_TOR 0x88u /* no access from the previous entry's address to this one's, even in machine mode */
 #define ABOARD_MSTATUS_MIE (1u << 3)
 #define ABOARD_PLIC_PRIORITY(number) ABOARD_REG32(ABOARD_UART_PLIC + 4u * (number))
 #define ABOARD_PLIC_ENABLE(number) ABOARD_REG32(ABOARD_UART_PLIC + 0x2000u + (number) / 32 * 4)
 #define ABOARD_PLIC_THRESHOLD ABOARD_REG32(ABOARD_UART_PLIC + 0x200000u)
 #define ABOARD_PLIC_CLAIM ABOARD_REG32(ABOARD_UART_PLIC + 0x200004u)
 
-/** Disables interrupts; returns what aboard_irq_restore takes. */
+/** Disables interrupts; returns the argument for aboard_irq_restore. */
 static inline uint32_t aboard_irq_save(void) {
     uint32_t status;
     __asm volatile("csrrci %0, mstatus, 8" : "=r"(status)::"memory");
     return status;
 }
 
-/** Makes interrupts as they were before the matching aboard_irq_save. */
+/** Restores the interrupt state before the matching aboard_irq_save. */
 static inline void aboard_irq_restore(uint32_t status) {
     __asm volatile("csrs mstatus, %0" ::"r"(status & ABOARD_MSTATUS_MIE) : "memory");
 }
 
-/** Lets an external interrupt through to the core. */
+/** Enables an external interrupt. */
 static inline void aboard_irq_enable(uint32_t number) {
     ABOARD_PLIC_PRIORITY(number) = 1;
     ABOARD_PLIC_ENABLE(number) |= 1u << number % 32;
 }
 
-/** Makes a stack that overflows fault, on cores with physical memory protection: its first two entries forbid the
- * memory below the stack. They stay until a reset of the chip. */
+/** Turns a stack overflow into a fault on cores with physical memory protection: its first two entries protect the
+ * memory below the stack until a reset of the chip. */
 static inline void aboard_stack_guard(void) {
     const uint32_t bottom = (uint32_t)(uintptr_t)__stack_bottom;
-    /* A core without these registers goes on behind them. */
+    /* A core without these registers traps and continues after them. */
     __asm volatile("la t0, 1f\n\t"
                    "csrrw t0, mtvec, t0\n\t"
                    "csrw pmpaddr0, %0\n\t"
@@ -57,7 +57,7 @@ static inline void aboard_stack_guard(void) {
                    : "t0", "memory");
 }
 
-/** True for a word of the stack that a call may have left there: an address in the code, behind JAL or JALR with ra. */
+/** True if a word of the stack may be a return address: an address in the code, after JAL or JALR with ra. */
 static inline bool aboard_is_return(uint32_t word) {
     if ((word & 1u) != 0 || word < (uintptr_t)__code_start + 4u || word >= (uintptr_t)__code_end) {
         return false;
@@ -69,7 +69,7 @@ static inline bool aboard_is_return(uint32_t word) {
            ((narrow & 0xF07Fu) == 0x9002u && (narrow & 0xF80u) != 0);
 }
 
-/** Sleeps until an interrupt is pending, also while interrupts are disabled. */
+/** Sleeps until an interrupt is pending, even if interrupts are disabled. */
 static inline void aboard_irq_wait(void) {
     __asm volatile("wfi" ::: "memory");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port of RISC-V: what aboard/port.h asks for and the drivers do not give. */
+/* The port of RISC-V: the functions of aboard/port.h that the drivers do not provide. */
 #include "aboard/port.h"
 
 #include "arch.h"
@@ -20,7 +20,7 @@ void aboard_port_init(void) {
     __asm volatile("csrs mstatus, %0" ::"r"(ABOARD_MSTATUS_MIE));
 }
 
-/* The architecture has no reset that works everywhere: start again from the first instruction. */
+/* The architecture defines no general reset, so the image starts again from its first instruction. */
 void aboard_port_reset(void) {
     (void)aboard_irq_save();
     aboard_reset();

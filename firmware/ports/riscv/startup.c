@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reset and traps of RISC-V in machine mode. The first instruction of the image is the first one here. */
+/* Reset and traps of RISC-V in machine mode. The image starts with the first instruction of this file. */
 #include "aboard/config.h"
 #include "aboard/port.h"
 #include "arch.h"
@@ -9,7 +9,7 @@
 #include "setup.h"
 #include "uart.h"
 
-#define TRAP_REGISTERS 9 /* ra, sp, a0-a5, pc; in the record the callers come after them */
+#define TRAP_REGISTERS 9 /* ra, sp, a0-a5, pc; in the record, the callers follow */
 #define SP 1
 
 void aboard_reset(void);
@@ -20,7 +20,7 @@ void aboard_fault_record(void);
 
 uint32_t aboard_trap_registers[TRAP_REGISTERS] __attribute__((section(".noinit")));
 
-/* The trap vector comes first, so that nothing after it can fault without a place to go. */
+/* Sets the trap vector first, so that every later fault reaches the handler. */
 __attribute__((naked, section(".vectors"), used)) void aboard_reset(void) {
     __asm volatile("csrw mie, zero\n\t"
                    "la t0, aboard_trap_entry\n\t"
@@ -43,8 +43,8 @@ __attribute__((used, noreturn)) void aboard_start(void) {
     }
 }
 
-/* Interrupts go to a C function; for a fault the registers are kept as they were, without use of the stack. With no
- * room left on it, the handler's stack starts at the top again. */
+/* Interrupts call a C function. For a fault, the entry saves the registers without using the stack. If the stack has no
+ * room for the handler, the handler uses the stack from the top again. */
 __attribute__((naked, aligned(4))) void aboard_trap_entry(void) {
     __asm volatile("csrw mscratch, t0\n\t"
                    "csrr t0, mcause\n\t"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names by which clang for Arm calls the functions of memory.c (Arm's run-time ABI, IHI 0043). */
+/* Aliases of the functions in memory.c with the names that clang for Arm uses (Arm's run-time ABI, IHI 0043). */
 #include <stddef.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "arch.h"
 #include "image.h"
 
-/* Says that the record is one, and not what RAM happened to hold when power came up. */
+/* Marks a valid record. After power-up, RAM has random contents. */
 #define WRITTEN 0xFA171EDu
 
 static struct {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file fault.h
- * The fault record in RAM that a reset does not clear. Between the files of a port.
+ * The fault record in RAM that a reset does not clear. Internal to ports.
  */
 #ifndef ABOARD_FAULT_H
 #define ABOARD_FAULT_H
 
 #include "aboard/port.h"
 
-/** Clears the record unless it was written by aboard_fault_begin since power came up, and has overflows of the stack
- * fault where the core can do that. Called once, early. */
+/** Clears the record unless aboard_fault_begin has written it since power-up. Turns stack overflows into faults if the
+ * core supports this. Called once, early. */
 void aboard_fault_init(void);
 
-/** Returns the record to fill, all zero but its kind. Called by the handler of a fault. */
+/** Returns the record to fill; all fields except the kind are zero. Called by the fault handler. */
 aboard_fault_t *aboard_fault_begin(uint32_t kind);
 
 /**
- * Looks for return addresses on the stack, innermost first: who called whom. Words that only look like one are among
- * them.
+ * Searches the stack for return addresses, innermost first. The result may include words that only look like return
+ * addresses.
  *
- * @param found  What is found; the rest stays as it is.
- * @param count  How many at most.
- * @param from   Where to begin; outside the stack (it overflowed) at its lower end.
+ * @param found  Receives the addresses; further entries are not changed.
+ * @param count  Largest number of addresses.
+ * @param from   Start of the search; an address outside the stack (overflow) means its lower end.
  */
 void aboard_fault_callers(uint32_t *found, uint32_t count, const uint32_t *from);
 

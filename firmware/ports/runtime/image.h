@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file image.h
- * What the linker script tells the start-up code: the addresses are the values.
+ * Symbols of the linker script for the start-up code: the address of a symbol is its value.
  */
 #ifndef ABOARD_IMAGE_H
 #define ABOARD_IMAGE_H
 
 #include <stdint.h>
 
-/** 1 where the image has weights that are copied to RAM. */
+/** 1 if the image has weights that are copied to RAM. */
 #ifndef ABOARD_COPIES
 #define ABOARD_COPIES 0
 #endif
 
 extern uint32_t __code_start[];   /**< Code and constants. */
 extern uint32_t __code_end[];     /**< End of code and constants. */
-extern uint32_t __data_load[];    /**< Where the first values of .data lie in flash. */
+extern uint32_t __data_load[];    /**< Initial values of .data in flash. */
 extern uint32_t __data_start[];   /**< .data in RAM. */
 extern uint32_t __data_end[];     /**< End of .data, a multiple of 4. */
 extern uint32_t __bss_start[];    /**< .bss. */
@@ -24,11 +24,11 @@ extern uint32_t __stack_bottom[]; /**< Lowest word of the stack. */
 extern uint32_t __stack_top[];    /**< Word above the stack. */
 
 #if ABOARD_COPIES
-/** Words that are copied before main. */
+/** Words to copy before main. */
 typedef struct {
-    const uint32_t *from; /**< In flash. */
-    uint32_t *to;         /**< In RAM. */
-    uint32_t bytes;       /**< How many bytes, a multiple of 4. */
+    const uint32_t *from; /**< Source, in flash. */
+    uint32_t *to;         /**< Destination, in RAM. */
+    uint32_t bytes;       /**< Number of bytes, a multiple of 4. */
 } aboard_copy_t;
 
 extern const aboard_copy_t __copies_start[]; /**< The copies. */
@@ -38,7 +38,7 @@ extern const aboard_copy_t __copies_end[];   /**< End of the copies. */
 /** The application; does not return. */
 int main(void);
 
-/** Fills .data and .bss, and copies weights to RAM. Called by the start-up code before anything else is. */
+/** Initialises .data and .bss, and copies weights to RAM. The start-up code calls it before any other C code. */
 static inline void aboard_image_init(void) {
     const uint32_t *from = __data_load;
     for (uint32_t *to = __data_start; to < __data_end; to++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memcpy, memmove, memset and memcmp, by words where addresses allow it: kernels stage data with them. This file is
- * compiled so that the compiler does not turn the loops back into calls of the very functions (see the build file). */
+/* memcpy, memmove, memset and memcmp. They work in words if the addresses allow it, because kernels copy data with
+ * them. The build file sets a flag that keeps the compiler from turning these loops into calls of the same functions.
+ * */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* A word that may alias anything; the loose one may lie at any address, on cores that can load such words. */
+/* Words that may alias any type. A loose word may have any address, on cores with unaligned access. */
 typedef uint32_t __attribute__((may_alias)) word_t;
 typedef struct {
     uint32_t word;
@@ -20,7 +21,7 @@ typedef struct {
 #define LOADS_LOOSE 0
 #endif
 
-/* Copies words to an aligned address from one that is aligned too. Returns the bytes copied. */
+/* Copies words between two aligned addresses. Returns the number of copied bytes. */
 static size_t copy_words(uint8_t *to, const uint8_t *from, size_t count) {
     word_t *out = (word_t *)(void *)to;
     const word_t *in = (const word_t *)(const void *)from;
@@ -41,7 +42,7 @@ static size_t copy_words(uint8_t *to, const uint8_t *from, size_t count) {
     return count & ~(WORD - 1);
 }
 
-/* The same from any address: by loose loads, or out of the two aligned words that hold each word. */
+/* As copy_words, from any address: by unaligned loads, or from the two aligned words that contain each word. */
 static size_t copy_shifted(uint8_t *to, const uint8_t *from, size_t count) {
     word_t *out = (word_t *)(void *)to;
     word_t *const end = out + count / WORD;
@@ -79,7 +80,7 @@ static void copy_up(uint8_t *to, const uint8_t *from, size_t count) {
     }
 }
 
-/* From the last byte to the first, for moves to a higher address. */
+/* Copies from the last byte to the first, for moves to a higher address. */
 static void copy_down(uint8_t *to, const uint8_t *from, size_t count) {
     to += count;
     from += count;
@@ -105,7 +106,7 @@ void *memcpy(void *__restrict to, const void *__restrict from, size_t count) {
 }
 
 void *memmove(void *to, const void *from, size_t count) {
-    /* Upwards is right unless the target begins inside the source: then what is still to be read would be lost. */
+    /* Copy upwards unless the target begins inside the source, where it would overwrite bytes before they are read. */
     if ((uintptr_t)to - (uintptr_t)from >= count) {
         copy_up(to, from, count);
     } else {

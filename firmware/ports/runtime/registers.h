@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/** The 32-bit register at an address; reads and writes happen exactly as written. */
+/** The 32-bit register at an address; accesses have this width and keep their order. */
 #define ABOARD_REG32(address) (*(volatile uint32_t *)(uintptr_t)(address))
 
 /** The 8-bit register at an address. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file setup.h
- * What the files of the board and its SoC want done before anything else: clocks, memories, pins. The generated
- * board/setup.c defines it where there is something to do; aboard_board.h then has the macro ABOARD_SETUP.
+ * The setup steps of the board file and the SoC file, which run first: clocks, memories, pins. If there are steps, the
+ * generated board/setup.c defines the function and aboard_board.h defines the macro ABOARD_SETUP.
  */
 #ifndef ABOARD_SETUP_H
 #define ABOARD_SETUP_H
@@ -12,12 +12,12 @@
 #include "registers.h"
 
 /**
- * Reads of a register before a wait is given up. A PLL takes some hundred of them, a crystal some thousand; an emulator
- * without a model of the register never gets there, and can do without.
+ * Number of reads before a wait gives up. A PLL takes some hundred reads, a crystal some thousand. In an emulator
+ * without a model of the register, the wait always gives up, which does no harm there.
  */
 #define ABOARD_SETUP_READS 100000u
 
-/** Does the steps. Called by the start-up code before .data and .bss are filled, so it has no variables in them. */
+/** Executes the steps. The start-up code calls it before it initialises .data and .bss, so it must not use them. */
 void aboard_board_setup(void);
 
 /** Waits until the given bits of a register have the given values. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* High-water mark of the stack of a bare-metal image: the unused part is filled with a pattern, and the lowest word
- * that has changed since tells how far the stack reached. Interrupts use the same stack and are counted. */
+/* High-water mark of the stack of a bare-metal image. The unused part is filled with a pattern; the lowest changed word
+ * shows the depth of the stack. Interrupts use the same stack and count too. */
 #include "aboard/config.h"
 #include "aboard/port.h"
 #include "image.h"
 
 #define PATTERN 0xA5B6C7D8u
-/* Room for this file's own frames, which must not be painted while they are in use. */
+/* Bytes for the frames of this file, which the pattern must not overwrite. */
 #define MARGIN_WORDS 16
 
 static uint32_t *marked_from;

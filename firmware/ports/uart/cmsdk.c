@@ -23,7 +23,7 @@ void aboard_uart_setup(void) {
 }
 
 bool aboard_uart_take(uint8_t *byte) {
-    /* Before the byte is looked for: a byte that arrives in between asks again. */
+    /* Cleared before the status is read, so that a byte that arrives in between requests the interrupt again. */
     INTCLEAR = INT_RX;
     if ((STATE & STATE_RX_FULL) == 0) {
         return false;

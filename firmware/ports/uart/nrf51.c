@@ -20,7 +20,7 @@
 #define INT_RXDRDY (1u << 2)
 #define ENABLED 4u
 
-/* baud * 2^32 / clock, rounded to the upper 20 bits, which are those that count. */
+/* baud * 2^32 / clock, rounded to the upper 20 bits; the hardware ignores the lower bits. */
 #define BAUD_BITS ((((uint64_t)ABOARD_UART_BAUD << 32) / ABOARD_UART_CLOCK_HZ + 0x800u) & 0xFFFFF000u)
 
 static bool sending;
@@ -42,7 +42,7 @@ bool aboard_uart_take(uint8_t *byte) {
     if (EVENTS_RXDRDY == 0) {
         return false;
     }
-    EVENTS_RXDRDY = 0; /* before RXD is read: reading may bring the next byte up, with an event of its own */
+    EVENTS_RXDRDY = 0; /* cleared before RXD is read: the read may make the next byte available, with its own event */
     *byte = (uint8_t)RXD;
     return true;
 }

@@ -4,7 +4,7 @@
 #include "registers.h"
 #include "uart.h"
 
-/* Registers lie 1 << ABOARD_UART_REG_SHIFT bytes apart. */
+/* The distance between registers is 1 << ABOARD_UART_REG_SHIFT bytes. */
 #ifndef ABOARD_UART_REG_SHIFT
 #define ABOARD_UART_REG_SHIFT 0
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PrimeCell UART PL011 (DDI 0183), and the UART of Stellaris parts, which is one. FIFOs are on. */
+/* PrimeCell UART PL011 (DDI 0183), which is also the UART of Stellaris parts. FIFOs are on. */
 #include "aboard_board.h"
 #include "registers.h"
 #include "uart.h"
@@ -22,7 +22,7 @@
 #define CR_TX (1u << 8)
 #define CR_RX (1u << 9)
 #define INT_RX (1u << 4)
-#define INT_RX_TIMEOUT (1u << 6) /* bytes that stay below the FIFO's level */
+#define INT_RX_TIMEOUT (1u << 6) /* bytes below the interrupt level of the FIFO */
 
 /* The divisor in 1/64, rounded: clock / (16 * baud). */
 #define DIVISOR ((ABOARD_UART_CLOCK_HZ * 4u + ABOARD_UART_BAUD / 2) / ABOARD_UART_BAUD)
@@ -32,7 +32,7 @@ void aboard_uart_setup(void) {
     IBRD = DIVISOR >> 6;
     FBRD = DIVISOR & 63u;
     LCRH = LCRH_8_BITS | LCRH_FIFO; /* latches the divisor */
-    IFLS = 0;                       /* interrupt from an eighth on */
+    IFLS = 0;                       /* interrupt at 1/8 full */
     IMSC = INT_RX | INT_RX_TIMEOUT;
     CR = CR_UART | CR_TX | CR_RX;
 }
@@ -40,7 +40,7 @@ void aboard_uart_setup(void) {
 bool aboard_uart_take(uint8_t *byte) {
     if ((FR & FR_RX_EMPTY) != 0) {
         ICR = INT_RX_TIMEOUT;
-        /* A byte may have come before the request was ended, and would then wait for the next one. */
+        /* A byte may have arrived before the request was cleared; it would wait for the next interrupt. */
         if ((FR & FR_RX_EMPTY) != 0) {
             return false;
         }

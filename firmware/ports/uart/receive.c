@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes between a UART driver and the port: an interrupt puts received bytes into a ring, so that a message is kept
- * that arrives while the model runs. */
+/* Receive buffer between a UART driver and the port. The interrupt handler stores received bytes in a ring buffer, so
+ * that messages are not lost while the model runs. */
 #include "aboard/port.h"
 #include "aboard_board.h"
 #include "arch.h"
 #include "uart.h"
 
-/* One writer (the interrupt) and one reader, each with an index of its own; indices run on and wrap by themselves. */
+/* One writer (the interrupt) and one reader, each with its own free-running index, which wraps at 2^32. */
 #define RING_BYTES ABOARD_RX_RING_BYTES
 _Static_assert((RING_BYTES & (RING_BYTES - 1)) == 0, "ABOARD_RX_RING_BYTES has to be a power of two");
 
@@ -48,7 +48,7 @@ void aboard_port_write(const uint8_t *data, size_t count) {
 }
 
 void aboard_port_idle(void) {
-    /* With interrupts disabled a byte cannot slip in between the question and the sleep; it still ends the sleep. */
+    /* With interrupts disabled, no byte can arrive unnoticed between the check and the sleep. It still ends the sleep. */
     const uint32_t mask = aboard_irq_save();
     if (written == taken) {
         aboard_irq_wait();

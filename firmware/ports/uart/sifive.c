@@ -16,7 +16,7 @@
 #define ENABLE (1u << 0) /* with a watermark of 0: any received byte requests the interrupt */
 #define IE_RX (1u << 1)
 
-/* The line's clock is the UART's divided by DIV + 1. */
+/* The baud rate is the clock of the UART divided by DIV + 1. */
 #define DIVISOR ((ABOARD_UART_CLOCK_HZ + ABOARD_UART_BAUD / 2) / ABOARD_UART_BAUD - 1u)
 
 void aboard_uart_setup(void) {

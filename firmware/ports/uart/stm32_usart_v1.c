@@ -19,7 +19,7 @@
 #define CR1_RX_INTERRUPT (1u << 5)
 #define CR1_USART (1u << 13)
 
-/* With oversampling by 16, mantissa and fraction of the divisor together are the clock divided by the baud rate. */
+/* With oversampling by 16, the register (mantissa and fraction) is the clock divided by the baud rate. */
 #define DIVISOR ((ABOARD_UART_CLOCK_HZ + ABOARD_UART_BAUD / 2) / ABOARD_UART_BAUD)
 
 void aboard_uart_setup(void) {
@@ -33,7 +33,7 @@ void aboard_uart_setup(void) {
 bool aboard_uart_take(uint8_t *byte) {
     const uint32_t status = SR;
     if ((status & SR_RX_READY) == 0) {
-        /* An overrun requests the interrupt too, and is cleared by reading the status, then the data. */
+        /* An overrun also requests the interrupt. Reading the status and then the data clears it. */
         if ((status & SR_OVERRUN) != 0) {
             (void)DR;
         }

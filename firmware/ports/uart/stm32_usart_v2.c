@@ -17,11 +17,11 @@
 #define CR1_RX (1u << 2)
 #define CR1_TX (1u << 3)
 #define CR1_RX_INTERRUPT (1u << 5)
-#define CR3_NO_OVERRUN (1u << 12) /* a byte that comes too late replaces the one before, without an error to clear */
+#define CR3_NO_OVERRUN (1u << 12) /* on an overrun, the new byte replaces the old byte and no error must be cleared */
 #define ISR_RX_READY (1u << 5)
 #define ISR_TX_EMPTY (1u << 7)
 
-/* The divisor's unit: 1 for a USART with oversampling by 16, 256 for an LPUART. */
+/* Factor of the divisor: 1 for a USART with oversampling by 16, 256 for an LPUART. */
 #ifndef ABOARD_UART_DIVISOR_SCALE
 #define ABOARD_UART_DIVISOR_SCALE 1u
 #endif

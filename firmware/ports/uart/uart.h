@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file uart.h
- * What the driver of a UART provides, and what is made of it. A driver knows one IP block; where it lies and how it is
- * clocked comes from aboard_board.h.
+ * The functions that a UART driver provides, and the functions built on them. A driver supports one IP block;
+ * aboard_board.h defines its address and its clock.
  */
 #ifndef ABOARD_UART_H
 #define ABOARD_UART_H
@@ -11,19 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Driver: sets the line up (8 data bits, no parity, 1 stop bit) and lets the UART request receive interrupts. */
+/** Driver: configures the line (8 data bits, no parity, 1 stop bit) and enables receive interrupts of the UART. */
 void aboard_uart_setup(void);
 
-/** Driver: takes a received byte out of the hardware; false when there is none. Ends the interrupt request. */
+/** Driver: reads a received byte from the hardware; false if there is none. Clears the interrupt request. */
 bool aboard_uart_take(uint8_t *byte);
 
-/** Driver: sends a byte, after waiting for room in the hardware. */
+/** Driver: waits for space in the hardware and sends a byte. */
 void aboard_uart_put(uint8_t byte);
 
-/** Sets the driver and its interrupt up. */
+/** Sets up the driver and its interrupt. */
 void aboard_uart_init(void);
 
-/** Interrupt handler: moves what was received into the ring. Bytes that find it full are lost, as on the line. */
+/** Interrupt handler: moves received bytes into the ring buffer. If the buffer is full, bytes are lost. */
 void aboard_uart_interrupt(void);
 
 #endif

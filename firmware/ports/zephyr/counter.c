@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A 32-bit hardware counter made 64 bits wide: every read adds what has passed since the last one, and a timer reads
- * often enough that no turn is missed. */
+/* Extends a 32-bit hardware counter to 64 bits. Every read adds the ticks since the previous read, and a timer reads
+ * often enough that no wrap is missed. */
 #include "counter.h"
 
 #include <zephyr/kernel.h>
@@ -11,7 +11,7 @@
 #include <zephyr/timing/timing.h>
 #endif
 
-/* Reads in a turn of the counter. */
+/* Reads per wrap of the counter. */
 #define READS_A_TURN 4u
 
 static struct k_spinlock lock;

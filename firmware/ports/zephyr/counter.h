@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file counter.h
- * Between the files of the Zephyr port: what counts the ticks of aboard/port.h. Kconfig (ABOARD_COUNTER_*) chooses the
- * kernel's cycle counter, the timing API where that one is too slow, or the clock of the machine that simulates.
+ * The counter behind the ticks of aboard/port.h. Internal to the Zephyr port. Kconfig (ABOARD_COUNTER_*) chooses the
+ * kernel's cycle counter, the timing API if the cycle counter is too slow, or the clock of the simulating machine.
  */
 #ifndef ABOARD_ZEPHYR_COUNTER_H
 #define ABOARD_ZEPHYR_COUNTER_H

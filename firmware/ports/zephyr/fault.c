@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the kernel's last word on a fault: records it where a reset leaves it, and restarts. */
+/* Handles fatal errors of the kernel: records the fault in RAM that a reset does not clear, and restarts. */
 #include "fault.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 #endif
 #endif
 
-/* Says that the record is one, and not what RAM happened to hold when power came up. */
+/* Marks a valid record. After power-up, RAM has random contents. */
 #define WRITTEN 0xFA171EDu
 
 static __noinit struct {
@@ -39,7 +39,7 @@ aboard_fault_t *aboard_port_fault(void) {
 
 #if defined(CONFIG_CPU_CORTEX_M)
 #if defined(CONFIG_ARMV7_M_ARMV8_M_MAINLINE)
-/* The kernel has cleared CFSR by now, and says by its reason which bit it had read there. */
+/* The kernel has already cleared CFSR. The reason code gives the bit that the kernel read. */
 static uint32_t status_of(unsigned int reason) {
     static const struct {
         uint16_t reason;
@@ -82,7 +82,7 @@ static void record_cause(aboard_fault_t *fault, unsigned int reason) {
     }
 }
 #else
-/* Armv6-M and Armv8-M Baseline tell no cause. */
+/* Armv6-M and Armv8-M Baseline do not report a cause. */
 static void record_cause(aboard_fault_t *fault, unsigned int reason) {
     ARG_UNUSED(fault);
     ARG_UNUSED(reason);
@@ -118,7 +118,7 @@ static void fill(aboard_fault_t *fault, unsigned int reason, const struct arch_e
 }
 #endif
 
-/* A simulated device ends with the message of the simulator. */
+/* A simulated device exits with the message of the simulator. */
 #if !defined(CONFIG_ARCH_POSIX)
 void k_sys_fatal_error_handler(unsigned int reason, const struct arch_esf *esf) {
     memset(&record.fault, 0, sizeof record.fault);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file fault.h
- * Between the files of the Zephyr port: the record of the last fault.
+ * The record of the last fault. Internal to the Zephyr port.
  */
 #ifndef ABOARD_ZEPHYR_FAULT_H
 #define ABOARD_ZEPHYR_FAULT_H
 
-/** Clears the record unless a fault wrote it since power came up. Called once, early. */
+/** Clears the record unless a fault has written it since power-up. Called once, early. */
 void aboard_fault_init(void);
 
 #endif

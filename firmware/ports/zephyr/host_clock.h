@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file host_clock.h
- * native_sim: between the image, which is built for Zephyr, and its runner, which is built for the machine.
+ * native_sim: the interface between the image, built for Zephyr, and its runner, built for the machine.
  */
 #ifndef ABOARD_ZEPHYR_HOST_CLOCK_H
 #define ABOARD_ZEPHYR_HOST_CLOCK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects text from any thread or interrupt in a ring; the server's thread sends it. What finds the ring full is lost
- * and counted. */
+/* Collects text from threads and interrupts in a ring buffer; the server's thread sends it. If the buffer is full, text
+ * is lost and counted. */
 #include "log.h"
 
 #include <zephyr/init.h>
@@ -46,7 +46,7 @@ static int put_character(int character) {
     return character;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void take_line(char *text, size_t capacity) {
     size_t count = 0;
     uint8_t byte;
@@ -62,7 +62,7 @@ static void take_line(char *text, size_t capacity) {
 
 bool aboard_log_take(char *text, size_t capacity) {
     const k_spinlock_key_t key = k_spin_lock(&lock);
-    /* A ring that is full without an end of line is handed over as it is. */
+    /* A full buffer without an end of line is returned as one line. */
     const bool waits = lines != 0 || ring_buf_space_get(&texts) == 0;
     const uint32_t missing = waits ? 0 : lost;
     if (waits) {
@@ -104,7 +104,7 @@ static const struct log_backend_api backend_api = {.process = on_message, .panic
 LOG_BACKEND_DEFINE(aboard_log_backend, backend_api, true);
 #endif
 
-/* After the consoles, which install hooks of their own. */
+/* Runs after the consoles, which install their own hooks. */
 static int install(void) {
     __printk_hook_install(put_character);
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file log.h
- * What printk and Zephyr's logging say, for the server to send as LOG events: the serial line carries RPC frames alone.
+ * Text of printk and Zephyr's logging. The server sends it as LOG events, because the serial line carries only RPC frames.
  */
 #ifndef ABOARD_ZEPHYR_LOG_H
 #define ABOARD_ZEPHYR_LOG_H
@@ -10,11 +10,11 @@
 #include <stddef.h>
 
 /**
- * Takes the oldest text that has not been taken: a line, or as much of it as there is room for.
+ * Removes the oldest line from the buffer; a longer line is returned in parts.
  *
- * @param text      Gets the text without its end of line, and a zero byte.
+ * @param text      Receives the text without its end of line, and a zero byte.
  * @param capacity  Bytes of `text`, 2 or more.
- * @return False when no whole line waits.
+ * @return False if the buffer has no complete line.
  */
 bool aboard_log_take(char *text, size_t capacity);
 

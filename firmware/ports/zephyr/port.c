@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port of Zephyr: bytes, idling and restart by the kernel's means. Interrupts stay on at all times. */
+/* The port of Zephyr: bytes, idling and restart with the functions of the kernel. Interrupts stay enabled. */
 #include "aboard/port.h"
 
 #include <zephyr/drivers/uart.h>
@@ -47,7 +47,7 @@ void aboard_port_write(const uint8_t *data, size_t count) {
 }
 
 void aboard_port_idle(void) {
-    /* A polled line has nobody who wakes the thread. */
+    /* A polled line does not wake the thread. */
     (void)k_sem_take(&work, IS_ENABLED(CONFIG_ABOARD_UART_POLLING) ? K_MSEC(1) : K_FOREVER);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* High-water mark of the server's thread, whose stack the models run on: the unused part is filled with a pattern, and
- * the lowest byte that has changed since tells how far it reached. Interrupts have a stack of their own, all but the
- * registers that the core itself puts on the thread's. */
+/* High-water mark of the stack of the server's thread, which also runs the models. The unused part is filled with a
+ * pattern; the lowest changed byte shows the depth of the stack. Interrupts have their own stack, except for the
+ * registers that the core pushes on the thread's stack. */
 #include <zephyr/kernel.h>
 
 #include "aboard/config.h"
 #include "aboard/port.h"
 
 #define PATTERN 0xA5u
-/* Room for this file's own frames, which must not be painted while they are in use. */
+/* Bytes for the frames of this file, which the pattern must not overwrite. */
 #define MARGIN_BYTES 64u
 
 static volatile uint8_t *marked_from;
@@ -19,7 +19,7 @@ static volatile uint8_t *bottom(void) {
 
 ABOARD_NOINLINE void aboard_port_stack_mark(void) {
     if (IS_ENABLED(CONFIG_ARCH_POSIX)) {
-        return; /* threads run on stacks of the operating system */
+        return; /* threads use stacks of the operating system */
     }
     marked_from = (volatile uint8_t *)__builtin_frame_address(0);
     for (volatile uint8_t *byte = bottom(); byte < marked_from - MARGIN_BYTES; byte++) {

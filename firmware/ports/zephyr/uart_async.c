@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line with the asynchronous UART API (DMA): no interrupt a byte, and no byte lost to a slow one. */
+/* The line with the asynchronous UART API (DMA): no interrupt per byte, and slow interrupts lose no bytes. */
 #include <string.h>
 #include <zephyr/drivers/uart.h>
 #include <zephyr/kernel.h>
@@ -7,10 +7,10 @@
 #include "uart.h"
 
 #define PIECE_BYTES 64
-/* How long the line is silent before bytes that do not fill a piece are handed over. */
+/* Idle time of the line after which a partly filled buffer is delivered. */
 #define SILENCE_US 200
 
-/* DMA reads and writes RAM alone, and on some chips not through the data cache. */
+/* DMA accesses RAM only, and on some chips bypasses the data cache. */
 static uint8_t incoming[2][PIECE_BYTES] __nocache;
 static uint8_t outgoing[PIECE_BYTES] __nocache;
 static uint8_t in_use;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line with the interrupt-driven UART API: received while the model runs. */
+/* The line with the interrupt-driven UART API: bytes are received while the model runs. */
 #include <zephyr/drivers/uart.h>
 #include <zephyr/irq.h>
 
 #include "uart.h"
 
-/* Takes one piece out of the hardware; false when there is none. Bytes that find the ring full are lost. */
+/* Reads bytes from the hardware once; false if there are none. If the ring buffer is full, bytes are lost. */
 static bool take(const struct device *uart) {
     uint8_t lost;
     uint8_t *room = NULL;
@@ -28,7 +28,7 @@ static void on_interrupt(const struct device *uart, void *user) {
 
 void aboard_uart_init(void) {
     (void)uart_irq_callback_user_data_set(aboard_uart, on_interrupt, NULL);
-    /* A byte that came before asks for no interrupt, and holds up all that follow: it is taken here. */
+    /* A byte that arrived earlier requests no interrupt and blocks all further bytes, so it is read here. */
     const unsigned int key = irq_lock();
     uart_irq_rx_enable(aboard_uart);
     uint8_t byte;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line without interrupts: what arrives while the model runs is kept as long as the hardware keeps it, or until
- * aboard_port_yield comes by between two operators. */
+/* The line without interrupts. While the model runs, received bytes stay in the hardware until aboard_port_yield reads
+ * them between two operators. */
 #include <zephyr/drivers/uart.h>
 
 #include "uart.h"

@@ -1,1 +1,1 @@
-"""The lowest room: the manifest of a bundle, temporary folders, programs and packages of others, text made safe."""
+"""The lowest room: bundle manifests, temporary folders, foreign programs and packages, and safe text."""

@@ -1,4 +1,4 @@
-"""The files of a bundle as they lie in a folder that others may have made."""
+"""Reads and copies the files of a bundle. Others may have made the folder, so every path is checked."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def copy(bundle: Path, folder: Path) -> None:
     """Copies a bundle into a new folder.
 
     Raises:
-        ProjectError: It holds a symbolic link that leads out of it, or what is no file.
-        OSError: Something cannot be read or written.
+        ProjectError: The bundle holds a symbolic link that leads out of the bundle, or something that is not a file.
+        OSError: A file cannot be read or written.
     """
     for path in _files(bundle):
         place = folder / path.relative_to(bundle)
@@ -25,7 +25,7 @@ def copy(bundle: Path, folder: Path) -> None:
 
 
 def _files(bundle: Path) -> Iterator[Path]:
-    """Yields the files; a link to a folder is refused with those that lead out, because it may lead in a circle."""
+    """Yields the files. Refuses links that lead out, and links to folders because they may lead in a circle."""
     for top, folders, names in os.walk(bundle):
         for path in (Path(top) / name for name in (*names, *folders)):
             if path.is_symlink() and not is_file_within(path, bundle):
@@ -43,11 +43,11 @@ def read(bundle: Path, path: str) -> str:
     """Returns the text of a file that the manifest of a bundle names.
 
     Args:
-        bundle: Its folder.
-        path: Of the file, relative to it.
+        bundle: Folder of the bundle.
+        path: Path of the file, relative to the bundle.
 
     Raises:
-        ProjectError: It is missing, is no text, or leads out of the bundle.
+        ProjectError: The file is missing, is not UTF-8 text, or lies outside the bundle.
     """
     file = bundle / path
     try:

@@ -1,7 +1,8 @@
-"""What other packages bring, found through entry points: classes of flashers and runners, and kinds of target.
+"""Extensions by other packages, found through entry points: flasher classes, runner classes and target kinds.
 
-An entry point of the former names a class. One that cannot be loaded breaks nothing: it is left out, and said with its
-problem. One that fails later is named (`blamed`): its fault is no bug of aboard.
+An entry point for a flasher or a runner names a class. If a class cannot be loaded, aboard leaves it out and lists it
+with the problem. If a class fails later, the error names its package (`blamed`), because that failure is not a bug of
+aboard.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from aboard.errors import AboardError, PluginError
 
 #: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`.
 GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers")
-#: Environment variable that shows the tracebacks of errors that are not aboard's.
+#: Environment variable that makes aboard show the tracebacks of errors in other packages.
 TRACEBACK = "ABOARD_TRACEBACK"
-#: Version of what those classes derive from. It changes when they would have to.
+#: Version of the base classes of runners and flashers. It changes when an extension has to change too.
 INTERFACE = 1
 
 
 @dataclass(frozen=True)
 class Extension:
-    """What became of an entry point.
+    """The result of loading an entry point.
 
     Attributes:
         name: Name of the entry point.
-        source: Package and version it comes from.
-        found: The class; None where it could not be loaded.
-        problem: Why not.
+        source: Package that has the entry point, and its version.
+        found: The class; None if it could not be loaded.
+        problem: Why the class could not be loaded.
     """
 
     name: str
@@ -45,23 +46,23 @@ def load(group: str, base: type) -> list[Extension]:
 
     Args:
         group: Group of entry points, such as `aboard.flashers`.
-        base: What the classes derive from.
+        base: Base class that every class must derive from.
     """
     found = sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))
     return [_load(entry, base) for entry in found]
 
 
 def source_of(entry: EntryPoint) -> str:
-    """Returns the package that an entry point comes from, with its version."""
+    """Returns the name and version of the package that has an entry point."""
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
 
 
 @contextmanager
 def blamed() -> Iterator[None]:
-    """Names the package at fault where code of one fails within; a context manager, and a decorator.
+    """Names the package whose code fails inside the block. It serves as a context manager and as a decorator.
 
     Raises:
-        PluginError: Instead of what such code raised, unless that is an `AboardError`.
+        PluginError: The package raised an exception that is not an `AboardError`; this error replaces the exception.
     """
     try:
         yield
@@ -75,7 +76,7 @@ def blamed() -> Iterator[None]:
 
 
 def plugin_error(error: Exception) -> PluginError | None:
-    """Returns the error that names the package whose code raised another; None where none of a package did."""
+    """Returns an error that names the package whose code raised `error`; None if no package did."""
     packages = {entry.module.partition(".")[0]: entry for group in GROUPS for entry in entry_points(group=group)}
     packages.pop("aboard", None)
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
@@ -94,7 +95,7 @@ def _load(entry: EntryPoint, base: type) -> Extension:
     try:
         thing = entry.load()
     except (Exception, SystemExit) as error:
-        # Foreign code: whatever it raises is said of it, and the rest of the tool works.
+        # Foreign code may raise anything. The message goes into the status of the package, and aboard goes on.
         return Extension(entry.name, source, None, f"{type(error).__name__}: {error}")
     problem = _problem(entry, thing, base)
     return Extension(entry.name, source, None if problem else thing, problem)

@@ -1,4 +1,4 @@
-"""Faults of devices as plain records: what a device recorded, and what the host made of it."""
+"""Device faults as plain records: the registers that a device saved, and the report that the host decodes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class CodePlace:
 
     Attributes:
         address: Address of an instruction.
-        function: Name of the function; None where the image does not say.
-        file: Source file, relative to the project where it lies in it.
+        function: Name of the function; None if the image has no debug information for it.
+        file: Source file; relative to the project if the project contains it.
         line: Line in the file.
     """
 
@@ -33,11 +33,11 @@ class CodePlace:
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """What a device recorded of its last crash.
+    """The record that a device saved at its last crash.
 
     Attributes:
-        kind: 0 for none, else the exception number (Arm IPSR) or RISC-V mcause + 1; from bit 16 on `core`.
-        registers: Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. The rest is 0.
+        kind: 0 for no fault, else the exception number (Arm IPSR) or mcause + 1 (RISC-V); bits 16 and up hold `core`.
+        registers: Arm: r0-r3, r12, lr, pc, xpsr. RISC-V: ra, sp, a0-a5, pc. Unused entries are 0.
         status: Arm: CFSR. RISC-V: mcause.
         address: Arm: BFAR or MMFAR. RISC-V: mtval.
     """
@@ -54,7 +54,7 @@ class FaultRecord:
 
     @property
     def exception(self) -> int:
-        """The kind without the core."""
+        """The exception number: `kind` without the bits of the core."""
         return self.kind & ((1 << _FAULT_CORE_SHIFT) - 1)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class FaultRecord:
 
 
 class Cause(str, Enum):
-    """What most likely happened. A value is a text."""
+    """The most likely cause of a fault. The value is the text that reports show."""
 
     STACK_OVERFLOW = "stack overflow"
     UNALIGNED = "unaligned access"
@@ -91,14 +91,14 @@ class FaultReport:
 
     Attributes:
         record: The record.
-        registers: Values by name, as far as they are known; empty where the core could not save them.
-        cause: What most likely happened.
-        address: Memory address that was reached for; None where it is not known, or where it is no matter of memory.
-        region: What the board has there, in words; empty where there is no address.
-        places: Where it happened, innermost first: more than one where functions are expanded in others. Empty where it
-            is not known.
-        callers: Who called that, innermost first, as far as the stack tells. Code that has returned since may be among
-            them.
+        registers: Known register values by name; empty if the core could not save them.
+        cause: The most likely cause.
+        address: Memory address of the failed access; None if it is not known or the fault is not a memory access.
+        region: Memory region of the board at that address, in words; empty if there is no address.
+        places: Place of the fault in the code; innermost first. Inlined functions give several places. Empty if the
+            place is not known.
+        callers: Callers of that place, innermost first, as read from the stack. The list may contain functions that
+            have returned.
     """
 
     record: FaultRecord
@@ -111,7 +111,7 @@ class FaultReport:
 
     @property
     def kind(self) -> int:
-        """Kind as in the record."""
+        """`FaultRecord.kind`: exception number, with the core from bit 16 on."""
         return self.record.kind
 
     @property
@@ -121,36 +121,36 @@ class FaultReport:
 
     @property
     def exception(self) -> int:
-        """Kind without the core."""
+        """`FaultRecord.exception`: exception number alone."""
         return self.record.exception
 
     @property
     def status(self) -> int:
-        """Status as in the record."""
+        """`FaultRecord.status`: CFSR on Arm, mcause on RISC-V."""
         return self.record.status
 
     @property
     def place(self) -> CodePlace | None:
-        """Where it happened, or else the nearest caller that is known."""
+        """The innermost place of the fault; if that is not known, the nearest known caller."""
         return next(iter((*self.places, *self.callers)), None)
 
     @property
     def function(self) -> str | None:
-        """Name of the function."""
+        """Function of `place`; None if it is not known."""
         return self.place.function if self.place else None
 
     @property
     def file(self) -> str | None:
-        """Source file, relative to the project where it lies in it."""
+        """Source file of `place`; relative to the project if the project contains it."""
         return self.place.file if self.place else None
 
     @property
     def line(self) -> int | None:
-        """Line in the file."""
+        """Line of `place` in its file; None if it is not known."""
         return self.place.line if self.place else None
 
     def summary(self) -> str:
-        """Returns what happened where, in one line."""
+        """Returns one line with the cause and the place."""
         at = f" at {self.address:#010x}, {self.region}" if self.address is not None else ""
         return f"fault {self.record.exception}: {self.cause}{at}{self._where()}"
 
@@ -174,7 +174,7 @@ class FaultReport:
 
 
 def _shortened(places: list[str]) -> list[str]:
-    """Returns lines in which what calls itself over and over is named once, with how often."""
+    """Returns the lines of a call stack; a function that calls itself appears once, with a count."""
     lines: list[str] = []
     at = 0
     while at < len(places):

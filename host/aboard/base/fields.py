@@ -1,6 +1,6 @@
-"""Types of fields in records that others may have written: manifests, projects and board files (pydantic).
+"""Pydantic field types for records that others may have written: manifests, projects and board files.
 
-A value that passes holds nothing with which a generated file, a path or a command line could be left.
+A value that passes cannot break out of a generated file, a path or a command line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from aboard.base import printable
 
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
-# Flags that read or write other files, or load code, have a path behind them, or are named here.
+# Flags that read files, write files or load code: each takes a path, or is named here.
 _FLAG = re.compile(
     r"-O([0-3sgz]|fast)"
     r"|-f(?!plugin|dump|profile|save|debug|sanitize|diagnostics)[a-z0-9-]+(=[a-z0-9-]+)?"
@@ -38,7 +38,7 @@ def _lines(text: str) -> str:
 
 
 def relative_path(text: str) -> str:
-    """Returns a path; raises `ValueError` where it is none of `RelativePath`."""
+    """Returns the path; raises `ValueError` if it is not a valid `RelativePath`."""
     if not all(_FILE.fullmatch(part) for part in text.split("/")):
         raise ValueError(
             f"path, got {printable.one_line(text)[:80]}, expected one below the folder: names of letters, digits and "
@@ -54,7 +54,7 @@ def _file_name(text: str) -> str:
 
 
 def flag(text: str) -> str:
-    """Returns a flag; raises `ValueError` where it is none of `Flag`."""
+    """Returns the flag; raises `ValueError` if it is not a valid `Flag`."""
     if not _FLAG.fullmatch(text):
         raise ValueError(
             f"flag of the compiler, got {printable.one_line(text)[:80]}, expected one of the kinds -O2, -fname, "
@@ -63,23 +63,23 @@ def flag(text: str) -> str:
     return text
 
 
-#: Text on one line, without control characters and without what hides or turns round other text.
+#: Text on one line, without control characters and without characters that hide or reverse other text.
 Line = Annotated[str, AfterValidator(_one_line)]
-#: The same with line breaks and tabs.
+#: As `Line`, but line breaks and tabs are allowed.
 Lines = Annotated[str, AfterValidator(_lines)]
-#: A C identifier in lower case, as models and their tensors are called in C.
+#: A C identifier in lower case, such as the C name of a model or a tensor.
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=200)]
 #: Name of a template, a core or a runner.
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.+-]*$", max_length=200)]
 #: SHA-256 in hex.
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-#: Relative POSIX path that stays below its folder, and needs no quotes in CMake, Make and shells.
+#: Relative POSIX path that stays below its folder and needs no quotes in CMake, Make and shells.
 RelativePath = Annotated[str, AfterValidator(relative_path)]
-#: File name without folders, for people.
+#: File name without folders. aboard only shows it.
 FileName = Annotated[Line, Field(min_length=1), AfterValidator(_file_name)]
-#: Flag of gcc and clang that selects code, not files.
+#: Flag of gcc and clang that controls code generation and names no file.
 Flag = Annotated[str, AfterValidator(flag)]
-#: Bytes, numbers of things, offsets. Addresses have 32 bits; MACs of a model may be more.
+#: A size, a number or an offset. Addresses have 32 bits; the MACs of a model may need more.
 Count = Annotated[int, Field(ge=0, lt=1 << 63, strict=True)]
 Size = Annotated[int, Field(ge=0, lt=1 << 48, strict=True)]
 #: A dimension of a tensor.
@@ -87,7 +87,7 @@ Dimension = Annotated[int, Field(ge=1, lt=1 << 31, strict=True)]
 
 
 def first_problem(error: ValidationError | UnicodeDecodeError) -> str:
-    """Returns what is wrong first in a record that was read, as `<field>: <what>`."""
+    """Returns the first problem of a record that was read, as `<field>: <problem>`."""
     if isinstance(error, UnicodeDecodeError):
         return "file: not UTF-8"
     first = error.errors(include_url=False, include_context=False)[0]
@@ -97,5 +97,5 @@ def first_problem(error: ValidationError | UnicodeDecodeError) -> str:
 
 
 def is_file_within(path: Path, folder: Path) -> bool:
-    """True for a regular file in a folder, or a symbolic link there to one; False for what lies or leads elsewhere."""
+    """True if the path, after following symbolic links, is a regular file inside the folder."""
     return path.is_file() and path.resolve().is_relative_to(folder.resolve())

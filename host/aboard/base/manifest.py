@@ -1,7 +1,7 @@
 """The bundle's `manifest.json`: the only file that crosses from the compile path to the device path.
 
-The compile path writes it (`aboard.emit`), the device path reads it. `manifest_records` has its fields, and
-`manifest_checks` what has to hold between them.
+The compile path writes the file (`aboard.emit`) and the device path reads it. `manifest_records` defines the fields.
+`manifest_checks` checks the relations between fields.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ FILE_NAME = "manifest.json"
 
 
 def label(name: str, width: int = 40) -> str:
-    """Returns a name of the model file in a form that fits a table.
+    """Returns a short form of a tensor or operator name for tables.
 
-    Converters join the names of the operators they fused with semicolons; the first says enough. Of a long one the end
-    is kept, which tells layers apart.
+    Converters join the names of fused operators with semicolons; the label keeps the first name. Of a long name it
+    keeps the end, because layers differ there.
     """
     first = name.partition(";")[0]
     return first if len(first) <= width else f"…{first[1 - width :]}"
 
 
 class Manifest(ManifestFields):
-    """What the device path has to know of a compiled model; consistent in itself."""
+    """A compiled model as the device path sees it. Reading a manifest checks that its fields agree."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

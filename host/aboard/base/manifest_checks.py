@@ -1,4 +1,4 @@
-"""What has to hold between the fields of a manifest: it is read from bundles that others made."""
+"""Checks that the fields of a manifest agree. A manifest may come from a bundle that others made."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from aboard.base.manifest_records import ManifestFields, OperandRecord, TensorRecord
 
-#: Bytes of an element, by numpy's name of its type.
+#: Bytes of an element, by the numpy name of its type.
 BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1, "float16": 2, "float32": 4}
 
 
 def problems(record: ManifestFields) -> Iterator[str]:
-    """Yields what is wrong with a manifest whose fields are right by themselves, as `<field>: <what>`."""
+    """Yields the contradictions between valid fields of a manifest, as `<field>: <problem>`."""
     yield from _files(record)
     yield from _arenas(record)
     yield from _tensors(record)
@@ -63,7 +63,7 @@ def _tensors(record: ManifestFields) -> Iterator[str]:
             size = math.prod(tensor.shape) * BYTES[tensor.dtype]
             if tensor.bytes != size:
                 yield f"{field}.{number}.bytes: got {tensor.bytes}, expected {size} for its shape and type"
-            # An input that comes row by row is never there as a whole.
+            # A streamed input arrives row by row: memory never holds the whole tensor.
             rows = field == "inputs" and record.input_mode == "rows"
             yield from _inside(record, f"{field}.{number}", tensor.arena, tensor.offset + (0 if rows else tensor.bytes))
     yield from _twice("inputs", [tensor.name for tensor in record.inputs])

@@ -1,4 +1,4 @@
-"""The fields of a manifest: one class for each record in it."""
+"""The fields of a manifest: one class for each kind of record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aboard.base.fields import Count, Dimension, FileName, Flag, Hash, Identifie
 
 FORMAT: Literal[1] = 1
 
-#: numpy's names of the element types (`aboard.ir.DType`).
+#: The numpy names of the element types (`aboard.ir.DType`).
 _DType = Literal["int8", "uint8", "int16", "int32", "int64", "bool", "float16", "float32"]
 _Shape = Annotated[tuple[Dimension, ...], Field(max_length=6)]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -26,12 +26,12 @@ class TensorRecord(_ManifestRecord):
 
     Attributes:
         name: Name in the model file.
-        c_name: The same as a C identifier, unique among inputs and outputs.
+        c_name: Name as a C identifier, unique among inputs and outputs.
         dtype: numpy's name of the element type.
         shape: Outermost dimension first.
-        scale: Quantisation; None for float.
-        zero_point: Likewise.
-        arena: Number of the arena it lies in; 0 where there is one.
+        scale: Quantisation scale; None for float.
+        zero_point: Quantisation zero point; None for float.
+        arena: Number of the arena that stores the tensor; 0 if there is only one.
         offset: Bytes from the start of the arena.
         bytes: Size.
     """
@@ -48,18 +48,18 @@ class TensorRecord(_ManifestRecord):
 
 
 class OperandRecord(_ManifestRecord):
-    """Where an operand or result of a node lies when the node runs alone (`aboard_model_t.run_op`).
+    """Position of an operand or result in the workspace when a node runs alone (`aboard_model_t.run_op`).
 
     Attributes:
         tensor: Name of the tensor.
-        source: Index of the tensor in the model file; None where a pass made it.
+        source: Index of the tensor in the model file; None if a pass made the tensor.
         dtype: numpy's name of the element type.
         shape: Outermost dimension first, as compiled.
         offset: Bytes from the start of the workspace to element 0.
         row_stride: Bytes between rows.
         pixel_stride: Bytes between pixels.
-        channel_map: For each channel that was compiled, its index in the reference tensor; None when all are there.
-        reference_channels: Channels of the reference tensor where `channel_map` is given, else None.
+        channel_map: Index in the reference tensor of each compiled channel; None if all channels were compiled.
+        reference_channels: Number of channels of the reference tensor; None if `channel_map` is None.
     """
 
     tensor: Line
@@ -79,24 +79,24 @@ class NodeRecord(_ManifestRecord):
     Attributes:
         name: Name of the node.
         op: Name of the op.
-        implementation: Which implementation computes it.
-        device: What tables call the device that computes it; None for the host's own kernels.
-        sources: Numbers of the operators in the model file it stands for.
+        implementation: Name of the implementation that computes the node.
+        device: Label of the device that computes the node; None for the host's own kernels.
+        sources: Indices of the operators in the model file that the node computes.
         macs: Multiply-accumulates as compiled.
         rows: Rows of its first output.
-        weights_bytes: Bytes of its constants as emitted.
+        weights_bytes: Bytes of the node's constants as emitted.
         scratch_bytes: Bytes of scratch.
-        workspace_bytes: Bytes that `run_op` needs for it.
-        inputs: Operands that are computed (not constants).
+        workspace_bytes: Bytes of workspace that `run_op` needs for the node.
+        inputs: Operands that the model computes (constants are left out).
         outputs: Results.
         tuning: Value of every knob of the device.
-        tuning_origin: Where these values are from: `default`, `given`, `record`, or why a record was left aside; empty
-            where there are none.
-        estimated_instructions: Instructions of the host, predicted from measurements of its kernel; None where a device
-            computes it.
-        estimated_cycles: The same in cycles of memory without wait states.
-        cascade: Number of the cascade that computes it stripe by stripe with its neighbours, so that no tensor between
-            them ever exists whole; None if one call computes it.
+        tuning_origin: Origin of these values: `default`, `given`, `record`, or the reason why a record was not used.
+            Empty if the device has no knobs.
+        estimated_instructions: Instructions on the host, predicted from measurements of the kernel; None if a device
+            computes the node.
+        estimated_cycles: Cycles on the host with memory that has no wait states, predicted in the same way.
+        cascade: Number of the cascade that computes the node in stripes, so that memory never holds the whole tensors
+            inside the cascade; None if the node is computed at once.
     """
 
     name: Line
@@ -119,11 +119,11 @@ class NodeRecord(_ManifestRecord):
 
 
 class ErrorRecord(_ManifestRecord):
-    """Relative errors of predictions of whole models, each predicted from measurements of all other models.
+    """Relative prediction errors of whole models. Each model was predicted from measurements of all others.
 
     Attributes:
-        median: The median error, as a share.
-        most: The largest one.
+        median: The median error, as a fraction.
+        most: The largest error, as a fraction.
     """
 
     median: Annotated[float, Field(ge=0)]
@@ -131,14 +131,14 @@ class ErrorRecord(_ManifestRecord):
 
 
 class PredictionRecord(_ManifestRecord):
-    """How well the estimates of a model's nodes are known.
+    """The accuracy of the estimates of a model's nodes.
 
     Attributes:
-        core: The core that was measured: that of the model, or the measured one that is nearest to it.
-        models: How many models were predicted to find the errors; 0 where another core had to stand in.
-        instructions: Errors of instructions; None where another core had to stand in.
-        cycles: The same of cycles.
-        rate: The same of cycles for each instruction.
+        core: The measured core: the core of the model, or the nearest core that was measured.
+        models: Number of models that were predicted to find the errors; 0 if `core` is not the core of the model.
+        instructions: Errors of the instruction counts; None if `core` is not the core of the model.
+        cycles: Errors of the cycle counts; None in the same case.
+        rate: Errors of the cycles per instruction; None in the same case.
     """
 
     core: Word
@@ -149,12 +149,12 @@ class PredictionRecord(_ManifestRecord):
 
 
 class ArenaRecord(_ManifestRecord):
-    """An arena that is meant for a memory region (`-arena=`).
+    """An arena for a memory region that the target names (`-arena=`).
 
     Attributes:
         region: Name of the region.
         bytes: Size.
-        lower_bound_bytes: No plan for what lies in it can need less.
+        lower_bound_bytes: Lower bound on the size of any memory plan for the buffers of the arena.
     """
 
     region: Identifier
@@ -163,7 +163,7 @@ class ArenaRecord(_ManifestRecord):
 
 
 class SourceFlags(_ManifestRecord):
-    """Flags for sources that another core than the model's executes; they come behind all others.
+    """Further compiler flags for some sources, such as sources for a second core. They follow all other flags.
 
     Attributes:
         sources: C files, relative to the bundle.
@@ -177,20 +177,20 @@ class SourceFlags(_ManifestRecord):
 
     @property
     def selects_core(self) -> bool:
-        """True where another core than the model's executes the sources."""
+        """True if the flags select another core than the model's."""
         return any(flag.startswith(("-mcpu=", "-march=")) for flag in self.gcc)
 
 
 class BufferRecord(_ManifestRecord):
-    """A piece of an arena, for memory maps.
+    """A buffer in an arena, for memory maps.
 
     Attributes:
-        name: Tensor or scratch.
-        arena: Number of the arena it lies in; 0 where there is one.
+        name: Name of the tensor or scratch buffer.
+        arena: Number of the arena that stores the buffer; 0 if there is only one.
         offset: Bytes from the start of the arena.
         bytes: Size.
-        first: Index of the first node during which it lives.
-        last: Index of the last one.
+        first: Index of the first node of the live range.
+        last: Index of the last node of the live range.
     """
 
     name: Line
@@ -202,35 +202,36 @@ class BufferRecord(_ManifestRecord):
 
 
 class ManifestFields(_ManifestRecord):
-    """What the device path has to know of a compiled model.
+    """The fields of `manifest.json`.
 
     Attributes:
-        format: Version of this format.
+        format: Version of the manifest format.
         generator: Name and version of the generator.
         name: C identifier of the model.
         model_file: File name of the model, without folders.
         model_hash: SHA-256 of the model file, hex.
         target: The target's string form.
-        core: The core it was compiled for, such as `cortex-m4`.
+        core: The core that the model was compiled for, such as `cortex-m4`.
         input_mode: `consumed`, `kept` or `rows`.
         hooks: True if the C source can profile, trace, and run one node by itself (`aboard compile --hooks`).
-        macs: Multiply-accumulates of the model as given.
-        macs_run: As compiled.
-        ram_bytes: Arenas: tensors, scratch, inputs and outputs.
-        ram_lower_bound_bytes: No plan for this order of nodes can need less; with several arenas, for this division.
-        arenas: The arenas, fastest first, where memory regions are named for them; else there is one.
-        weights_region: Memory region of the constants; None for that of the code.
-        weights_bytes: Constants as emitted.
-        flash_predicted_bytes: Constants, and code as measured of the same kernels in other models; None where devices
-            compute a part.
-        cflags: Flags the generated sources want (optimisation level).
+        macs: Multiply-accumulates of the model file.
+        macs_run: Multiply-accumulates of the compiled model.
+        ram_bytes: Bytes of all arenas: tensors, scratch, inputs and outputs.
+        ram_lower_bound_bytes: Lower bound on the arena bytes for this order of nodes; with several arenas, for this
+            assignment of buffers to arenas.
+        arenas: The arenas, fastest first, if the target names memory regions; empty for a single arena.
+        weights_region: Memory region of the constants; None for the region of the code.
+        weights_bytes: Bytes of the constants as emitted.
+        flash_predicted_bytes: Bytes of the constants, and of the code as measured for the same kernels in other models;
+            None if devices compute a part.
+        cflags: Flags that the generated sources need (optimisation level).
         sources: C files, relative to the bundle.
-        source_flags: Which of them want further flags; `CMakeLists.txt` of the bundle sets them.
+        source_flags: Further flags for some sources; `CMakeLists.txt` of the bundle sets them.
         headers: Header files, relative to the bundle.
-        tests: Files of the program that proves a build, relative to the bundle; no part of the model.
-        include_folders: Folders the sources need beside `include`, relative to the bundle.
-        template: Project template that the target's runtime brings; None where the board's own will do.
-        prediction: How well the estimates of the nodes are known; None where nothing is known of them.
+        tests: Files of the self-test program, relative to the bundle; not part of the model.
+        include_folders: Include folders of the sources besides `include`, relative to the bundle.
+        template: Project template of the target's runtime; None for the default template of the board.
+        prediction: Accuracy of the estimates of the nodes; None if it is not known.
     """
 
     format: Literal[1] = FORMAT

@@ -1,16 +1,16 @@
-"""The systems that aboard runs on."""
+"""The operating systems that aboard runs on."""
 
 from __future__ import annotations
 
 import platform
 import sys
 
-#: Systems by `sys.platform`: how they are called, and whether the tests run there.
+#: Operating systems by `sys.platform`: the name for people, and whether the tests run there.
 _KNOWN = {"linux": ("Linux", True), "darwin": ("macOS", False)}
 
 
 def problem() -> str | None:
-    """Returns why aboard does not run on this system and what to do, or None where it does."""
+    """Returns why aboard does not run on this operating system and what to do; None if it does run."""
     if sys.platform in _KNOWN:
         return None
     on_windows = sys.platform in ("win32", "cygwin", "msys")
@@ -21,6 +21,6 @@ def problem() -> str | None:
 
 
 def described() -> str:
-    """Returns the system of this machine in words, with whether aboard is tested there."""
+    """Returns the name of this operating system, and whether aboard is tested on it."""
     name, tested = _KNOWN.get(sys.platform, (sys.platform, False))
     return f"{name} {platform.release()} {platform.machine()} ({'tested' if tested else 'not tested'})"

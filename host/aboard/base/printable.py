@@ -1,14 +1,14 @@
-r"""Foreign text made safe to show: names in a model, log lines of a device, words of a package or of a tool.
+r"""Makes foreign text safe to show: names in a model, log lines of a device, messages of packages and tools.
 
-Characters that drive a terminal, hide other text or turn it round become visible escapes, such as `\x1b`.
+Characters that control a terminal, hide other text or reverse it become visible escapes, such as `\x1b`.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-#: Categories of Unicode without a shape of their own: control, format (such as marks that turn text round), halves of
-#: characters, private use, and separators of lines and paragraphs.
+#: Unicode categories of invisible characters: control, format (such as marks that reverse text), surrogates, private
+#: use, and separators of lines and paragraphs.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _LAYOUT = "\n\t"
 
@@ -26,7 +26,7 @@ def lines(text: str) -> str:
 
 
 def is_one_line(text: str) -> bool:
-    """True for a text in which nothing is hidden."""
+    """True if the text has no hidden character and no line break."""
     return one_line(text) == text
 
 

@@ -1,4 +1,4 @@
-"""Finds the programs that aboard runs, asks them for their version, and runs them to their end."""
+"""Finds the programs that aboard runs, reads their versions, and runs them until they end."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _TIMEOUT_S = 20
 _END_TIMEOUT_S = 5
 
 
-#: Environment variable with Renode's folder, or its program.
+#: Environment variable with the folder or the program of Renode.
 RENODE_PATH = "RENODE_PATH"
-#: Oldest release of Renode. 1.15 computes SSUB8 wrongly, which kernels for the DSP extension use.
+#: Oldest supported release of Renode. Release 1.15 computes SSUB8 wrongly; kernels for the DSP extension use SSUB8.
 RENODE_OLDEST = (1, 16)
-#: Renode is in no package index.
+#: How to get Renode, which no package index offers.
 RENODE_SOURCE = (
     "unpack Renode from https://github.com/renode/renode/releases and put its folder on PATH, or name it in RENODE_PATH"
 )
 
 
 def find(name: str) -> Path | None:
-    """Returns the program of that name on PATH, or beside this Python, where packages install theirs.
+    """Returns the program of that name on PATH, or beside the Python interpreter, where packages install programs.
 
     Args:
-        name: Name without folder, or a path.
+        name: Name without a folder, or a path.
     """
     beside_python = sysconfig.get_path("scripts")
     found = shutil.which(name) or shutil.which(name, path=beside_python)
@@ -43,7 +43,7 @@ def find(name: str) -> Path | None:
 
 
 def find_renode(name: str = "renode") -> Path | None:
-    """Returns a program of Renode: where `RENODE_PATH` says, else on PATH; None where it is not installed.
+    """Returns a program of Renode from `RENODE_PATH`, else from PATH; None if Renode is not installed.
 
     Args:
         name: `renode` or `renode-test`.
@@ -56,10 +56,10 @@ def find_renode(name: str = "renode") -> Path | None:
 
 
 def renode_problem(program: Path) -> str | None:
-    """Returns why this Renode does not serve; None where it does.
+    """Returns why aboard cannot use this Renode; None if it can.
 
     Args:
-        program: Renode's program.
+        program: The program `renode`.
     """
     try:
         stated = version(program)
@@ -79,10 +79,10 @@ def require(name: str, how_to_get: str) -> Path:
 
     Args:
         name: As for `find`.
-        how_to_get: What to do where it is missing, a sentence without a full stop.
+        how_to_get: How to install the program, a sentence without a full stop.
 
     Raises:
-        ToolError: It is missing.
+        ToolError: The program is missing.
     """
     found = find(name)
     if found is None:
@@ -91,21 +91,21 @@ def require(name: str, how_to_get: str) -> Path:
 
 
 def version(path: Path, arguments: tuple[str, ...] = ("--version",)) -> str:
-    """Returns the version a program states.
+    """Returns the version that a program prints.
 
     Args:
         path: The program.
-        arguments: What makes it print the version and end.
+        arguments: Arguments that make the program print its version and end.
 
     Raises:
-        ToolError: It cannot be run, fails, or prints no version.
+        ToolError: The program cannot be run, fails, or prints no version.
     """
     return _version(path, arguments, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=64)
 def _version(path: Path, arguments: tuple[str, ...], modified_ns: int) -> str:
-    del modified_ns  # part of the key: a program that was upgraded is asked again
+    del modified_ns  # part of the cache key: after an upgrade, the program is asked again
     command = " ".join((str(path), *arguments))
     try:
         done = subprocess.run(
@@ -132,7 +132,7 @@ def _version(path: Path, arguments: tuple[str, ...], modified_ns: int) -> str:
     return found.group()
 
 
-# Ends a program and all that it has started when standard input ends, which the system closes with this process.
+# Ends a program and its children when standard input ends. The system closes standard input when this process ends.
 _TETHER = """
 exec 3<&0
 "$@" </dev/null 3<&- &
@@ -156,7 +156,7 @@ exit $status
 def run_tethered(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float
 ) -> tuple[int, str]:
-    """Runs a command as `run` does, and ends it also when this process is killed: it writes no more after that."""
+    """Runs a command as `run` does, and also ends the command if this process is killed."""
     reading, writing = os.pipe()
     try:
         return run(["/bin/sh", "-c", _TETHER, "aboard", *command], folder, environment, timeout_s, reading)
@@ -172,21 +172,21 @@ def run(
     timeout_s: float,
     stdin: int = subprocess.DEVNULL,
 ) -> tuple[int, str]:
-    """Runs a command; when that is interrupted, it and its children are ended.
+    """Runs a command. On an interrupt or a timeout, the command and its children are ended.
 
     Args:
         command: Program and arguments.
-        folder: Where it runs.
-        environment: Its variables.
-        timeout_s: Longest time it may take, in seconds.
-        stdin: File number of its standard input.
+        folder: Working folder of the command.
+        environment: Environment variables of the command.
+        timeout_s: Timeout in seconds.
+        stdin: File descriptor of the standard input.
 
     Returns:
-        Exit code, and what it wrote to standard output and error.
+        Exit code, and the text of standard output and standard error together.
 
     Raises:
-        OSError: It cannot be started.
-        subprocess.TimeoutExpired: It took too long.
+        OSError: The command cannot be started.
+        subprocess.TimeoutExpired: The command ran longer than `timeout_s`.
     """
     running = subprocess.Popen(
         command,
@@ -203,20 +203,20 @@ def run(
         try:
             output, _ = running.communicate(timeout=timeout_s)
         except BaseException:
-            # An interrupt or a deadline: CMake has Ninja below it, and that has compilers, which would write on.
+            # An interrupt or a timeout: CMake has started Ninja, and Ninja compilers. All of them would keep writing.
             _end_group(running)
             raise
     return running.returncode, output
 
 
 def _end_group(leader: subprocess.Popen[str]) -> None:
-    """Ends a process with its children, and waits until none of them writes any more."""
+    """Ends a process and its children, and waits until all of them have ended."""
     with contextlib.suppress(ProcessLookupError):
-        # Compilers remove their temporary files when they are asked to end, and only then.
+        # Compilers remove their temporary files on SIGTERM, but cannot do so on SIGKILL.
         for demand in (signal.SIGTERM, signal.SIGKILL):
             os.killpg(leader.pid, demand)
             deadline = time.monotonic() + _END_TIMEOUT_S
             while time.monotonic() < deadline:
-                leader.poll()  # one that has ended counts until it is asked
+                leader.poll()  # reaps the leader: a zombie would still count as a member of the group
                 os.killpg(leader.pid, 0)
                 time.sleep(0.01)

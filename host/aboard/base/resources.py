@@ -1,4 +1,4 @@
-"""Where the data of the package lies, in a checkout or in an installed wheel; nothing else knows."""
+"""Paths of the package's data, in a checkout or in an installed wheel. No other file builds these paths."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def boards() -> Path:
 
 
 def firmware() -> Path:
-    """Returns the folder of the C sources that projects are made of."""
+    """Returns the folder of the C sources for projects."""
     return _folder("firmware")
 
 
 def project_templates() -> Path:
-    """Returns the folder that holds one folder for each project template."""
+    """Returns the folder of the project templates, one sub-folder each."""
     return _folder("project_templates")
 
 
 def benchmarks() -> Path:
-    """Returns the file of recorded benchmarks, other systems' figures among them."""
+    """Returns the file of recorded benchmarks. It also holds the figures of other systems."""
     installed = _WHEEL_DATA / "benchmarks.json"
     return installed if installed.is_file() else _CHECKOUT / "docs" / "benchmarks.json"
 
 
 def anchors() -> Path:
-    """Returns where a file of other systems' figures may lie beside a checkout."""
+    """Returns the path of an optional file with figures of other systems, beside a checkout."""
     return _CHECKOUT.parent / "shared" / "bench" / "anchors.json"
 
 
 def models() -> Path:
-    """Returns the folder of the models that come with the package."""
+    """Returns the folder of the models that the package ships."""
     return _PACKAGE / "models"

@@ -1,11 +1,11 @@
-"""Temporary folders: each belongs to a process, and those of processes that were killed are removed by the next one.
+"""Temporary folders. Each belongs to a process; the next process removes the folders of killed processes.
 
-A folder holds a lock file that its process keeps locked (`flock`), which the system unlocks when the process ends,
-however it ends. What lies in a folder whose lock is free belongs to nobody any more.
+A folder holds a lock file that its process keeps locked (`flock`). The system frees the lock when the process ends,
+however it ends. A folder with a free lock can be removed.
 
-A folder may also lie beside what it becomes, so that a rename puts that in its place. Then a note in the folder for
-temporary files leads to it, and what was moved out of the way is put back where a process was killed before it had
-put something in its place.
+A temporary folder may also be made beside its destination, so that a rename moves the new contents there. In that case
+a note in the system's temporary folder names the parent. If the process is killed between moving the old contents away
+and moving the new contents in, the next process puts the old contents back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ except ImportError:  # Windows, where `aboard.base.platforms` says that aboard d
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = "aboard-tmp-"
-#: In a folder beside something: what was there before, and in a file where that was.
+#: In a folder beside a destination: the old contents, and a file with the path of the destination.
 REPLACED, PLACE = "replaced", ".place"
 _BESIDE_PREFIX = f".{PREFIX}"
 _LOCK = ".lock"
@@ -42,15 +42,15 @@ class Scratch:
     """
 
     def __init__(self, beside: Path | None = None, within: Path | None = None) -> None:
-        """Makes it.
+        """Makes the folder.
 
         Args:
-            beside: A file or folder that will be renamed into place; its parent is where the folder is made.
-            within: Folder for temporary files; the system's where none is named.
+            beside: Destination of a later rename; the folder is made in its parent.
+            within: Folder for temporary files; by default the system's.
 
         Raises:
-            ToolError: It cannot be made.
-            OSError: It cannot be made beside what was named.
+            ToolError: The folder cannot be made.
+            OSError: The folder cannot be made beside `beside`.
         """
         self._lock = -1
         self._note: Scratch | None = None
@@ -72,7 +72,7 @@ class Scratch:
             ) from error
 
     def close(self) -> None:
-        """Removes it. A second call does nothing."""
+        """Removes the folder. A second call does nothing."""
         if self._lock >= 0:
             _empty(self.path)
             os.close(self._lock)
@@ -90,10 +90,10 @@ class Scratch:
 
 
 def sweep(parent: Path | None = None) -> None:
-    """Removes the folders that killed processes of this user have left.
+    """Removes the temporary folders of killed processes of this user.
 
     Args:
-        parent: Where to look; the system's folder for temporary files where none is named.
+        parent: Folder to look in; by default the system's folder for temporary files.
     """
     if fcntl is None:
         return
@@ -110,10 +110,10 @@ def _sweep_once(parent: Path) -> None:
 
 
 def _made(parent: Path, prefix: str) -> tuple[Path, int]:
-    """Returns a new folder, and the open lock file in it, which is -1 where nothing can be locked."""
+    """Returns a new folder and the descriptor of its lock file; -1 if the system cannot lock files."""
     for _ in range(_ATTEMPTS):
         folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix)).absolute()
-        # Until it is locked the folder may be taken for one of a killed process, and be gone.
+        # Before the lock is taken, another process may remove the folder as one of a killed process.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             if _locked(lock, folder / _LOCK) is not False:
@@ -123,7 +123,7 @@ def _made(parent: Path, prefix: str) -> tuple[Path, int]:
 
 
 def _locked(lock: int, path: Path) -> bool | None:
-    """Locks an open file; False where another process has it or has removed it, None where the system cannot lock."""
+    """Locks an open file; False if another process holds or removed it, None if the system cannot lock files."""
     if fcntl is None:
         return None
     try:
@@ -139,7 +139,7 @@ def _locked(lock: int, path: Path) -> bool | None:
 
 
 def _noted(parent: Path) -> Scratch | None:
-    """Returns a folder for temporary files that leads to another place for some, so that any command looks there."""
+    """Returns a temporary folder whose note names `parent`, so that the next command also sweeps `parent`."""
     with contextlib.suppress(OSError, ToolError):
         note = Scratch()
         (note.path / _NOTE).write_bytes(os.fsencode(parent))
@@ -148,14 +148,14 @@ def _noted(parent: Path) -> Scratch | None:
 
 
 def _sweep_one(folder: Path) -> None:
-    """Removes a folder unless a process has it, or another user."""
+    """Removes a folder, unless it belongs to a running process or to another user."""
     found = folder.lstat()
     if found.st_uid != os.geteuid() or not folder.is_dir() or folder.is_symlink():
         return
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        folder.rmdir()  # made and not yet locked: its process makes another. One that holds something stays
+        folder.rmdir()  # not locked yet: its process makes another. rmdir keeps a folder that is not empty
         return
     try:
         if _locked(lock, folder / _LOCK):
@@ -167,7 +167,7 @@ def _sweep_one(folder: Path) -> None:
 
 
 def _empty(folder: Path) -> None:
-    """Removes a folder that this process has locked: the lock last, so that what remains can be removed again."""
+    """Removes a folder that this process has locked; the lock file last, so that a later sweep can finish the work."""
     _put_back(folder)
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
@@ -183,7 +183,7 @@ def _empty(folder: Path) -> None:
 
 
 def _put_back(folder: Path) -> None:
-    """Puts back what was moved out of the way and has nothing in its place."""
+    """Moves old contents back to their destination if nothing is there."""
     with contextlib.suppress(FileNotFoundError):
         place = Path(os.fsdecode((folder / PLACE).read_bytes()))
         if (folder / REPLACED).exists() and not os.path.lexists(place):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file string.h
- * What firmware and kernels use of the C library's header of this name, for compilers that come without one.
+ * The functions of <string.h> that firmware and kernels use, for compilers without a C library.
  */
 #ifndef ABOARD_STRING_H
 #define ABOARD_STRING_H
