@@ -1,7 +1,7 @@
-"""What a board is: `Board` joins its cores, memory, serial ports, counter and emulators, as one of its cores sees them.
+"""The class `Board`: cores, memory, serial ports, counter and emulators, as one core of the board sees them.
 
-A `Board` knows nothing of files: a project stores `model_dump()` and reads it back; `aboard.boards.files` reads files.
-Its parts are records of `aboard.boards.records`, and are imported from here.
+A `Board` does not depend on files: a project stores `model_dump()` and reads it back. `aboard.boards.files` reads the
+board files. The parts of a board are records of `aboard.boards.records`; other modules import them from here.
 """
 
 from __future__ import annotations
@@ -73,34 +73,33 @@ __all__ = [
 
 
 class Board(BoardRecord):
-    """A board with its SoC, as one of its cores sees it.
+    """A board and its SoC, as the selected core sees them.
 
-    `Board.model_validate(board.model_dump())` is the same board, without any file.
+    `Board.model_validate(board.model_dump())` gives the same board without any file.
 
     Attributes:
         id: `vendor/board`.
         name: Name for people.
         soc: Id of the SoC file.
-        source: Where the board's figures come from.
-        soc_source: Where the SoC's figures come from.
+        source: Source of the board's figures.
+        soc_source: Source of the SoC's figures.
         aliases: Other names.
-        zephyr: Zephyr's name of the board and core; None where Zephyr does not have it.
-        zephyr_since: First release of Zephyr that has it.
-        usb: USB ids (`vid:pid`) that the board shows itself by, its debug probe's included.
-        runtime: What the board implies for the target attribute `-runtime`.
-        cores: Its cores, all of them.
-        selected: Name of the core that this is the view of; None for the first.
-        gpus: Its GPUs, which are known and not supported.
-        memory: Memory regions that the core reaches, in ascending order.
+        zephyr: Zephyr's name of the board and core; None if Zephyr does not support the board.
+        zephyr_since: First release of Zephyr that supports the board.
+        usb: USB ids (`vid:pid`) of the board, including its debug probe.
+        runtime: Default of the target attribute `-runtime` for the board.
+        cores: All cores.
+        selected: Name of the selected core; None for the first core.
+        gpus: GPUs. aboard knows them and does not support them.
+        memory: Memory regions that the selected core reaches, by ascending address.
         uarts: Serial ports by name.
-        counter: What times a run on the core.
-        rpc: The line that the host talks to the core over; None for the host's own process, and where there is no port
-            yet.
-        setup: What the image does first, in order: the SoC's clocks and memories, the serial port, its pins.
-        status: What emulators have to know for those steps.
-        boot: The block that the SoC's boot ROM wants; None where there is none.
-        emulator: The emulators that can be the board.
-        flash: How the board is flashed with an image for the core; None where nobody has written that down.
+        counter: The counter that times a run on the core.
+        rpc: The serial line between host and core; None for a process on the host, and for a board without a port.
+        setup: The first steps of the image, in order: clocks and memories of the SoC, the serial port, its pins.
+        status: Status bits that emulators must model for these steps.
+        boot: The block that the SoC's boot ROM loads; None if the boot ROM needs no block.
+        emulator: The emulators that support the board.
+        flash: How to flash the board with an image for the core; None if the board file does not describe it.
     """
 
     id: BoardId
@@ -133,10 +132,10 @@ class Board(BoardRecord):
         return self
 
     def core(self, name: str | None = None) -> Core:
-        """Returns a core by name, or the one that this is the view of.
+        """Returns the core of a name; without a name, the selected core.
 
         Raises:
-            BoardError: There is no such core.
+            BoardError: The board has no core of that name.
         """
         wanted = name or self.selected
         found = next((core for core in self.cores if wanted in (None, core.name, *core.aliases)), None)
@@ -156,44 +155,44 @@ class Board(BoardRecord):
 
     @property
     def target(self) -> str:
-        """Target string of the core: `vendor/board`, with `:core` where the board has several."""
+        """Target string of the core: `vendor/board`, with `:core` if the board has several cores."""
         return self.id if len(self.cores) == 1 else f"{self.id}:{self.core().name}"
 
     @property
     def is_host(self) -> bool:
-        """True for a machine of host class: its firmware is a process."""
+        """True for a machine of host class, where the firmware is a process."""
         return cpus.find(self.core().mcpu).is_host_class
 
     @property
     def load_memory(self) -> Memory | None:
-        """Region of vectors, code and constants; None for a machine of host class."""
+        """Memory region of vectors, code and constants; None for a machine of host class."""
         return next((region for region in self.memory if region.load), None)
 
     @property
     def data_memory(self) -> Memory | None:
-        """Region of data, bss, arena and stack; None for a machine of host class."""
+        """Memory region of data, bss, arena and stack; None for a machine of host class."""
         return next((region for region in self.memory if region.data), None)
 
     @property
     def flash_bytes(self) -> int | None:
-        """Room for code and constants; None where nothing limits it."""
+        """Bytes for code and constants; None if there is no limit."""
         return self.load_memory.size_bytes if self.load_memory else None
 
     @property
     def ram_bytes(self) -> int | None:
-        """Room for data, arena and stack; None where nothing limits it."""
+        """Bytes for data, arena and stack; None if there is no limit."""
         return self.data_memory.size_bytes if self.data_memory else None
 
     @property
     def vectors_address(self) -> int | None:
-        """Where the image's vectors lie; None for a machine of host class."""
+        """Address of the vector table of the image; None for a machine of host class."""
         if self.load_memory is None:
             return None
         return self.load_memory.address + (self.boot.block_bytes if self.boot else 0)
 
     @property
     def uart(self) -> Uart | None:
-        """The serial port that the host talks to, with the parameters that the board adds."""
+        """The serial port of the RPC, with the parameters that the board adds; None if there is no RPC."""
         if self.rpc is None:
             return None
         port = self.uarts[self.rpc.uart]
@@ -201,7 +200,7 @@ class Board(BoardRecord):
 
     @property
     def emulators(self) -> dict[str, Qemu | Unicorn | Renode]:
-        """The emulators that runners start, by name."""
+        """The emulators of the board that runners can start, by name."""
         named: dict[str, Qemu | Unicorn | Renode | None] = {
             "qemu": self.emulator.qemu,
             "unicorn": self.emulator.unicorn,
@@ -211,7 +210,7 @@ class Board(BoardRecord):
 
 
 def _problems(board: Board) -> Iterator[str]:
-    """Yields what is wrong with a board beyond the types of its values."""
+    """Yields the contradictions between the values of a board; pydantic has checked their types."""
     cores = [name for core in board.cores for name in (core.name, *core.aliases)] + [gpu.name for gpu in board.gpus]
     for group, seen in (("cores", cores), ("memory", [region.name for region in board.memory])):
         twice = sorted({name for name in seen if seen.count(name) > 1})

@@ -1,10 +1,11 @@
-"""The table of CPU cores: what each can do and which compiler flags say so.
+"""The table of CPU cores: the features of each core and the compiler flags that select it.
 
-Cores are named as gcc names them. A core that chips are sold with and without a unit takes gcc's modifiers:
+Cores have the names that gcc uses. If a unit of the core is optional, the name takes gcc's modifiers:
 `cortex-m4+nofp`, `cortex-m33+nodsp+nofp`, `cortex-m7+nofp.dp`, `cortex-m55+nomve`.
 
-One rule for floating point: where the core has an FPU, code uses it and passes floats in its registers (hard-float
-ABI); where it has none, the ABI is soft. There is no third way, so that all objects of an image agree.
+One rule for floating point: if the core has an FPU, the code uses the FPU and passes floats in its registers
+(hard-float ABI). If the core has no FPU, the ABI is soft-float. No other ABI is used, so that all objects of an image
+agree.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ from aboard.errors import TargetError, did_you_mean
 
 Tool = Literal["gcc", "clang", "zig"]
 
-#: What a modifier takes away, by the name of the feature.
+#: Features that each modifier removes.
 _MODIFIERS: Mapping[str, frozenset[str]] = {
     "nodsp": frozenset({"dsp"}),
-    # Helium needs the floating-point registers, which a soft-float ABI does not use.
+    # Helium (MVE) needs the floating-point registers, which the soft-float ABI does not use.
     "nofp": frozenset({"fpu", "fpu64", "mve", "mve_float"}),
     "nofp.dp": frozenset({"fpu64"}),
     "nomve": frozenset({"mve", "mve_float"}),
     "nomve.fp": frozenset({"mve_float"}),
 }
 
-#: How platform.machine() spells the instruction sets that host-class cores have.
+#: Instruction sets of host-class cores, by the name that platform.machine() returns.
 _MACHINES: Mapping[str, str] = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "aarch64", "arm64": "aarch64"}
 
 
 @dataclass(frozen=True)
 class MacInstruction:
-    """What multiplies and adds most at once of all that a core can do.
+    """The instruction of a core with the most multiply-accumulates per instruction.
 
     Attributes:
-        name: The instruction, or two where one cannot do it.
-        macs: Multiply-accumulates of one instruction; a half where it takes two.
+        name: Name of the instruction, or of two instructions that together multiply and accumulate.
+        macs: Multiply-accumulates per instruction; 0.5 if two instructions are needed.
     """
 
     name: str
@@ -49,18 +50,18 @@ class MacInstruction:
 
 @dataclass(frozen=True)
 class Cpu:
-    """A core, with the units it was made with.
+    """A core with its optional units.
 
     Attributes:
         name: Name with its modifiers: `cortex-m4`, `cortex-m33+nodsp`, `rv32imc`, `x86-64`.
         arch: Instruction set: `armv6-m`, `armv7-m`, `armv7e-m`, `armv8-m.main`, `armv8.1-m.main`, `rv32`, `x86-64`,
             `aarch64`.
-        features: What it can do: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
+        features: Features: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
             SMLAD), `fpu` (float32), `fpu64` (float64), `mve` and `mve_float` (Helium), `unaligned` (load and store of
             words at any address), `atomics`, `compressed`, `simd` (vectors of a host-class core).
-        fpu: gcc's name of the FPU; `none` where there is none.
+        fpu: gcc's name of the FPU; `none` if the core has no FPU.
         is_host_class: True for cores that run an operating system with processes.
-        modifiers: Units left out, sorted.
+        modifiers: Modifiers for the units that are left out, sorted.
         endianness: Byte order of data.
         pointer_bytes: Bytes of an address.
     """
@@ -83,7 +84,7 @@ class Cpu:
 
     @property
     def float_abi(self) -> Literal["soft", "hard"]:
-        """`hard` where there is an FPU, else `soft`."""
+        """`hard` if the core has an FPU, else `soft`."""
         return "hard" if "fpu" in self.features else "soft"
 
     @property
@@ -98,7 +99,7 @@ class Cpu:
 
     @property
     def cross_compiler(self) -> str:
-        """Command of gcc for this core when it is not the host's own."""
+        """Command of the gcc cross compiler for this core."""
         if self.is_arm_m:
             return "arm-none-eabi-gcc"
         if self.is_riscv:
@@ -107,18 +108,18 @@ class Cpu:
 
     @property
     def runs_here(self) -> bool:
-        """True when this process could execute its code: the core has the instruction set of this machine."""
+        """True if this process can execute code for the core: both have the same instruction set."""
         return self.is_host_class and self.arch == _host_arch()
 
     def mac_instruction(self, element: str) -> MacInstruction | None:
-        """Returns what bounds the core's multiply-accumulates from below: all that it does beside them comes on top.
+        """Returns the instruction that gives a lower bound on the core's instructions for multiply-accumulates.
 
         Args:
-            element: numpy's name of the activations' element type.
+            element: The numpy name of the element type of the activations.
 
         Returns:
-            The instruction; None where floats are computed without an FPU, and for host-class cores, whose instructions
-            are not counted.
+            The instruction; None for floats on a core without an FPU, and for host-class cores, whose instructions are
+            not counted.
         """
         if self.is_host_class:
             return None
@@ -126,26 +127,28 @@ class Cpu:
         return next((found for feature, found in rows if feature is None or feature in self.features), None)
 
     def flags(self, tool: Tool) -> tuple[str, ...]:
-        """Returns the compiler and linker flags that select this core.
+        """Returns the flags that select this core in the compiler and in the linker.
 
         Args:
-            tool: `gcc`, `clang` (hosts only) or `zig` (the arguments after `zig cc`).
+            tool: `gcc`, `clang` (host-class cores only) or `zig` (the arguments after `zig cc`).
         """
         if tool == "zig":
             return _zig_flags(self)
         if self.is_arm_m:
             fpu = () if self.float_abi == "soft" else (f"-mfpu={self.fpu}",)
-            # Why: firmware/include/aboard/config.h, which serves models in any build; this is for all else.
+            # firmware/include/aboard/config.h gives the reason. That file covers models; this flag covers all other
+            # code.
             counted = ("-fno-branch-count-reg",) if self.arch == "armv8.1-m.main" else ()
             return (f"-mcpu={self.name}", "-mthumb", f"-mfloat-abi={self.float_abi}", *fpu, *counted)
         if self.is_riscv:
-            # gcc 12 wants csrr behind _zicsr, which selects a multilib Debian does not build; ISA 2.2 has it inside.
+            # gcc 12 accepts csrr only with _zicsr, which selects a multilib that Debian does not build. ISA 2.2
+            # includes csrr.
             abi = "ilp32f" if self.float_abi == "hard" else "ilp32"
             return (f"-march={self.name}", f"-mabi={abi}", "-misa-spec=2.2")
         return (f"-march={self.name}",) if self.arch == "x86-64" else (f"-mcpu={self.name}",)
 
     def with_fpu(self, fpu: str) -> Cpu | None:
-        """Returns the core with another FPU (a name as in `fpu`), or None when it is not made with that one."""
+        """Returns the core with another FPU (a name as in `fpu`); None if the core is not made with that FPU."""
         if fpu == self.fpu:
             return self
         variants = (find("+".join((self.name, m))) for m in self.optional if m.startswith("nofp"))
@@ -153,7 +156,7 @@ class Cpu:
 
 
 def _zig_flags(cpu: Cpu) -> tuple[str, ...]:
-    """Flags of `zig cc`, which by default traps on undefined behaviour and keeps frame pointers."""
+    """Returns flags of `zig cc` that turn off its defaults: traps on undefined behaviour, and frame pointers."""
     if cpu.is_arm_m:
         suffix = "hf" if cpu.float_abi == "hard" else ""
         select = f"-target thumb-freestanding-eabi{suffix} -mcpu={_zig_arm(cpu)}"
@@ -168,7 +171,7 @@ def _zig_flags(cpu: Cpu) -> tuple[str, ...]:
 
 
 def _zig_arm(cpu: Cpu) -> str:
-    """Name that zig has for a Cortex-M core. Its cores come without their optional units, which have to be added."""
+    """Returns zig's name of a Cortex-M core, with its optional units. zig's plain names exclude optional units."""
     units = []
     if cpu.arch.startswith("armv8-m") and "dsp" in cpu.features:
         units.append("dsp")
@@ -179,7 +182,7 @@ def _zig_arm(cpu: Cpu) -> str:
     return "+".join((cpu.base.replace("-", "_"), *units))
 
 
-#: What zig calls the FPUs that gcc calls so.
+#: zig's names of FPUs, by gcc's names.
 _ZIG_FPUS: Mapping[str, str] = {
     "fpv4-sp-d16": "vfp4d16sp",
     "fpv5-sp-d16": "fp_armv8d16sp",
@@ -188,9 +191,9 @@ _ZIG_FPUS: Mapping[str, str] = {
 }
 
 
-#: By the type of the activations, the best first: a feature of the core (None: every core has it), and what it brings.
-#: SMLAL has room for two sums of products of int8 in its 64 bits. Two instructions stand where one cannot multiply and
-#: add.
+#: By the type of the activations, best first: the feature that a core needs (None: every core qualifies) and the
+#: instruction. The 64-bit accumulator of SMLAL holds two sums of int8 products. An entry names two instructions if no
+#: single one multiplies and accumulates.
 _MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] = {
     "int8": (
         ("mve", MacInstruction("VMLADAVA.S8", 16)),
@@ -228,7 +231,7 @@ _CORES: Mapping[str, Cpu] = {
             "armv8.1-m.main",
             _ARM_M3 | {"dsp", "fpu", "fpu64", "mve", "mve_float"},
             fpu="auto",
-            # gcc ties Helium to DSP, so nodsp is not offered.
+            # In gcc, Helium implies DSP, so the modifier nodsp is not offered.
             optional=("nofp", "nomve", "nomve.fp"),
         ),
         Cpu("rv32imc", "rv32", _RV_IMC),
@@ -251,10 +254,10 @@ def find(name: str) -> Cpu:
     """Returns a core.
 
     Args:
-        name: As gcc names it, with modifiers in any order; or `native` for this machine's.
+        name: gcc's name, with modifiers in any order; or `native` for the core of this machine.
 
     Raises:
-        TargetError: The core or a modifier is not known, or this machine's core is not.
+        TargetError: The core or a modifier is not known, or the core of this machine is not known.
     """
     if name == "native":
         return host()
@@ -273,7 +276,7 @@ def find(name: str) -> Cpu:
 
 
 def _is_implied(modifier: str, modifiers: list[str]) -> bool:
-    """True when other modifiers take away all that this one does, so that one core has one name."""
+    """True if the other modifiers remove all features that `modifier` removes, so that each core has one name."""
     others = frozenset().union(*(_MODIFIERS[m] for m in modifiers if m != modifier))
     return _MODIFIERS[modifier] <= others
 
@@ -295,7 +298,7 @@ def _host_arch() -> str | None:
 
 
 def host() -> Cpu:
-    """Returns the core of this machine: `x86-64`, or for aarch64 the least of the known cores.
+    """Returns the core of this machine: `x86-64`, or for aarch64 the least capable of the known cores.
 
     Raises:
         TargetError: This machine has another instruction set.

@@ -1,4 +1,4 @@
-"""Finds and reads the files of boards, SoCs, GPUs and aliases, and says what is wrong in one of them."""
+"""Finds and reads the files of boards, SoCs, GPUs and aliases, and reports their errors."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-#: Environment variable with further folders of board files.
+#: Environment variable with additional folders of board files.
 SEARCH_PATH = "ABOARD_BOARDS"
 
-#: End of every message about a file.
+#: Last sentence of every message about a file.
 MANUAL = "docs/adding_a_board.md describes the format"
 
-#: File in a folder of boards that says what else they are called.
+#: File with aliases of boards, in a folder of board files.
 ALIASES = "aliases.toml"
 
 _FileType = TypeVar("_FileType", bound=BaseModel)
 
-#: Which record stands under a key, to name the nearest key where one is not known.
+#: The record under each key. A message about an unknown key uses the record to name the nearest known key.
 _RECORDS: Mapping[str, type[BaseModel]] = {
     "cores": Core,
     "start": StartStep,
@@ -77,19 +77,19 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
 
 
 class Soc(BoardRecord):
-    """What a SoC file says.
+    """The contents of a SoC file.
 
     Attributes:
         name: Name for people.
-        source: Where the figures come from.
-        cores: Its cores; the first is the one meant where none is named.
-        memory: Its memory regions.
-        uart: Its serial ports.
-        counter: What times a run; None where the SoC is known but has no port yet.
-        gpus: Its GPUs, which are known and not supported.
-        setup: What an image does first: clocks, memories.
-        status: What emulators have to know for that.
-        boot: The block that its boot ROM wants.
+        source: Source of the figures.
+        cores: Cores; the first core is the default.
+        memory: Memory regions.
+        uart: Serial ports by name.
+        counter: The counter that times a run; None if aboard has no port for the SoC yet.
+        gpus: GPUs. aboard knows them and does not support them.
+        setup: The first steps of an image: clocks, memories.
+        status: Status bits that emulators must model for these steps.
+        boot: The block that the boot ROM loads; None if the boot ROM needs no block.
     """
 
     name: Text
@@ -105,7 +105,7 @@ class Soc(BoardRecord):
 
 
 class BoardFile(BoardRecord):
-    """What a board file says; `Board` explains the keys."""
+    """The contents of a board file; `Board` explains the keys."""
 
     name: Text
     soc: BoardId
@@ -122,12 +122,12 @@ class BoardFile(BoardRecord):
 
 
 class GpuFile(BoardRecord):
-    """What the file of a GPU card says, which stands beside the board files.
+    """The contents of the file of a GPU card. These files are stored beside the board files.
 
     Attributes:
         name: Name for people.
-        gpu: Its chip.
-        source: Where that comes from.
+        gpu: Name of the GPU chip.
+        source: Source of these facts.
         aliases: Other names.
     """
 
@@ -138,22 +138,22 @@ class GpuFile(BoardRecord):
 
 
 class AliasFile(BoardRecord):
-    """What `aliases.toml` says: other names of boards, of their cores, and of other aliases."""
+    """The contents of `aliases.toml`: other names of boards, of cores, and of other aliases."""
 
     aliases: dict[Alias, Text]
 
 
 def folders() -> list[Path]:
-    """Returns the folders of board files: those of `ABOARD_BOARDS`, then ours."""
+    """Returns the folders of board files: the folders of `ABOARD_BOARDS`, then the folder of the package."""
     further = [Path(text) for text in os.environ.get(SEARCH_PATH, "").split(os.pathsep) if text]
     return [*further, resources.boards()]
 
 
 def find(inside: str = "") -> dict[str, Path]:
-    """Returns the files `<vendor>/<name>.toml` by id; the first folder that has one wins.
+    """Returns the files `<vendor>/<name>.toml` by id. If several folders have the id, the first folder wins.
 
     Args:
-        inside: `soc` for the files of SoCs.
+        inside: Sub-folder to look in: `soc` for SoC files, empty for board files.
     """
     found: dict[str, Path] = {}
     for folder in folders():
@@ -164,12 +164,12 @@ def find(inside: str = "") -> dict[str, Path]:
 
 
 def alias_files() -> list[Path]:
-    """Returns the alias files of the folders that have one."""
+    """Returns the alias files in the folders of board files."""
     return [path for path in (folder / ALIASES for folder in folders()) if path.is_file()]
 
 
 def is_gpu(path: Path) -> bool:
-    """True for the file of a GPU, which stands among those of boards; False for a file that cannot be read."""
+    """True if a file among the board files describes a GPU; False if the file cannot be read."""
     try:
         return "gpu" in _table(path, path.stat().st_mtime_ns)
     except (OSError, ValueError):
@@ -177,14 +177,14 @@ def is_gpu(path: Path) -> bool:
 
 
 def read(path: Path, model: type[_FileType]) -> _FileType:
-    """Returns what a file says.
+    """Returns the checked contents of a file.
 
     Args:
         path: The file.
-        model: BoardRecord that it is checked against.
+        model: Record class that the contents are checked against.
 
     Raises:
-        BoardError: It cannot be read, or something in it is wrong.
+        BoardError: The file cannot be read, or an entry is wrong.
     """
     try:
         return cast(_FileType, _record(path, path.stat().st_mtime_ns, model))
@@ -196,7 +196,7 @@ def read(path: Path, model: type[_FileType]) -> _FileType:
         raise BoardError(f"{path}: not TOML, got: {error}. {MANUAL}") from error
 
 
-# Time of the last change is part of the key: a file that was changed is read again.
+# The modification time is part of the cache key, so that a changed file is read again.
 @functools.lru_cache(maxsize=1024)
 def _table(path: Path, modified_ns: int) -> dict[str, Any]:
     del modified_ns
@@ -210,8 +210,8 @@ def _record(path: Path, modified_ns: int, model: type[BaseModel]) -> BaseModel:
 
 
 def explained(path: Path, error: ValidationError, model: type[BaseModel]) -> BoardError:
-    """Returns the error that names every key that is wrong, in one message."""
-    # Alternatives of a union (load = true, or the names of cores) are one problem.
+    """Returns one error that names every wrong key of a file."""
+    # pydantic reports each alternative of a union (load = true, or core names); duplicates are merged here.
     problems = list(dict.fromkeys(_problems(error, model)))
     return BoardError(f"{path}: {'; '.join(problems)}. {MANUAL}")
 

@@ -1,4 +1,4 @@
-"""What boards are made of, and what is known of them: the records of their files, which `aboard.boards.board` joins."""
+"""The records of board and SoC files: the parts of a board. `aboard.boards.board` joins them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _known_core(name: str) -> str:
-    """Returns the core's full name; `native` becomes this machine's, so that a stored board says what it was."""
+    """Returns the full name of a core. `native` becomes the core of this machine, so that a stored board is definite."""
     try:
         return cpus.find(name).name
     except TargetError as error:
@@ -23,7 +23,7 @@ def _known_core(name: str) -> str:
 
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-#: `vendor/board`, or `zephyr:BOARD` for one that is known from Zephyr alone.
+#: `vendor/board`, or `zephyr:BOARD` for a board that only Zephyr describes.
 BoardId = Annotated[str, Field(pattern=r"^([a-z0-9_.-]+/[a-z0-9_.-]+|zephyr:[a-zA-Z0-9_./@-]+)$")]
 Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
 UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
@@ -31,32 +31,32 @@ _CoreName = Annotated[str, AfterValidator(_known_core)]
 Text = Annotated[Line, Field(min_length=1)]
 #: Zephyr's name of a board and core.
 ZephyrName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_./@-]*$")]
-#: First release of Zephyr with a board, such as `4.1`; `none` where no release is known that has it.
+#: First release of Zephyr with a board, such as `4.1`; `none` if no known release has the board.
 ZephyrRelease = Annotated[str, Field(pattern=r"^(\d+\.\d+|none)$")]
-#: What is taken where a file states none: the oldest release that projects are made for.
+#: Default of `zephyr_since`: the oldest release of Zephyr that projects support.
 OLDEST_ZEPHYR = "3.7"
 _Positive = Annotated[int, Field(gt=0)]
-#: First address beyond those of 32 bits.
+#: First address beyond 32 bits.
 ADDRESS_SPACE = 1 << 32
 _Address = Annotated[int, Field(ge=0, lt=ADDRESS_SPACE)]
 _Word = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class BoardRecord(BaseModel):
-    """Has the keys it names and no others, and does not change."""
+    """Base class of the records: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class StartStep(BoardRecord):
-    """One thing that a core does to start another: `write`, `set` or `clear`, exactly one of them.
+    """One step by which a core starts another core: exactly one of `write`, `set` and `clear`.
 
     Attributes:
-        address: Of a 32-bit register.
-        write: A value, or `vectors`: the address of the vector table of the core that is started.
-        set: Bits that are set in it.
-        clear: Bits that are cleared in it.
-        actions: Names of the keys that say what is done.
+        address: Address of a 32-bit register.
+        write: Value to write, or `vectors`: the address of the vector table of the started core.
+        set: Bits to set in the register.
+        clear: Bits to clear in the register.
+        actions: Names of the keys that name an action.
     """
 
     actions: ClassVar[tuple[str, ...]] = ("write", "set", "clear")
@@ -76,12 +76,12 @@ class StartStep(BoardRecord):
 
 
 class SetupStep(StartStep):
-    """One thing that the image does before anything else: those of `StartStep`, `wait_set` or `wait_clear`.
+    """One of the first steps of an image: an action of `StartStep`, or `wait_set` or `wait_clear`.
 
     Attributes:
-        wait_set: Bits that are waited for until all are set.
-        wait_clear: Bits that are waited for until all are clear.
-        what: What it is for, for people: it is a comment in the generated code.
+        wait_set: The image waits until all these bits are set.
+        wait_clear: The image waits until all these bits are clear.
+        what: Purpose of the step, for a comment in the generated code.
     """
 
     actions: ClassVar[tuple[str, ...]] = (*StartStep.actions, "wait_set", "wait_clear")
@@ -92,14 +92,14 @@ class SetupStep(StartStep):
 
 
 class BoardStatus(BoardRecord):
-    """Status bits that follow control bits: what an emulator without a model of the SoC's clocks has to know.
+    """Status bits that follow control bits, for an emulator without a model of the SoC's clocks.
 
     Attributes:
-        address: Register with the status bits.
+        address: Address of the register with the status bits.
         bits: The status bits.
-        follows: The control bits, as many and in the same order.
-        of: Register with the control bits; None for the same one.
-        inverted: True where a status bit is set while its control bit is clear.
+        follows: The control bits; the same number of bits, in the same order.
+        of: Address of the register with the control bits; None for the same register.
+        inverted: True if a status bit is set while its control bit is clear.
     """
 
     address: _Address
@@ -110,13 +110,13 @@ class BoardStatus(BoardRecord):
 
 
 class Boot(BoardRecord):
-    """A block before the image's vectors, which the boot ROM of the SoC loads and calls.
+    """A block before the vector table of the image. The boot ROM of the SoC loads and calls the block.
 
     Attributes:
-        driver: Names its source in `firmware/ports/boot/`.
-        block_bytes: Bytes of it, at the start of the region with `load = true`.
-        run_address: Where the boot ROM copies it to, in RAM.
-        address: First register of the flash controller that it sets up.
+        driver: Name of the source file in `firmware/ports/boot/`.
+        block_bytes: Bytes of the block, which is at the start of the region with `load = true`.
+        run_address: RAM address that the boot ROM copies the block to.
+        address: First register of the flash controller that the block sets up.
     """
 
     driver: Identifier
@@ -130,13 +130,13 @@ class Core(BoardRecord):
 
     Attributes:
         name: Name within the SoC, as in `vendor/board:name`.
-        mcpu: Core, as in the target attribute `-mcpu`.
-        clock_hz: Clock after the start-up code has run, or the highest allowed where there is no port yet; None for
-            cores of host class, which change it.
-        aliases: Other names of it within the SoC.
-        start: What another core does to start this one, in order; empty where it starts by itself, or where nobody has
-            written down how it is started.
-        caches: True where the start-up code turns on its instruction and data caches.
+        mcpu: Name of the core, as in the target attribute `-mcpu`.
+        clock_hz: Clock after the start-up code, in Hz; the highest allowed clock if aboard has no port yet. None for
+            cores of host class, whose clock varies.
+        aliases: Other names of the core within the SoC.
+        start: Steps by which another core starts this core, in order; empty if the core starts by itself or the steps
+            are not known.
+        caches: True if the start-up code enables the instruction and data caches.
     """
 
     name: Identifier
@@ -148,7 +148,7 @@ class Core(BoardRecord):
 
 
 class Gpu(BoardRecord):
-    """A GPU of the SoC: known, so that it can be refused by name.
+    """A GPU of the SoC. The record exists so that an error can name the GPU.
 
     Attributes:
         name: Name within the SoC, as in `vendor/board:name`.
@@ -160,17 +160,18 @@ class Gpu(BoardRecord):
 
 
 class Memory(BoardRecord):
-    """A memory region, as the cores see it after reset.
+    """A memory region, as the cores see the region after reset.
 
     Attributes:
         name: Name in the linker script.
-        kind: What it is made of; `external` is off the chip.
+        kind: Kind of memory; `external` is off the chip.
         address: First address.
         size_bytes: Size.
-        load: True for the region of vectors, code and constants; each core has exactly one. In a file it may name the
-            cores it is that for.
-        data: True for the region of data, bss, arena and stack; likewise.
-        cores: The cores that reach it; empty for all.
+        load: True for the region of vectors, code and constants; each core has exactly one. A file may list the cores
+            that use the region for this purpose.
+        data: True for the region of data, bss, arena and stack; each core has exactly one. A file may list cores as for
+            `load`.
+        cores: Names of the cores that reach the region; empty for all cores.
     """
 
     name: Identifier
@@ -187,7 +188,7 @@ class Memory(BoardRecord):
         return self.address + self.size_bytes
 
     def seen_by(self, core: str) -> Memory | None:
-        """Returns the region with its roles for one core, or None where that core does not reach it."""
+        """Returns the region with its roles for one core; None if that core does not reach the region."""
         if self.cores and core not in self.cores:
             return None
         roles = {"load": _applies(self.load, core), "data": _applies(self.data, core)}
@@ -202,12 +203,12 @@ class Uart(BoardRecord):
     """A serial port of the SoC.
 
     Attributes:
-        driver: IP block: names the driver in `firmware/ports/uart/`.
+        driver: IP block; the name of the driver in `firmware/ports/uart/`.
         address: First register.
-        clock_hz: Clock that the baud rate is divided from.
-        irq: Number of its receive interrupt, counted from the first external one; None where it is polled.
-        params: What else the driver has to know, by name (`tx_pin = 24`).
-        setup: What lets it be used: its clock, its reset.
+        clock_hz: Input clock of the baud rate divider, in Hz.
+        irq: Number of the receive interrupt, counted from the first external interrupt; None if the driver polls.
+        params: Further parameters of the driver by name (`tx_pin = 24`).
+        setup: Steps that enable the port: its clock, its reset.
     """
 
     driver: Identifier
@@ -219,14 +220,15 @@ class Uart(BoardRecord):
 
 
 class Counter(BoardRecord):
-    """What times a run.
+    """The counter that times a run.
 
     Attributes:
-        driver: Names the driver in `firmware/ports/counter/`: `systick`, `nrf51_timer`, `riscv_mtime`, `clock_gettime`.
-        hz: Ticks in a second.
-        address: First register; None where the core's architecture fixes it.
-        params: What else the driver has to know, by name.
-        core: The core it counts for; None for the first.
+        driver: Name of the driver in `firmware/ports/counter/`: `systick`, `nrf51_timer`, `riscv_mtime`,
+            `clock_gettime`.
+        hz: Ticks per second.
+        address: First register; None if the architecture of the core defines the address.
+        params: Further parameters of the driver by name.
+        core: Name of the core that the counter serves; None for the first core.
     """
 
     driver: Identifier
@@ -237,18 +239,18 @@ class Counter(BoardRecord):
 
 
 class Rpc(BoardRecord):
-    """The line that the host talks over.
+    """The serial line between host and board.
 
     Attributes:
-        uart: Which serial port.
-        baud: Bits in a second.
-        params: What the board adds to the serial port's `params`, such as the pins it is wired to.
-        core: The core that talks on it; None for the first.
-        setup: What connects it to the board: the functions of its pins.
-        rts_cts: Whether RTS and CTS are wired and the firmware uses them: the host then keeps to them.
-        dtr: Level of DTR while the port is open. USB of a SoC's own sends nothing before it is on; on some boards it is
-            wired to reset.
-        rts: Level of RTS where it is not used for flow control; on some boards it selects the boot loader.
+        uart: Name of the serial port.
+        baud: Bits per second.
+        params: Parameters that the board adds to the `params` of the serial port, such as the pins.
+        core: Name of the core that uses the line; None for the first core.
+        setup: Steps that connect the port to the board: the functions of its pins.
+        rts_cts: True if RTS and CTS are wired and the firmware uses them; the host then uses them too.
+        dtr: Level of DTR while the port is open. A USB port of the SoC itself sends nothing while DTR is off. On some
+            boards DTR is wired to reset.
+        rts: Level of RTS if RTS is not used for flow control; on some boards RTS selects the boot loader.
     """
 
     uart: Identifier
@@ -262,14 +264,14 @@ class Rpc(BoardRecord):
 
 
 class Qemu(BoardRecord):
-    """How QEMU emulates the board.
+    """Settings for the emulation of the board by QEMU.
 
     Attributes:
-        program: QEMU's command.
-        machine: Argument of -machine.
-        cpu: Argument of -cpu; None for the machine's own.
-        serial: Which of the machine's serial ports is the RPC's, counted from 0.
-        instructions_per_second: Instructions in a second of virtual time; 10**9 with `-icount shift=0`.
+        program: Command of QEMU.
+        machine: Argument of `-machine`.
+        cpu: Argument of `-cpu`; None for the default of the machine.
+        serial: Number of the machine's serial port that carries the RPC, counted from 0.
+        instructions_per_second: Instructions per second of virtual time; 10**9 with `-icount shift=0`.
         arguments: Further arguments.
     """
 
@@ -282,31 +284,34 @@ class Qemu(BoardRecord):
 
 
 class Unicorn(BoardRecord):
-    """How Unicorn emulates the board.
+    """Settings for the emulation of the board by Unicorn.
 
     Attributes:
-        instructions_per_second: Instructions in a second of virtual time, which the counter is derived from.
+        instructions_per_second: Instructions per second of virtual time; the emulated counter is derived from this
+            rate.
     """
 
     instructions_per_second: _Positive = 1_000_000_000
 
 
 class Renode(BoardRecord):
-    """How Renode emulates the board: what the scripts of a project load.
+    """Settings for the emulation of the board by Renode; the scripts of a project use them.
 
     Attributes:
-        platform: Platform description that comes with Renode, relative to its folder; None where Renode has none of the
-            board. Then the project brings one, made of the board's memories, serial port and status bits.
-        uart: Peripheral of the line that the host talks over, as Renode names it.
-        instructions_per_second: Instructions in a second of virtual time; the core's clock, a tick for each.
-        receive_bytes_per_second: How fast Renode's model of the serial port takes bytes from the host without losing
-            any, in wall time; None where it keeps what arrives.
-        secure_bit: Address bit of the secure aliases of memories and ports, for a made description: each is there with
-            the bit and without it.
-        overrides: What drivers of bare-metal projects need otherwise than the platform has it: lines of a description.
-        commands: What the script says after the platform, for what start-up code waits for.
-        release: Release that CI takes: one that has all the board needs, or `latest` for the newest build.
-        source: Where that comes from.
+        platform: Platform description that Renode ships, relative to Renode's folder. None if Renode has no description
+            of the board; then the project generates one from the board's memories, serial port and status bits.
+        uart: Renode's name of the peripheral of the RPC line.
+        instructions_per_second: Instructions per second of virtual time; equal to the clock of the core, one tick per
+            instruction.
+        receive_bytes_per_second: Rate at which Renode's model of the serial port receives bytes from the host without
+            loss, in wall time; None if the model loses no bytes at any rate.
+        secure_bit: Address bit of the secure aliases of memories and ports, for a generated description. Each region
+            appears with the bit and without it.
+        overrides: Lines of a platform description that adapt the platform to the drivers of bare-metal projects.
+        commands: Renode commands after the platform is loaded, such as values that start-up code waits for.
+        release: Release of Renode for CI: a release with everything that the board needs, or `latest` for the newest
+            build.
+        source: Source of these settings.
     """
 
     platform: RelativePath | None = None
@@ -321,23 +326,23 @@ class Renode(BoardRecord):
 
 
 class Emulators(BoardRecord):
-    """The emulators that can be the board."""
+    """The emulators that support the board; None for an emulator that does not."""
 
     qemu: Qemu | None = None
     unicorn: Unicorn | None = None
     renode: Renode | None = None
 
 
-#: What a board file says to a tool; the tool's own schema checks it (`aboard.flashers`).
+#: Value of an argument of a flash tool in a board file; the schema of the tool checks it (`aboard.flashers`).
 FlashValue = bool | int | Line | tuple[Line, ...]
 
 
 class Flash(BoardRecord):
-    """How the board is flashed.
+    """Settings for flashing the board.
 
     Attributes:
-        source: Where the arguments of the tools come from.
-        tools: What each tool has to be told, by the name of its flasher. In a file these are the other tables below
+        source: Source of the arguments.
+        tools: Arguments of each tool, by the name of its flasher. In a file, these are the other tables below
             `[flash]`.
     """
 
@@ -347,7 +352,7 @@ class Flash(BoardRecord):
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, data: object) -> object:
-        """Takes the tables of a file, `[flash.openocd]` and the like, as tools."""
+        """Moves the tables `[flash.openocd]` and so on of a file into `tools`."""
         if not isinstance(data, dict) or "tools" in data:
             return data
         tools = {key: value for key, value in data.items() if key != "source"}

@@ -1,8 +1,8 @@
 """The registry of hardware: boards and their cores by name, from `boards/<vendor>/<board>.toml` and their SoC files.
 
-A board is what its own file says together with the file of its SoC (`boards/soc/<vendor>/<soc>.toml`). Further folders
-of the same layout are taken from the environment variable `ABOARD_BOARDS` (separated as in PATH); they come before
-ours. `docs/adding_a_board.md` is the manual of the format.
+A board file and the file of its SoC (`boards/soc/<vendor>/<soc>.toml`) together describe a board. The environment
+variable `ABOARD_BOARDS` names additional folders of the same layout (separated as in PATH); they take precedence over
+the folder of the package. `docs/adding_a_board.md` documents the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from aboard.boards.files import MANUAL, SEARCH_PATH, AliasFile, BoardFile, GpuFi
 from aboard.boards.records import OLDEST_ZEPHYR
 from aboard.errors import BoardError, did_you_mean
 
-#: What stands before Zephyr's name of a board.
+#: Prefix of Zephyr's name of a board.
 ZEPHYR = "zephyr:"
 
 __all__ = [
@@ -68,15 +68,15 @@ def names() -> list[str]:
 
 
 def gpus() -> list[str]:
-    """Returns the ids of the GPUs that are known and refused, sorted."""
+    """Returns the ids of the GPUs that aboard knows and does not support, sorted."""
     return sorted(board_id for board_id, path in board_files.find().items() if board_files.is_gpu(path))
 
 
 def gpu(name: str) -> GpuFile:
-    """Returns what is known of a GPU.
+    """Returns the file of a GPU by its id.
 
     Raises:
-        BoardError: There is none of that id, or its file is wrong.
+        BoardError: No GPU has that id, or its file is wrong.
     """
     if name not in gpus():
         raise BoardError(f"GPU {name}: not known, got {name}. {did_you_mean(name, gpus())}")
@@ -84,9 +84,9 @@ def gpu(name: str) -> GpuFile:
 
 
 def aliases() -> dict[str, str]:
-    """Returns what each alias means: `vendor/board`, or `vendor/board:core`.
+    """Returns the meaning of each alias: `vendor/board`, or `vendor/board:core`.
 
-    Board files and `aliases.toml` have them. A file that is broken gives none; loading its board says what is wrong.
+    Board files and `aliases.toml` define the aliases. A broken file is skipped; loading its board reports the error.
 
     Raises:
         BoardError: Two boards have the same alias, or an alias leads to no board or back to itself.
@@ -97,7 +97,7 @@ def aliases() -> dict[str, str]:
 
 
 def _said_aliases(files: Mapping[str, Path]) -> dict[str, tuple[str, Path]]:
-    """Returns what each alias was said to mean, and the file that says so."""
+    """Returns the direct meaning of each alias, and the file that defines the alias."""
     found: dict[str, tuple[str, Path]] = {}
     for alias, meaning, path in _every_alias(files):
         if alias in files:
@@ -132,7 +132,7 @@ def _aliases_in(path: Path) -> tuple[str, ...]:
 
 
 def _meaning(alias: str, said: Mapping[str, tuple[str, Path]], files: Mapping[str, Path]) -> str:
-    """Follows an alias to its board, through other aliases."""
+    """Returns the board of an alias, resolving aliases of aliases."""
     way, core = [alias], ""
     while way[-1] in said:
         meaning, path = said[way[-1]]
@@ -157,19 +157,19 @@ def _meaning(alias: str, said: Mapping[str, tuple[str, Path]], files: Mapping[st
 
 
 def is_known(name: str) -> bool:
-    """True when there is a board or GPU of that id or alias; a core after it is not looked at.
+    """True if a board or GPU has that id or alias. The name of a core after it is ignored.
 
-    A board by its Zephyr name (`zephyr:BOARD`) counts as known: whether Zephyr has it is seen when it is loaded.
+    Every Zephyr name (`zephyr:BOARD`) counts as known; loading the board shows whether Zephyr has it.
     """
     return name.startswith(ZEPHYR) or _located(name) is not None
 
 
 def locate(name: str) -> tuple[str, str | None]:
-    """Returns the id of a board, and the core that was named with it.
+    """Returns the id of a board, and the name of the core if one was given.
 
     Args:
-        name: Id (`vendor/board`) or alias, alone or with a core: `vendor/board:core`, `vendor/board/core`; or
-            Zephyr's name of a board that there is a file for, `zephyr:BOARD`.
+        name: Id (`vendor/board`) or alias, alone or with a core (`vendor/board:core`, `vendor/board/core`); or
+            `zephyr:BOARD`, where a board file names BOARD.
 
     Raises:
         BoardError: There is no such board.
@@ -200,7 +200,7 @@ def _located(name: str) -> tuple[str, str | None] | None:
 
 
 def _by_zephyr_name(wanted: str) -> tuple[str, str | None] | None:
-    """Finds the board that Zephyr calls so. A board with one SoC may be named with it or without."""
+    """Returns the board with that name in Zephyr. For a board with one SoC, the name of the SoC is optional."""
     head, _, rest = wanted.partition("/")
     for board_id, path in sorted(board_files.find().items()):
         for name, core in _zephyr_names(path):
@@ -220,7 +220,7 @@ def _zephyr_names(path: Path) -> list[tuple[str, str | None]]:
     try:
         file = None if board_files.is_gpu(path) else board_files.read(path, BoardFile)
     except BoardError:
-        return []  # a broken file is reported when its board is asked for
+        return []  # loading the board reports a broken file
     if file is None or file.zephyr is None:
         return []
     return [(file.zephyr, None)] if isinstance(file.zephyr, str) else [(n, core) for core, n in file.zephyr.items()]
@@ -239,7 +239,7 @@ def soc_path_of(board: Board) -> Path:
     """Returns the file of a board's SoC.
 
     Raises:
-        BoardError: The board comes from elsewhere, and its SoC has no file here.
+        BoardError: No folder of board files has the file of the SoC.
     """
     socs = board_files.find("soc")
     if board.soc not in socs:
@@ -248,15 +248,15 @@ def soc_path_of(board: Board) -> Path:
 
 
 def load(name: str) -> Board:
-    """Returns a board, as one of its cores sees it.
+    """Returns a board as one of its cores sees it.
 
     Args:
-        name: Id (`vendor/board`) or alias; with `:core` for another core than the first. Or Zephyr's name of a board,
-            `zephyr:BOARD`: where no file has it, Zephyr's device tree and Kconfig say what it is.
+        name: Id (`vendor/board`) or alias, with `:core` for another core than the first; or Zephyr's name,
+            `zephyr:BOARD`. If no board file has that name, Zephyr's device tree and Kconfig describe the board.
 
     Raises:
-        BoardError: There is no such board or core, it is a GPU, or its file or that of its SoC is wrong.
-        ToolError: Zephyr has to be asked, and there is no workspace or it does not answer.
+        BoardError: The board or core is not known, the name is a GPU, or the file of the board or SoC is wrong.
+        ToolError: Only Zephyr describes the board, and there is no workspace or the workspace fails.
     """
     if name.startswith(ZEPHYR) and _by_zephyr_name(name.removeprefix(ZEPHYR)) is None:
         from aboard.boards.zephyr import probe
@@ -289,7 +289,7 @@ def _refused(board_id: str, file: GpuFile) -> BoardError:
 
 
 def _unknown_cores(file: BoardFile, soc: Soc) -> Iterator[str]:
-    """Yields where a file names a core that the SoC does not have."""
+    """Yields the errors of keys that name a core which the SoC does not have."""
     known = [core.name for core in soc.cores]
     for key, core in _named_cores(file, soc):
         if core not in known:
@@ -310,7 +310,7 @@ def _named_cores(file: BoardFile, soc: Soc) -> Iterator[tuple[str, str]]:
 
 
 def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
-    """Joins a board file with its SoC's, as one core sees them."""
+    """Joins a board file and its SoC file, as one core sees them."""
     first = soc.cores[0].name
     since = file.zephyr_since
     regions = (region.seen_by(core.name) for region in (*soc.memory, *file.memory))
@@ -341,6 +341,6 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
 
 
 def _setup(rpc: Rpc, soc: Soc) -> tuple[SetupStep, ...]:
-    """What the core that talks does first; a serial port that does not exist is reported with the board."""
+    """Returns the setup steps of the core with the RPC line. `Board` reports an unknown serial port."""
     port = soc.uart.get(rpc.uart)
     return (*soc.setup, *(port.setup if port else ()), *rpc.setup)

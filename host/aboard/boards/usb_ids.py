@@ -1,4 +1,4 @@
-"""The boards that are attached to this machine, by the USB ids that their files name."""
+"""The serial ports of this machine and the boards behind them, found by the USB ids of the board files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class UsbPort:
     Attributes:
         device: Name of the port, such as `/dev/ttyACM0` or `COM3`.
         usb_id: `vid:pid`, as in board files.
-        serial_number: Of the device; None where it tells none.
-        description: What the device calls itself.
-        boards: Ids of the boards it may be: boards with one kind of debug probe on them have the same USB id.
+        serial_number: Serial number of the device; None if the device has none.
+        description: Name that the device reports.
+        boards: Ids of the possible boards. Boards with the same kind of debug probe have the same USB id.
     """
 
     device: str
@@ -29,7 +29,7 @@ class UsbPort:
 
 
 def serial_ports() -> list[UsbPort]:
-    """Returns the serial ports that are USB devices, by name, with the boards they may be."""
+    """Returns the serial ports of USB devices, sorted by name, each with its possible boards."""
     from serial.tools import list_ports
 
     known = boards_by_usb_id()
@@ -51,7 +51,7 @@ def serial_ports() -> list[UsbPort]:
 
 
 def boards_by_usb_id() -> dict[str, list[str]]:
-    """Returns the boards that show themselves by each USB id (`vid:pid`)."""
+    """Returns the ids of boards by USB id (`vid:pid`)."""
     found: dict[str, list[str]] = {}
     for board in _readable():
         for usb_id in board.usb:
@@ -64,4 +64,4 @@ def _readable() -> Iterator[boards.Board]:
         try:
             yield boards.load(name)
         except BoardError:
-            continue  # a broken file of the user's is reported when its board is asked for
+            continue  # loading the board reports a broken file

@@ -1,1 +1,1 @@
-"""What aboard knows of Zephyr: workspaces and their modules, boards by Zephyr's names, and what its tools say."""
+"""Zephyr support: workspaces and modules, boards by Zephyr's names, and the reports and errors of Zephyr's tools."""

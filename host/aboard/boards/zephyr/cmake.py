@@ -1,4 +1,4 @@
-"""Command lines that build with Zephyr, and the variables they run with. Pure: nothing is run here."""
+"""Command lines that build with Zephyr, and their environment variables. The functions are pure: they run nothing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from aboard.boards.zephyr.workspace import BASE, MODULES, Workspace
 
-#: The user's own flags would not build what was generated.
+#: Environment variables of the user that would change the build of generated code.
 _NOT_OURS = ("CFLAGS", "CC", "LDFLAGS", "CPPFLAGS", "CXXFLAGS")
 
 
 @dataclass(frozen=True)
 class Tools:
-    """The programs that are run.
+    """Paths of the build programs.
 
     Attributes:
         cmake: CMake.
@@ -37,12 +37,12 @@ def configure(
         source: Folder of the application.
         binary: Build folder.
         board: Zephyr's name of the board.
-        toolchain: Variables that choose the compiler.
+        toolchain: CMake variables that choose the compiler.
     """
     defined = {
         "BOARD": board,
         "CMAKE_MAKE_PROGRAM": tools.ninja.as_posix(),
-        # Zephyr's scripts need PyYAML, pyelftools, west and others: this Python has them.
+        # Zephyr's scripts need PyYAML, pyelftools, west and others; this Python has these packages.
         "Python3_EXECUTABLE": Path(sys.executable).as_posix(),
         **toolchain,
     }
@@ -53,19 +53,19 @@ def configure(
 
 
 def build(tools: Tools, binary: Path, *targets: str) -> list[str]:
-    """Returns the command that builds the image, or other targets."""
+    """Returns the command that builds the image, or the given targets."""
     chosen = [word for target in targets for word in ("--target", target)]
     return [str(tools.cmake), "--build", str(binary), *chosen]
 
 
 def environment(workspace: Workspace, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables to run the commands with.
+    """Returns the environment variables for the commands.
 
     Args:
         workspace: The Zephyr tree.
         inherited: Variables of this process.
     """
     kept = {name: value for name, value in inherited.items() if name not in _NOT_OURS}
-    # Zephyr's scripts run `west` and each other by name.
+    # Zephyr's scripts call `west` and each other by name, so this Python's folder is on PATH.
     path = f"{Path(sys.executable).parent}:{inherited.get('PATH', '')}"
     return {**kept, BASE: str(workspace.base), "PATH": path}

@@ -1,4 +1,4 @@
-"""Turns what Zephyr's build says when it stops into what is wrong and what to do."""
+"""Explains a failed Zephyr build: turns the output of the tools into the problem and its solution."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from aboard.boards.zephyr import modules as zephyr_modules
 from aboard.errors import did_you_mean
 
-#: What an explanation starts with when there is no such board.
+#: First words of the explanation for an unknown board.
 NO_BOARD = "no such board"
 
 _NO_BOARD = re.compile(r"Invalid BOARD; see above|No board named '[^']*' found")
 _QUALIFIERS = re.compile(r"Board qualifiers `([^`]*)` for board `([^`]*)` not found")
 _TARGETS = re.compile(r"Valid board targets for \S+ are:\n(.*?)\n\n*Call Stack", re.DOTALL)
 _BOARD_NAME = re.compile(r"^[a-z0-9_]+$", re.MULTILINE)
-# A symbol of a module's Kconfig whose "direct dependencies" are the constant 0: the module is not there.
+# A symbol of a module's Kconfig whose "direct dependencies" are the constant 0: the module is missing.
 _UNMET = re.compile(
     r"^warning: (\w+) \(defined at modules/(\w[\w-]*)/[^)]*\) has direct dependencies .*\b0\b", re.MULTILINE
 )
@@ -30,10 +30,10 @@ _NO_ZEPHYR = re.compile(r"provided by \"Zephyr\"")
 
 
 def explain(output: str, board: str, needed: Iterable[str], present: Iterable[str]) -> str | None:
-    """Returns what is wrong and what to do, or None when the output says nothing that is known here.
+    """Returns the problem and its solution; None if the output matches no known problem.
 
     Args:
-        output: What CMake, Kconfig and the compiler said.
+        output: Output of CMake, Kconfig and the compiler.
         board: Zephyr's name of the board.
         needed: Modules that the board is known to need.
         present: Modules that the workspace has.
@@ -72,7 +72,7 @@ def _board(output: str, board: str) -> str | None:
 
 
 def _modules(output: str, board: str, missing: list[str], present: list[str]) -> str | None:
-    """A module that is not there shows as a symbol that cannot be set, or as a file that is not found."""
+    """Detects missing modules: they show as symbols that cannot be set, or as files that are not found."""
     unmet = list(dict.fromkeys(module for _, module in _UNMET.findall(output) if module not in present))
     if unmet:
         either = [name for name in missing if name not in unmet]

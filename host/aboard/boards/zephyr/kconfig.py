@@ -1,4 +1,4 @@
-"""Reads what Kconfig has settled for a board: which core, and how much memory."""
+"""Reads the core and the memory of a board from the `.config` that Kconfig writes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Config = Mapping[str, str]
 
 
 def read(path: Path) -> dict[str, str]:
-    """Returns the symbols that are set in a `.config`, without `CONFIG_`; `y` for a switch.
+    """Returns the values of the symbols that are set in a `.config`, by name without `CONFIG_`; `y` for a switch.
 
     Raises:
-        BoardError: It cannot be read.
+        BoardError: The file cannot be read.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def core(config: Config, board: str) -> Core:
         board: Zephyr's name of the board, for messages.
 
     Raises:
-        BoardError: There are no kernels for it.
+        BoardError: aboard has no kernels for the core.
     """
     if "ARCH_POSIX" in config:
         if "64BIT" not in config:
@@ -58,7 +58,7 @@ def core(config: Config, board: str) -> Core:
 
 
 def _arm(config: Config) -> str | None:
-    """Returns gcc's name of a Cortex-M core with the units that it lacks."""
+    """Returns gcc's name of a Cortex-M core, with modifiers for the units that the core lacks."""
     found = next((symbol for symbol in config if re.fullmatch(_ARM_M + r"\d+(PLUS)?", symbol)), None)
     if found is None:
         return None
@@ -79,13 +79,13 @@ def _riscv(config: Config) -> str | None:
         return None
     letters = "".join(letter for letter in "mafc" if f"RISCV_ISA_EXT_{letter.upper()}" in config)
     full = f"rv32i{letters}"
-    # Extensions that our table does not name are left unused.
+    # Extensions that the table of cores does not have are left unused.
     known = (name for name in (full, full.replace("f", ""), full.replace("a", ""), "rv32imc", "rv32im"))
     return next((name for name in known if name in cpus.names() and set(name) <= set(full)), full)
 
 
 def memory(config: Config) -> tuple[Memory, ...]:
-    """Returns the regions of code and of data; one for both where the image is loaded into RAM.
+    """Returns the memory regions of code and of data; a single region if the image is loaded into RAM.
 
     Args:
         config: What Kconfig has settled.

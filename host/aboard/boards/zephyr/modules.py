@@ -1,4 +1,4 @@
-"""Zephyr's modules: the repositories beside Zephyr's own that a board needs, and how to get them."""
+"""Zephyr modules: the repositories besides Zephyr's own that a board needs, and how to get them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-#: Modules of which one is enough: Zephyr has put the second in the place of the first.
+#: Modules that Zephyr has replaced, and their successors. Either of the two is enough.
 _SUCCESSORS = {"cmsis": "cmsis_6"}
 
 
@@ -27,7 +27,7 @@ def _table() -> dict[str, dict[str, list[str]]]:
 
 
 def needed(board: Board) -> list[str]:
-    """Returns the modules that a board needs in one revision of Zephyr or another, sorted."""
+    """Returns the modules that a board needs in any supported release of Zephyr, sorted."""
     table = _table()
     core = cpus.find(board.core().mcpu)
     by_arch = table["arch"]["arm"] if core.is_arm_m else []
@@ -36,13 +36,13 @@ def needed(board: Board) -> list[str]:
 
 
 def missing(wanted: Iterable[str], present: Iterable[str]) -> list[str]:
-    """Returns the modules that are wanted and not there; where one has a successor, either will do.
+    """Returns the wanted modules that are not present. A module also counts as present if its successor is.
 
     Args:
         wanted: Names of modules.
-        present: Those that a workspace has.
+        present: Names of the modules in the workspace.
     """
-    # hal_stm32 and others have no name in their module.yml, and are then called by their folder.
+    # hal_stm32 and others have no name in their module.yml; Zephyr then uses the name of the folder.
     there = {name for folder in present for name in (folder, f"hal_{folder}")}
     gone = [name for name in wanted if name not in there]
     either = {name for pair in _SUCCESSORS.items() for name in pair if there & set(pair)}
@@ -51,7 +51,7 @@ def missing(wanted: Iterable[str], present: Iterable[str]) -> list[str]:
 
 
 def advice(board: str, modules: Sequence[str]) -> str:
-    """Returns what to say of a board whose modules are missing.
+    """Returns the message for a board whose modules are missing, with the command that fetches them.
 
     Args:
         board: Zephyr's name of the board.

@@ -1,4 +1,4 @@
-"""Boards that there is no file for: Zephyr's device tree and Kconfig say what they are."""
+"""Boards without a board file: reads their description from Zephyr's device tree and Kconfig."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from aboard.boards.zephyr.workspace import Workspace
 from aboard.errors import BoardError, ToolError
 
 _TIMEOUT_S = 300
-#: Of `aboard_server_config_t.board`.
+#: Longest board id: the size of `aboard_server_config_t.board`.
 _LONGEST_ID = 40
-#: An application that asks for nothing.
+#: A minimal application.
 _APPLICATION = {
     "CMakeLists.txt": (
         "cmake_minimum_required(VERSION 3.20.0)\nfind_package(Zephyr REQUIRED HINTS $ENV{ZEPHYR_BASE})\n"
@@ -35,7 +35,7 @@ _APPLICATION = {
 }
 _GUESS = "cortex-m3"
 _SOC_NAME = re.compile(r"^\s*-?\s*name:\s*([\w.-]+)\s*$", re.MULTILINE)
-#: Options of QEMU that Zephyr passes and that a runner decides by itself.
+#: Options of QEMU in Zephyr's command that the runner sets by itself.
 _OWN_OPTIONS = {
     "-chardev": 1,
     "-serial": 1,
@@ -55,13 +55,13 @@ _PROGRAMS = ("qemu-system-arm", "qemu-system-riscv32")
 
 
 def board(name: str) -> Board:
-    """Returns a board by Zephyr's name.
+    """Returns a board by its name in Zephyr.
 
     Args:
-        name: As `west boards` and the documentation of Zephyr name it: `nucleo_wb55rg`, `mps2/an385`.
+        name: Name as in `west boards` and in Zephyr's documentation: `nucleo_wb55rg`, `mps2/an385`.
 
     Raises:
-        BoardError: Zephyr has no such board, or there are no kernels for its core.
+        BoardError: Zephyr has no such board, or aboard has no kernels for its core.
         ToolError: There is no workspace, or a module or tool is missing.
     """
     if len(f"zephyr:{name}") > _LONGEST_ID:
@@ -93,7 +93,7 @@ def _probed(name: str, base: Path) -> Board:
 
 
 def _configure(tools: Tools, tree: Workspace, folder: Path, build: Path, name: str) -> str:
-    """Configures the application. What comes after Kconfig may fail: the compiler is that of another architecture."""
+    """Configures the application. Steps after Kconfig may fail: the compiler may be for another architecture."""
     chosen = _toolchain()
     command = cmake.configure(tools, tree, folder, build, name, chosen)
     return _run(command, folder, tree)[1]
@@ -103,7 +103,7 @@ def _toolchain() -> dict[str, str]:
     try:
         return toolchain.variables(cpus.find(_GUESS), None)
     except ToolError:
-        return {}  # a board of this machine needs none, and of another one Zephyr says it
+        return {}  # a board of this machine needs no toolchain; for any other board, Zephyr reports the missing one
 
 
 def _run(command: Sequence[str], folder: Path, tree: Workspace) -> tuple[int, str]:
@@ -146,7 +146,7 @@ def _board(name: str, tree: Workspace, config: kconfig.Config, qemu: Qemu | None
 
 
 def _soc(base: Path, soc: str) -> str:
-    """Returns `vendor/soc`: the vendor is the folder of Zephyr that has the SoC."""
+    """Returns `vendor/soc`; the vendor is the name of the folder in Zephyr that contains the SoC."""
     name = soc.lower()
     for path in sorted((base / "soc").glob("**/soc.yml")):
         if soc in _SOC_NAME.findall(path.read_text(encoding="utf-8")):
@@ -155,7 +155,7 @@ def _soc(base: Path, soc: str) -> str:
 
 
 def _qemu(tools: Tools, build: Path) -> Qemu | None:
-    """Returns how Zephyr runs the board in QEMU; None where it does not."""
+    """Returns the QEMU settings with which Zephyr runs the board; None if Zephyr does not run it in QEMU."""
     if not (build / "build.ninja").is_file():
         return None
     command = [str(tools.ninja), "-C", str(build), "-t", "commands", "run_qemu"]
@@ -165,10 +165,10 @@ def _qemu(tools: Tools, build: Path) -> Qemu | None:
 
 
 def qemu(command: str) -> Qemu | None:
-    """Returns how to emulate a board from the command that Zephyr runs QEMU with.
+    """Returns QEMU settings for a board, from the command by which Zephyr runs QEMU.
 
-    Its serial line is multiplexed with a monitor, which swallows bytes; so the line, the clock and the screen are left
-    out, and a runner adds its own.
+    In that command, the serial line is multiplexed with a monitor, which loses bytes. The settings therefore leave out
+    the line, the clock and the screen, and a runner adds its own.
 
     Args:
         command: Shell command, as `ninja -t commands run_qemu` prints it.

@@ -1,4 +1,4 @@
-"""Which release of Zephyr a project names for its board: one that has the board."""
+"""Chooses the release of Zephyr for a project: a release that supports its board."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aboard.boards.board import Board
 from aboard.errors import ProjectError
 
-#: The branch that has what no release has yet.
+#: The development branch, for boards that no release supports yet.
 MAIN = "main"
 
 
@@ -16,13 +16,13 @@ def choose(board: Board, releases: Sequence[str], default: str, given: str | Non
 
     Args:
         board: The board.
-        releases: What the template offers, oldest first: `v3.7.1` and the like, and `main`.
-        default: The one that is taken where it has the board.
-        given: The one that the user chose; None for none.
+        releases: Releases that the template offers, oldest first, such as `v3.7.1`; and `main`.
+        default: Preferred release, if it supports the board.
+        given: Release that the user chose; None if the user chose no release.
 
     Raises:
-        ProjectError: The chosen release does not have the board, none of those that are offered has it, or it is not
-            known which has.
+        ProjectError: The chosen release or all offered releases lack the board, or the first release with the board is
+            not known.
     """
     if board.zephyr_since == "none":
         raise ProjectError(

@@ -1,4 +1,4 @@
-"""What an image takes, as Zephyr's own reports say: by memory region (linker), by module (ram_report, rom_report)."""
+"""Memory use of an image from Zephyr's reports: by memory region (linker) and by module (ram_report, rom_report)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from aboard.errors import ToolError
 
-#: The targets, and what each leaves in the build folder.
+#: Build targets of the reports, and the file that each writes into the build folder.
 TARGETS = {"ram_report": "ram.json", "rom_report": "rom.json"}
 
 _HEAD = re.compile(r"^Memory region\s+Used Size\s+RegionUse Size\s+%age Used$", re.MULTILINE)
 _ROW = re.compile(r"^\s*(\w+):\s+(\d+) ([KMG]?B)\s+(\d+) ([KMG]?B)\s+[\d.]+%$")
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-# A region of the linker that is in no memory.
+# A linker region that takes no memory on the device.
 _NO_MEMORY = ("IDT_LIST",)
 _REST = "other"
 _LIBGCC = "libgcc"
@@ -25,12 +25,12 @@ _LIBGCC = "libgcc"
 
 @dataclass(frozen=True)
 class RegionUse:
-    """A memory region.
+    """Use of a memory region.
 
     Attributes:
         name: Name in Zephyr's linker script.
-        used_bytes: What the image takes of it.
-        size_bytes: Its size.
+        used_bytes: Bytes that the image uses.
+        size_bytes: Size of the region.
     """
 
     name: str
@@ -40,12 +40,12 @@ class RegionUse:
 
 @dataclass(frozen=True)
 class ModuleUse:
-    """A part of the image.
+    """Memory use of one part of the image.
 
     Attributes:
         name: `model <name>`, `application`, `aboard`, `zephyr <folder>`, name of a module, or `other`.
-        ram_bytes: What it takes of RAM.
-        flash_bytes: What it takes of flash.
+        ram_bytes: Bytes of RAM.
+        flash_bytes: Bytes of flash.
     """
 
     name: str
@@ -54,10 +54,10 @@ class ModuleUse:
 
 
 def regions(output: str) -> tuple[RegionUse, ...]:
-    """Returns the regions of the last table that the linker printed; none where it printed none.
+    """Returns the regions of the last table that the linker printed; empty if the linker printed no table.
 
     Args:
-        output: What the build said.
+        output: Output of the build.
     """
     heads = list(_HEAD.finditer(output))
     if not heads:
@@ -76,7 +76,7 @@ def _rows(text: str) -> Iterator[RegionUse]:
 
 
 def modules(build: Path, project: Path) -> tuple[ModuleUse, ...]:
-    """Returns what each part of the image takes, the largest first.
+    """Returns the memory use of each part of the image, largest first.
 
     Args:
         build: Build folder with the reports.
@@ -111,7 +111,7 @@ def _leaves(node: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[tuple[t
 
 
 def _module_of(place: tuple[str, ...], project: Path) -> str:
-    """Names the part that a symbol belongs to, from the folders above it."""
+    """Returns the name of the part that a symbol belongs to, from the folders of its source file."""
     top, rest = place[0], place[1:]
     if top == "ZEPHYR_BASE":
         return f"zephyr {rest[0]}" if rest else "zephyr"
@@ -129,7 +129,7 @@ def _module_of(place: tuple[str, ...], project: Path) -> str:
 
 
 def _inside(folders: list[str], project: Path) -> list[str] | None:
-    """Returns the folders below the project's, or None for what lies elsewhere."""
+    """Returns the folders below the project; None for a file outside the project."""
     own = [part for part in project.parts if part != "/"]
     at = next((i for i in range(len(folders)) if folders[i : i + len(own)] == own), None)
     if at is None and "WORKSPACE" in folders and project.name in folders:
@@ -138,7 +138,7 @@ def _inside(folders: list[str], project: Path) -> list[str] | None:
 
 
 def _west_module(folders: list[str]) -> str | None:
-    """Returns the name of a module of the workspace: what stands behind `modules`."""
+    """Returns the name of a module of the workspace: the folder after `modules`."""
     if "modules" not in folders[:-2]:
         return None
     at = folders.index("modules")

@@ -1,4 +1,4 @@
-"""Which compiler Zephyr is told to take."""
+"""Chooses the compiler that Zephyr uses."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _HOW_TO_GET = (
 
 
 def variables(core: Cpu, override: str | None, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Returns the variables for CMake that choose Zephyr's toolchain; none where Zephyr finds it by itself.
+    """Returns the CMake variables that choose Zephyr's toolchain; empty if Zephyr finds the toolchain by itself.
 
-    The order: what is named, what the environment names for Zephyr, the Zephyr SDK, the GNU compiler on PATH.
+    The order: `override`, Zephyr's environment variables, the Zephyr SDK, the GNU compiler on PATH.
 
     Args:
         core: The core.
         override: `zephyr-sdk`, or the name or path of a GNU compiler.
-        environment: Variables; those of this process where none are given.
+        environment: Environment variables; by default those of this process.
 
     Raises:
-        ToolError: There is none for the core, or what is named is not one.
+        ToolError: No toolchain for the core was found, or `override` does not name a toolchain.
     """
     known = os.environ if environment is None else environment
     if override is not None:
@@ -72,7 +72,7 @@ def _gnu(core: Cpu, compiler: Path) -> dict[str, str]:
 
 
 def _sdk(environment: Mapping[str, str]) -> Path | None:
-    """Returns the Zephyr SDK where Zephyr would find it."""
+    """Returns the folder of the Zephyr SDK, from the places in which Zephyr looks."""
     home = environment.get("HOME", "")
     if environment.get(SDK):
         return Path(environment[SDK])

@@ -1,4 +1,4 @@
-"""Finds the Zephyr tree that a project is built with, and the modules beside it."""
+"""Finds the Zephyr tree for a project, and the modules beside the tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 
 from aboard.errors import ToolError
 
-#: Oldest release that projects are made for: the one that has the second form of board names and `arch_esf`.
+#: Oldest supported release: the first with the second form of board names (hardware model v2) and `arch_esf`.
 OLDEST = (3, 7)
 
 BASE = "ZEPHYR_BASE"
@@ -34,12 +34,12 @@ class Workspace:
     """A Zephyr tree with its modules.
 
     Attributes:
-        base: The tree, as ZEPHYR_BASE.
-        version: Its release, such as (3, 7, 1).
-        topdir: The west workspace it is in; None for a tree that is in none.
-        found_by: What said where it is, for reports.
-        modules: Folders of its modules by name.
-        given: True when the modules have to be named to CMake, because west does not know them.
+        base: Folder of the tree, as in ZEPHYR_BASE.
+        version: Release of the tree, such as (3, 7, 1).
+        topdir: West workspace that contains the tree; None if there is no workspace.
+        found_by: How the tree was found, for reports.
+        modules: Folders of the modules by name.
+        given: True if aboard must pass the modules to CMake, because west does not know them.
     """
 
     base: Path
@@ -51,22 +51,22 @@ class Workspace:
 
     @property
     def release(self) -> str:
-        """The release in words: `3.7.1`."""
+        """The release as text, such as `3.7.1`."""
         return ".".join(map(str, self.version))
 
 
 def find(start: Path, environment: Mapping[str, str] | None = None) -> Workspace:
-    """Returns the workspace for a project.
+    """Returns the Zephyr workspace for a project.
 
-    It is what ZEPHYR_BASE names, else the west workspace around the project, else the one around the current folder,
-    else the tree that `west zephyr-export` has registered with CMake.
+    The order: ZEPHYR_BASE, the west workspace around the project, the west workspace around the current folder, and the
+    tree that `west zephyr-export` has registered with CMake.
 
     Args:
         start: Folder of the project.
-        environment: Variables; those of this process where none are given.
+        environment: Environment variables; by default those of this process.
 
     Raises:
-        ToolError: There is none, it is no Zephyr tree, or it is too old.
+        ToolError: There is no workspace, the folder is not a Zephyr tree, or the release is too old.
     """
     variables = os.environ if environment is None else environment
     for base, found_by in _candidates(start, variables):
@@ -93,7 +93,7 @@ def _topdir(folder: Path) -> Path | None:
 
 
 def _base_of(topdir: Path) -> str:
-    """Returns where Zephyr lies in a west workspace, as its configuration says."""
+    """Returns the path of Zephyr in a west workspace, from the configuration of west."""
     config = configparser.ConfigParser()
     try:
         config.read(topdir / ".west" / "config", encoding="utf-8")
@@ -103,7 +103,7 @@ def _base_of(topdir: Path) -> str:
 
 
 def _exported(home: Path) -> Iterator[Path]:
-    """Yields the trees in CMake's registry of packages that are still there."""
+    """Yields the existing Zephyr trees in CMake's package registry."""
     for entry in sorted((home / ".cmake" / "packages" / "Zephyr").glob("*")):
         try:
             package = Path(entry.read_text(encoding="utf-8").strip())
@@ -128,7 +128,7 @@ def _opened(base: Path, found_by: str, variables: Mapping[str, str]) -> Workspac
     by_name = {_name_of(folder): folder for folder in named} if named else known
     extra = [Path(text) for text in variables.get(EXTRA_MODULES, "").split(";") if text]
     by_name = {**by_name, **{_name_of(folder): folder for folder in extra}}
-    # Outside a west workspace Zephyr looks for no modules, and ZEPHYR_MODULES in the environment it reads itself.
+    # Outside a west workspace, Zephyr does not look for modules. It reads ZEPHYR_MODULES from the environment itself.
     return Workspace(base, version, topdir, found_by, by_name, given=topdir is None and not named)
 
 
@@ -144,7 +144,7 @@ def _version(base: Path, found_by: str) -> tuple[int, int, int]:
 
 
 def _modules(base: Path, root: Path) -> dict[str, Path]:
-    """Returns the modules of Zephyr's own manifest that lie where it puts them, and those beside the tree."""
+    """Returns the modules of Zephyr's manifest that exist in the workspace, and the modules beside the tree."""
     found: dict[str, Path] = {}
     beside = {"cmsis": "cmsis", "cmsis_6": "cmsis_6"}
     for name, place in {**beside, **_places(base)}.items():
@@ -155,7 +155,7 @@ def _modules(base: Path, root: Path) -> dict[str, Path]:
 
 
 def _places(base: Path) -> dict[str, str]:
-    """Returns where Zephyr's manifest puts each module, relative to the workspace."""
+    """Returns the path of each module in Zephyr's manifest, relative to the workspace."""
     try:
         manifest = yaml.safe_load((base / "west.yml").read_text(encoding="utf-8"))["manifest"]
         return {project["name"]: project.get("path", project["name"]) for project in manifest["projects"]}
@@ -164,7 +164,7 @@ def _places(base: Path) -> dict[str, str]:
 
 
 def _name_of(folder: Path) -> str:
-    """Returns the name of a module: what its module.yml says, else its folder's."""
+    """Returns the name of a module from its module.yml, else the name of its folder."""
     try:
         said = yaml.safe_load((folder / "zephyr" / "module.yml").read_text(encoding="utf-8"))
         return str(said["name"])
