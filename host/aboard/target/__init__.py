@@ -1,4 +1,4 @@
-"""Targets: what the compiler and the runtime may ask about where code will run."""
+"""Targets: the hardware that code will run on, as the compiler and the runtime see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aliases: names for targets that are long to write."""
+"""Aliases: short names for targets."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def add(name: str, spec: Spec) -> None:
     """Adds an alias.
 
     Args:
-        name: One word, which no kind, board or other alias has.
-        spec: The target it stands for; may start with another alias.
+        name: One word that is not yet the name of a kind, a board or another alias.
+        spec: The target that the alias stands for; may start with another alias.
 
     Raises:
-        TargetError: The name is taken, or is no word.
+        TargetError: The name is taken, or is not a word.
     """
     if not name or name.startswith("-") or name.split() != [name]:
         raise TargetError(f"alias {name!r}: is no name, expected one word without a leading -. Rename it")
@@ -41,16 +41,16 @@ def _owner(name: str, spec: Spec) -> str | None:
 
 
 def added() -> Mapping[str, Spec]:
-    """Returns the aliases added so far by name; `lookup` loads those of packages first."""
+    """Returns the aliases added so far by name. `lookup` also loads the aliases of packages."""
     return MappingProxyType(dict(sorted(_ALIASES.items())))
 
 
 def snapshot() -> dict[str, Spec]:
-    """Returns all aliases, for `restore`."""
+    """Returns a copy of all aliases, for `restore`."""
     return dict(_ALIASES)
 
 
 def restore(state: Mapping[str, Spec]) -> None:
-    """Puts the aliases back into a state: for plug-ins that fail, and for tests."""
+    """Restores the aliases from a snapshot, after a plug-in failed or after a test."""
     _ALIASES.clear()
     _ALIASES.update(state)

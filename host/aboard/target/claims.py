@@ -1,4 +1,4 @@
-"""What a device of a composite target may claim at most: the attributes for it, which every kind has."""
+"""The attributes that limit the claims of a device in a composite target. Every kind has them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
 
 
 def refuse(attrs: Mapping[str, Value], where: str) -> None:
-    """Refuses these attributes on a target that is no device.
+    """Refuses these attributes on a target that is not a device.
 
     Args:
         attrs: Attributes of the target.
         where: The target, for messages.
 
     Raises:
-        TargetError: It has one of them.
+        TargetError: The target has one of these attributes.
     """
     for name in (CLAIM_NODES, CLAIM_OPS):
         if name in attrs:
@@ -30,14 +30,14 @@ def refuse(attrs: Mapping[str, Value], where: str) -> None:
 
 
 def canonical(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
-    """Returns attributes with those of this file in the one form that means the same.
+    """Returns the attributes with the claim limits in their canonical form.
 
     Args:
         attrs: Attributes of a target.
         where: The target, for messages.
 
     Raises:
-        TargetError: What names nodes is neither number nor range.
+        TargetError: An entry of `-claim-nodes` is neither a number nor a range.
     """
     made = dict(attrs)
     if CLAIM_OPS in made:
@@ -48,19 +48,19 @@ def canonical(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
 
 
 def ops(attrs: Mapping[str, Value]) -> frozenset[str] | None:
-    """Returns the names of the ops that may be claimed; None for all."""
+    """Returns the names of the ops that the device may claim; None for all ops."""
     text = attrs.get(CLAIM_OPS)
     return None if text is None else frozenset(name.strip() for name in str(text).split(",") if name.strip())
 
 
 def nodes(attrs: Mapping[str, Value]) -> tuple[range, ...] | None:
-    """Returns the numbers of the nodes that may be claimed, of canonical attributes; None for all."""
+    """Returns the numbers of the nodes that the device may claim, from canonical attributes; None for all nodes."""
     text = attrs.get(CLAIM_NODES)
     return None if text is None else tuple(_ranges(str(text), "target"))
 
 
 def _ranges(text: str, where: str) -> list[range]:
-    """Returns the ranges a text names, ascending, none touching the next."""
+    """Returns the ranges in a text, ascending and merged: no two ranges touch."""
     found: list[range] = []
     for word in text.split(","):
         match = _RANGE.fullmatch(word.strip())

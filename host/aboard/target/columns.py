@@ -1,9 +1,9 @@
-"""Attribute columns: what is attached to a kind by name, from Python, without editing the kind.
+"""Attribute columns: values that Python code attaches to a kind by name, without editing the kind.
 
-A column has a name, a type and a help text. The columns the compiler asks are declared here; a package may declare its
-own with `declare`. A value is attached to a kind with `attach` and read with `get`, `call` and `call_all`. The value of
-a column of functions is a function whose first argument is the `Target`, so that two versions of a device share a kind
-and differ in what they answer.
+A column has a name, a type and a help text. This file declares the columns that the compiler reads; a package may
+declare more with `declare`. `attach` attaches a value to a kind; `get`, `call` and `call_all` read values. In a column
+of functions, the first argument of each function is the `Target`, so that two versions of a device can share a kind and
+return different results.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from aboard.errors import TargetError, did_you_mean
 
 
 class Named(Protocol):
-    """What has a name: the kind of a target."""
+    """The part of a kind that columns need: its name."""
 
     @property
     def name(self) -> str:
-        """The name."""
+        """Name of the kind, the key of its values."""
 
 
 class OfKind(Protocol):
-    """What has a kind: a `Target`."""
+    """The part of a `Target` that columns need: its kind."""
 
     @property
     def kind(self) -> Named:
-        """The kind."""
+        """The kind of the target."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Column:
 
     Attributes:
         name: Name, lower case with underscores.
-        help: What it says of a kind, one sentence.
-        values: Type of a value; in a column of functions, of what they return. Written `module:name` where the type
-            belongs to the compile path, which the device path does not load.
-        function: True when values are functions of the target; False when they are plain values.
-        arguments: For the help: what a function gets after the target.
-        many: True when several values of equal priority may stand side by side.
-        optional: True when a function may also return None.
+        help: Meaning of the values, one sentence.
+        values: Type of a value; in a column of functions, the return type. It is written `module:name` if the type
+            belongs to the compile path, because the device path does not load that.
+        function: True if the values are functions of the target; False for plain values.
+        arguments: For the help: the arguments of a function after the target.
+        many: True if several values of equal priority are allowed.
+        optional: True if a function may also return None.
     """
 
     name: str
@@ -58,11 +58,11 @@ class Column:
 
     @property
     def type_name(self) -> str:
-        """Name of the type."""
+        """Name of the type, without its module."""
         return self.values.rpartition(":")[2] if isinstance(self.values, str) else self.values.__name__
 
     def resolved_type(self) -> type:
-        """Returns the type."""
+        """Returns the type, and imports its module if needed."""
         if not isinstance(self.values, str):
             return self.values
         module, _, name = self.values.partition(":")
@@ -103,7 +103,7 @@ def column(name: str) -> Column:
     """Returns a column.
 
     Raises:
-        TargetError: There is none of that name.
+        TargetError: No column has that name.
     """
     if name not in _COLUMNS:
         raise TargetError(f"column {name}: is not known. {did_you_mean(name, _COLUMNS)} `declare` adds a column")
@@ -114,13 +114,13 @@ def attach(kind: str, name: str, value: Any, *, priority: int = 0) -> None:
     """Attaches a value to a kind.
 
     Args:
-        kind: Name of the kind; need not be registered yet.
+        kind: Name of the kind; the kind need not be registered yet.
         name: Name of the column.
-        value: A value of the column's type, or a function of the target where the column holds functions.
-        priority: Of several values, the one with the highest is taken; `call_all` calls them in this order.
+        value: A value of the column's type; in a column of functions, a function of the target.
+        priority: The value with the highest priority wins; `call_all` calls all functions in order of priority.
 
     Raises:
-        TargetError: The column is not known, the value has another type, or one of this priority is there.
+        TargetError: The column is not known, the value has another type, or this priority is taken.
     """
     found = column(name)
     where = f"kind {kind}, column {name}"
@@ -149,36 +149,36 @@ def names_of(kind: str) -> list[str]:
 
 
 def has(target: OfKind, name: str) -> bool:
-    """True when the kind of a target has a value in a column."""
+    """True if the kind of a target has a value in a column."""
     return bool(_VALUES.get((target.kind.name, column(name).name)))
 
 
 def get(target: OfKind, name: str) -> Any:
-    """Returns the value of highest priority, or None where there is none; a function as it is, not called."""
+    """Returns the value of highest priority; None if there is no value. A function is returned, not called."""
     values = _VALUES.get((target.kind.name, column(name).name), ())
     return values[0].value if values else None
 
 
 def plain(kind: str, name: str) -> list[Any]:
-    """Returns all values that a kind has in a column of plain values, highest priority first."""
+    """Returns all values of a kind in a column of plain values, highest priority first."""
     return [found.value for found in _VALUES.get((kind, name), ())]
 
 
 def call(target: OfKind, name: str, *arguments: Any) -> Any:
-    """Calls the function of highest priority with the target and returns what it returns; None where there is none.
+    """Calls the function of highest priority with the target and returns its result; None if there is no function.
 
     Raises:
-        TargetError: It returned another type than the column has.
+        TargetError: The result has another type than the column.
     """
     function = get(target, name)
     return None if function is None else _called(target, column(name), function, arguments)
 
 
 def call_all(target: OfKind, name: str, *arguments: Any) -> list[Any]:
-    """Calls every function of a column, highest priority first, and returns what they return.
+    """Calls every function of a column, highest priority first, and returns their results.
 
     Raises:
-        TargetError: One returned another type than the column has.
+        TargetError: A result has another type than the column.
     """
     values: Sequence[_Value] = _VALUES.get((target.kind.name, column(name).name), ())
     return [_called(target, column(name), found.value, arguments) for found in values]
@@ -193,12 +193,12 @@ def _called(target: OfKind, found: Column, function: Callable[..., Any], argumen
 
 
 def snapshot() -> State:
-    """Returns the state of columns and values, for `restore`."""
+    """Returns a copy of columns and values, for `restore`."""
     return dict(_COLUMNS), dict(_VALUES)
 
 
 def restore(state: State) -> None:
-    """Puts columns and values back into a state: for plug-ins that fail, and for tests."""
+    """Restores columns and values from a snapshot, after a plug-in failed or after a test."""
     columns_before, values_before = state
     _COLUMNS.clear()
     _COLUMNS.update(columns_before)

@@ -1,4 +1,4 @@
-"""The kind `composite`: a host, and devices that may take parts of the graph from it, in order."""
+"""The kind `composite`: a host, and devices that may claim parts of the graph in order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from aboard.errors import TargetError
 from aboard.target.kind import Attribute, Kind, Value, register
 
-#: How the host and the devices are named among the attributes.
+#: Attribute names of the host, of a device, and of the list of devices.
 HOST, DEVICE, DEVICES = "host", "device", "devices"
 
 _ATTRIBUTES = (

@@ -1,4 +1,4 @@
-"""What a device says of itself beside its patterns: runtime sources, memory, tiles, what can be tuned. Pure data."""
+"""Plain records that describe a device besides its patterns: runtime sources, memory, tiles, knobs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from aboard.target.kind import Value
 
 @dataclass(frozen=True)
 class Runtime:
-    """C files that go into the bundle with a device's generated code.
+    """C files that the bundle contains besides the generated code of a device.
 
     Attributes:
-        files: Text of each file by its path below the device's folder in the bundle, `.c` or `.h`.
-        include_folders: Folders below it that hold headers for `#include`; `.` is the device's folder itself.
+        files: Text of each file (`.c` or `.h`) by its path below the device's folder in the bundle.
+        include_folders: Folders below the device's folder that hold headers for `#include`; `.` is the device's folder.
         definitions: Macros for the compiler, `NAME` or `NAME=value`.
-        core_files: Those of `files` that want flags of their own, as those do that a core of the device's own executes.
-        core_flags: These flags, such as the ones that select that core, for `gcc` and for `clang` (zig): they come
-            behind those that select the host, and what they make must link with the host's code.
-        is_foreign: True for files of others, such as a library's: projects compile them without warnings, which here
-            are errors.
+        core_files: The members of `files` that need their own flags, such as files that a core of the device executes.
+        core_flags: Flags for `core_files`, such as flags that select the core, for `gcc` and for `clang` (zig). They
+            follow the flags for the host. The objects must link with the host's code.
+        is_foreign: True for third-party files, such as a library. Projects compile them without warnings, because
+            warnings are errors in a project.
     """
 
     files: Mapping[str, str]
@@ -33,12 +33,12 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """How a CPU computes a function of one operand, in place of the kernels' own C.
+    """A C expression by which a CPU computes a function of one operand, instead of the C code in the kernels.
 
     Attributes:
-        expression: A C expression; `{0}` stands for the operand, which is a variable or a literal in parentheses.
-        headers: What it needs, as for `#include`: `<math.h>`, or the name of a header of `runtime`.
-        runtime: C files that go into the bundle with it.
+        expression: A C expression; `{0}` stands for the operand, a variable or a literal in parentheses.
+        headers: Headers that the expression needs, as for `#include`: `<math.h>`, or the name of a header of `runtime`.
+        runtime: C files that the bundle contains if the expression is used.
     """
 
     expression: str
@@ -48,17 +48,17 @@ class Intrinsic:
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """Memory that a device reaches.
+    """A memory region that a device reaches.
 
     Attributes:
-        name: Name, as in the board's file where it is one of the board's.
+        name: Name; for a region of the board, the name in the board file.
         size_bytes: Size.
-        align: Alignment of what lies there, a power of two.
-        bytes_per_cycle: Speed of a transfer.
-        reached_by: Who can read and write it: `cpu`, `dma`, `device`.
-        address: First address; None where the board decides.
-        cached: True when the data cache of the CPU covers it, so that a driver cleans the cache before the device reads
-            and invalidates it after the device wrote.
+        align: Alignment of objects in the region, in bytes, a power of two.
+        bytes_per_cycle: Transfer speed.
+        reached_by: Units that can read and write the region: `cpu`, `dma`, `device`.
+        address: First address; None if the board determines the address.
+        cached: True if the data cache of the CPU covers the region. A driver must then clean the cache before the
+            device reads, and invalidate the cache after the device wrote.
     """
 
     name: str
@@ -72,29 +72,29 @@ class MemoryRegion:
 
 @dataclass(frozen=True)
 class TileConstraint:
-    """How a match may be cut into tiles, and what a tile costs.
+    """Rules for cutting a match into tiles, and the cost of a tile.
 
-    Axes are those of an NHWC image: 0 batch, 1 rows, 2 columns, 3 channels. A matrix [samples, channels] has its
-    samples on axis 1; a vector has axis 3 alone. The batch, with all that comes before rows, is always cut to single
-    images.
+    Axes are the axes of an NHWC image: 0 batch, 1 rows, 2 columns, 3 channels. A matrix [samples, channels] has its
+    samples on axis 1; a vector has axis 3 alone. The batch, with all dimensions before the rows, is always cut into
+    single images.
 
     Attributes:
-        region: Name of the memory region (column `memory`) that tiles lie in; its size is the limit.
-        multiples: For axes of the result, what the size of a tile must be a multiple of; the last tile of the axis has
-            what is left.
-        max_sizes: For axes of the result, the largest size of a tile.
+        region: Name of the memory region (column `memory`) that stores tiles; its size is the limit.
+        multiples: By axis of the result: the size of a tile is a multiple of this number. The last tile on an axis has
+            the remaining elements.
+        max_sizes: By axis of the result: the largest size of a tile.
         axes: Axes of the result that may be cut.
-        double_buffer: True when the device can move data while it computes; the plan then does so where that is
-            quicker. False: load, compute and store always follow each other.
-        parameter_bytes: Bytes of packed parameters of an output channel, beside its weights: bias, multiplier, shift
-            and so on, as the device wants them, also where the node has no bias. None: the bias as the model has it,
-            where there is one.
-        weight_bytes: Bytes of packed weights of an output channel, where packing pads or shortens them. None: as many
-            as the model has.
-        constants: False when the device reads constants where they are, so that tiles hold operands and results alone.
-        order: Loops over tiles, outermost first, as axes; those not named go inside. Empty: the plan takes the order
-            with the least cost.
-        macs_per_cycle: Speed of computing: multiply-accumulates, or elements of the result where there are none.
+        double_buffer: True if the device can transfer data while it computes; the plan then overlaps both if that is
+            faster. False: load, compute and store always run one after the other.
+        parameter_bytes: Bytes of packed parameters per output channel besides its weights (bias, multiplier, shift and
+            so on), also for a node without bias. None: the bias as in the model, if the node has a bias.
+        weight_bytes: Bytes of packed weights per output channel, if packing changes their size. None: the size in the
+            model.
+        constants: False if the device reads constants in place, so that tiles hold operands and results alone.
+        order: Axes of the loops over tiles, outermost loop first; axes that are not named are innermost. Empty: the
+            plan chooses the order with the lowest cost.
+        macs_per_cycle: Speed of computation: multiply-accumulates per cycle; for ops without them, elements of the
+            result per cycle.
         tile_cycles: Cycles to set up a tile.
         transfer_cycles: Cycles to set up a transfer.
     """
@@ -115,12 +115,12 @@ class TileConstraint:
 
 @dataclass(frozen=True)
 class Knob:
-    """Something that can be tuned.
+    """A tunable parameter of a device.
 
     Attributes:
         name: Name, as in tuning records.
         values: Allowed values; the first is the default.
-        help: What it changes, one sentence.
+        help: Effect of the knob, one sentence.
     """
 
     name: str

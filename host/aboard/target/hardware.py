@@ -1,4 +1,4 @@
-"""Hardware strings: `vendor/board`, `vendor/board:core` or an alias, and what they imply."""
+"""Hardware strings (`vendor/board`, `vendor/board:core` or an alias) and the attributes that they imply."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Hardware:
     """A core of a board.
 
     Attributes:
-        name: Canonical name: `vendor/board`, with `:core` where the board has several.
-        kind: Kind of target the core is.
-        implied: Attributes it implies.
+        name: Canonical name: `vendor/board`, with `:core` if the board has several cores.
+        kind: Target kind of the core.
+        implied: Target attributes that the hardware implies.
     """
 
     name: str
@@ -28,14 +28,14 @@ class Hardware:
 
 
 def resolve(text: str, where: str) -> Hardware:
-    """Returns the hardware a string names.
+    """Returns the hardware that a string names.
 
     Args:
-        text: `vendor/board`, `vendor/board:core`, `vendor/board/core`, or with an alias in the place of `vendor/board`.
+        text: `vendor/board`, `vendor/board:core` or `vendor/board/core`; an alias may replace `vendor/board`.
         where: The target, for messages.
 
     Raises:
-        TargetError: There is no such board or core.
+        TargetError: No board or core has that name.
     """
     try:
         if not boards.is_known(text):

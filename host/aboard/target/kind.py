@@ -1,8 +1,8 @@
 """Target kinds: their names, typed attribute schemas, and the registry.
 
-A kind says which attributes its targets have and what they mean together; it does not compile. What the compiler has
-to know of a kind is attached to it by name (`aboard.target.columns`). Kinds are registered with `register`; packages
-that bring some are found by `aboard.target.plugins`, and `aboard.target.lookup` finds a kind by its name.
+A kind defines the attributes of its targets and the relations between them. A kind does not compile. The facts that the
+compiler needs are attached to the kind by name (`aboard.target.columns`). `register` adds a kind,
+`aboard.target.plugins` finds packages with kinds, and `aboard.target.lookup` finds a kind by its name.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from aboard.errors import TargetError, did_you_mean
 from aboard.target import columns
 
-#: Value of an attribute. `bool` is one of its types because it is a kind of `int`.
+#: Value of an attribute. A `bool` is allowed because it is a subclass of `int`.
 Value = str | int
 
-#: The attribute that says what code is linked with.
+#: The attribute for the runtime that code is linked with.
 _RUNTIME = "runtime"
 
 _WORDS = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
@@ -30,12 +30,12 @@ class Attribute:
 
     Attributes:
         name: Name, as in `-name=value`.
-        help: What it means, one sentence.
+        help: Meaning of the attribute, one sentence.
         type: Type of the value: `str`, `int` or `bool`.
-        default: Value where none is given; None when it has to be given or is implied by others.
-        allowed: All values there are; None for any.
-        implied: For the help: what implies the value where none is given.
-        identity: True when it names the hardware (`Target.key`), on which tuning records depend.
+        default: Default value; None if the user must give a value or other attributes imply it.
+        allowed: All allowed values; None for any value.
+        implied: For the help: the attributes that imply the value if the user gives none.
+        identity: True if the attribute names the hardware (`Target.key`), on which tuning records depend.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Attribute:
     identity: bool = False
 
     def parse(self, value: object, where: str) -> Value:
-        """Returns a value given by a user, converted to the type of the attribute.
+        """Returns a user's value, converted to the type of the attribute.
 
         Args:
-            value: Text, or a value of the type.
+            value: Text, or a value of the attribute's type.
             where: The target, for messages.
 
         Raises:
-            TargetError: It is of another type, or not one of the allowed values.
+            TargetError: The value has another type, or is not one of the allowed values.
         """
         parsed = self._converted(value)
         if parsed is None:
@@ -82,10 +82,10 @@ class Attribute:
         return value if isinstance(value, str) and value else None
 
 
-#: What limits the claims of a device (`aboard.target.claims`).
+#: Names of the attributes that limit the claims of a device (`aboard.target.claims`).
 CLAIM_NODES, CLAIM_OPS = "claim-nodes", "claim-ops"
 
-#: Attributes of every kind that can be a device of a composite target.
+#: Attributes that every kind has for its use as a device of a composite target.
 DEVICE_ATTRIBUTES = (
     Attribute(
         CLAIM_NODES,
@@ -97,15 +97,15 @@ DEVICE_ATTRIBUTES = (
 
 @dataclass(frozen=True)
 class Need:
-    """Something a kind needs of this machine (a tool, a source tree), and whether it is there.
+    """Something that a kind needs on this machine (a tool, a source tree), and whether it was found.
 
     Attributes:
-        name: Of the tool or tree.
-        purpose: What the kind uses it for.
-        found: True when it is there.
-        how_to_get: What to do where it is not.
-        path: Where it is.
-        version: Its version, where it tells one.
+        name: Name of the tool or tree.
+        purpose: Purpose of the tool or tree for the kind.
+        found: True if the tool or tree exists.
+        how_to_get: How to install the tool or tree.
+        path: Path of the tool or tree.
+        version: Version of the tool or tree, if known.
     """
 
     name: str
@@ -141,17 +141,18 @@ class Kind:
 
     Attributes:
         name: First word of the target string.
-        help: What it is, one sentence.
+        help: Description, one sentence.
         device_type: `cpu`, `accelerator`, `library` or `composite`.
         attributes: Schema of its attributes.
-        complete: Called with the attributes given by the user or implied by the hardware, and the target's text for
-            messages; checks them together and returns them with those that they imply. Defaults are filled in after it.
-        keys: Called with all attributes; returns the implementation keys (`Target.keys`).
-        subgraph_only: True when it can only be a device of a composite target.
-        default_keys: Implementation keys every target of the kind has, beside those that `keys` returns.
-        probe: Returns what the kind needs of this machine; `aboard doctor` shows it. Must not fail.
-        refuses_host: Called with a device of the kind and the host of its composite target, both `Target`; returns why
-            the two cannot stand together, or None.
+        complete: Checks the attributes together, and returns them with the attributes that they imply. Arguments: the
+            attributes from the user and the hardware, and the target's text for messages. Defaults are filled in
+            afterwards.
+        keys: Returns the implementation keys (`Target.keys`) from all attributes.
+        subgraph_only: True if the kind can only be a device of a composite target.
+        default_keys: Implementation keys of every target of the kind, besides the result of `keys`.
+        probe: Returns the needs of the kind on this machine, for `aboard doctor`. Must not raise.
+        refuses_host: Returns why a device of the kind cannot serve a host, or None. Arguments: the device and the host
+            of its composite target, both `Target`.
     """
 
     name: str
@@ -167,7 +168,7 @@ class Kind:
 
     @property
     def schema(self) -> Mapping[str, Attribute]:
-        """The attributes by name, sorted; those that every device has included, and runtimes that packages added."""
+        """The attributes by name, sorted, including the claim limits and the runtimes of packages."""
         common = () if self.device_type == "composite" else DEVICE_ATTRIBUTES
         known = {a.name: a for a in sorted((*self.attributes, *common), key=lambda a: a.name)}
         if _RUNTIME in known:
@@ -175,14 +176,14 @@ class Kind:
         return MappingProxyType(known)
 
     def resolve(self, given: Mapping[str, object], where: str) -> dict[str, Value]:
-        """Returns all attributes of a target, sorted, from those that were given.
+        """Returns all attributes of a target, sorted, from the given attributes.
 
         Args:
-            given: Attributes as the user wrote them, or as the hardware implies them.
+            given: Attributes from the user or implied by the hardware.
             where: The target, for messages.
 
         Raises:
-            TargetError: An attribute is not known, has a wrong value, is missing, or contradicts another.
+            TargetError: An attribute is unknown, missing, has a wrong value, or contradicts another attribute.
         """
         schema = self.schema
         for name in given:
@@ -211,7 +212,7 @@ def register(kind: Kind) -> Kind:
     """Adds a kind to the registry.
 
     Raises:
-        TargetError: The name is taken, or that of an attribute.
+        TargetError: The name of the kind or of an attribute is taken.
     """
     if kind.name in _KINDS:
         raise TargetError(f"kind {kind.name}: is registered twice, expected a name of its own. Rename one of them")
@@ -225,16 +226,16 @@ def register(kind: Kind) -> Kind:
 
 
 def registered() -> Mapping[str, Kind]:
-    """Returns the kinds registered so far by name; `lookup` loads those of packages first."""
+    """Returns the kinds registered so far by name. `lookup` also loads the kinds of packages."""
     return MappingProxyType(_KINDS)
 
 
 def snapshot() -> dict[str, Kind]:
-    """Returns the state of the registry, for `restore`."""
+    """Returns a copy of the registry, for `restore`."""
     return dict(_KINDS)
 
 
 def restore(state: Mapping[str, Kind]) -> None:
-    """Puts the registry back into a state: for plug-ins that fail, and for tests."""
+    """Restores the registry from a snapshot, after a plug-in failed or after a test."""
     _KINDS.clear()
     _KINDS.update(state)

@@ -1,4 +1,4 @@
-"""Kinds and aliases by name, those of packages included: they are loaded when a name is first looked up."""
+"""Looks up kinds and aliases by name. The first lookup loads the kinds and aliases of packages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from aboard.target.kind import Kind, registered
 
 
 def kinds() -> list[str]:
-    """Returns the names of all kinds."""
+    """Returns the names of all kinds, including the kinds of packages."""
     plugins.load()
     return sorted(registered())
 
 
 def kind(name: str) -> Kind:
-    """Returns a kind.
+    """Returns the kind of a name.
 
     Raises:
-        TargetError: There is none of that name.
+        TargetError: No kind has that name.
     """
     plugins.load()
     if name not in registered():
@@ -32,7 +32,7 @@ def kind(name: str) -> Kind:
 
 
 def left_out() -> str:
-    """Returns sentences, each with a space before it, that name the packages whose kinds could not be loaded."""
+    """Returns sentences about the packages whose kinds could not be loaded, each with a leading space."""
     return "".join(
         f" {found.source} could not be loaded and may bring it: {found.problem}."
         for found in plugins.load()
@@ -41,7 +41,7 @@ def left_out() -> str:
 
 
 def aliases() -> Mapping[str, Spec]:
-    """Returns all aliases by name."""
+    """Returns all aliases by name, including the aliases of packages."""
     plugins.load()
     return known_aliases.added()
 
@@ -50,11 +50,11 @@ def alias(name: str, spec: Spec) -> None:
     """Adds an alias.
 
     Args:
-        name: One word, which no kind, board or other alias has.
+        name: One word that is not yet the name of a kind, a board or another alias.
         spec: The target that the alias stands for; may start with another alias.
 
     Raises:
-        TargetError: The name is taken, or is no word.
+        TargetError: The name is taken, or is not a word.
     """
     plugins.load()
     known_aliases.add(name, spec)

@@ -1,6 +1,6 @@
-"""Writes a package that brings a kind of target: the start of a device, with tests that pass.
+"""Writes a package with a new target kind: a starting point for a device, with tests that pass.
 
-The template lies in project_templates/target; every file of it is rendered with the name.
+The template is stored in project_templates/target. Every file of the template is rendered with the name.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _TEMPLATE = "target"
 
 
 def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
-    """Writes the package: all of it, or nothing.
+    """Writes the complete package, or nothing.
 
     Args:
         name: Name of the kind: lower case, words joined by hyphens.
-        folder: A new folder, or one with such a package that nobody changed.
-        force: Whether files that aboard did not write are overwritten where they are in the way.
+        folder: A new folder, or a folder with an unchanged package of the same kind.
+        force: True to overwrite files in the way that aboard did not write.
 
     Returns:
-        The files, relative to the folder, sorted.
+        The paths of the files, relative to the folder, sorted.
 
     Raises:
-        TargetError: The name is taken, or is no name of a kind.
-        ProjectError: The folder holds something else, or cannot be written.
+        TargetError: The name is taken, or is not a valid name of a kind.
+        ProjectError: The folder holds other files, or cannot be written.
     """
     if not _NAME.fullmatch(name):
         raise TargetError(f"kind {name!r}: is no name of a kind, expected lower case words as in my-npu. Rename it")
@@ -50,13 +50,13 @@ def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
 
 
 def render(name: str) -> dict[str, str]:
-    """Returns the text of each file by its path in the package."""
+    """Returns the text of each file of the package by its path."""
     root = resources.project_templates() / _TEMPLATE
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(root),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - what is made is Python and C, no HTML
+        autoescape=False,  # noqa: S701 - the files are Python and C, not HTML
     )
     values = {"name": name, "module": name.replace("-", "_"), "interface": INTERFACE}
     values["upper"] = str(values["module"]).upper()

@@ -1,4 +1,4 @@
-"""Where a target has its attributes from: the board, its SoC, a default, or the user."""
+"""The origins of a target's attributes: the board, its SoC, a default, or the user."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aboard.target.target import Target
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a target has an attribute from.
+    """The origin of an attribute.
 
     Attributes:
         name: Name of the attribute.
-        value: Its value.
-        origin: What says so, in words.
-        file: The file that says so; None where it is no file.
+        value: Value of the attribute.
+        origin: The origin in words.
+        file: File with the value; None if the value does not come from a file.
     """
 
     name: str
@@ -29,10 +29,10 @@ class Origin:
 
 
 def origins(target: Target) -> list[Origin]:
-    """Returns where a target with hardware has each of its attributes from, sorted by name.
+    """Returns the origin of each attribute of a target with hardware, sorted by name.
 
     Raises:
-        TargetError: It names no hardware.
+        TargetError: The target names no hardware.
     """
     if target.hardware is None:
         raise TargetError(f"target {str(target)!r}: names no hardware, expected a board. `aboard hardware` lists them")

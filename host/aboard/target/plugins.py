@@ -1,7 +1,7 @@
-"""Plug-ins: packages that bring target kinds, found through the entry-point group `aboard.targets`.
+"""Plug-ins: packages with target kinds, found through the entry-point group `aboard.targets`.
 
-An entry point names a `Plugin`. A plug-in that cannot be loaded leaves nothing behind and breaks nothing: it is listed
-with its problem by `aboard targets` and `aboard doctor`.
+An entry point names a `Plugin`. If a plug-in cannot be loaded, the registries are restored and aboard goes on; `aboard
+targets` and `aboard doctor` list the plug-in with its problem.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from aboard.target.kind import restore as restore_kinds
 from aboard.target.kind import snapshot as snapshot_kinds
 
 GROUP = "aboard.targets"
-#: Version of what plug-ins use: `Kind`, columns, patterns, `DeviceCode`. It changes when a plug-in would have to.
+#: Version of the interface for plug-ins: `Kind`, columns, patterns, `DeviceCode`. It changes when plug-ins have to
+#: change.
 INTERFACE = 1
 
-#: Those that come with the package: name and where their `Plugin` stands.
+#: Plug-ins that aboard ships: name, and the module and name of the `Plugin`.
 _SHIPPED = (("cmsis-nn", "aboard.backends.cmsis_nn:PLUGIN"), ("core", "aboard.backends.core:PLUGIN"))
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """What an entry point names.
+    """A plug-in: the object that an entry point names.
 
     Attributes:
-        interface: Version of the interface the plug-in was written for: a number, not `INTERFACE`.
-        register: Registers kinds, columns and aliases. Called once.
+        interface: Version of the interface that the plug-in was written for. Write the number, not `INTERFACE`.
+        register: Registers kinds, columns and aliases. aboard calls it once.
     """
 
     interface: int
@@ -42,13 +43,13 @@ class Plugin:
 
 @dataclass(frozen=True)
 class PluginStatus:
-    """What became of a plug-in.
+    """The result of loading a plug-in.
 
     Attributes:
-        name: Name of its entry point.
-        source: Where it comes from: package and version, or `aboard`.
-        kinds: Kinds it registered.
-        problem: Why it could not be loaded; None where it was.
+        name: Name of the entry point.
+        source: Package and version of the plug-in, or `aboard`.
+        kinds: Kinds that the plug-in registered.
+        problem: Why the plug-in could not be loaded; None if it was loaded.
     """
 
     name: str
@@ -59,7 +60,7 @@ class PluginStatus:
 
 @dataclass
 class _Loaded:
-    """What was found, and the registries as they were before."""
+    """The plug-ins that were found, and the registries before loading."""
 
     done: bool = False
     status: list[PluginStatus] = field(default_factory=list)
@@ -70,9 +71,9 @@ _loaded = _Loaded()
 
 
 def load() -> list[PluginStatus]:
-    """Loads all plug-ins, once, and returns what became of each: those of this package first, then by name."""
+    """Loads all plug-ins once and returns their status: aboard's own plug-ins first, then the others by name."""
     if not _loaded.done:
-        # Set first: what is loaded asks the registry itself.
+        # Set before loading, because a plug-in may query the registry while it loads.
         _loaded.done = True
         _loaded.before = _snapshot()
         _loaded.status = [_load(name, "aboard", EntryPoint(name, where, GROUP)) for name, where in _SHIPPED]
@@ -98,7 +99,7 @@ def _load(name: str, source: str, entry: EntryPoint) -> PluginStatus:
     try:
         _register(entry)
     except (Exception, SystemExit) as error:
-        # A plug-in is foreign code: whatever it raises is said of it, and the rest of the tool works.
+        # A plug-in is foreign code and may raise anything. Its status gets the message, and aboard goes on.
         _restore(before)
         return PluginStatus(
             name, source, (), str(error) if isinstance(error, TargetError) else f"{_kind(error)}: {error}"
@@ -127,10 +128,10 @@ def _register(entry: EntryPoint) -> None:
 
 @contextmanager
 def restored(*, reload: bool = False) -> Iterator[None]:
-    """Puts kinds, columns and aliases back as they were when the block ends: for tests of devices.
+    """Restores kinds, columns and aliases when the block ends. It is for tests of devices.
 
     Args:
-        reload: Look for plug-ins anew within the block.
+        reload: True to search for plug-ins again inside the block.
     """
     load()
     before, status = _snapshot(), _loaded.status

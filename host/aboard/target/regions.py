@@ -1,7 +1,8 @@
-"""Memory regions that a target names: its arenas (`-arena=dtcm:64K,sram`) and that of its weights (`-weights=itcm`).
+"""Memory regions in a target: regions of the arenas (`-arena=dtcm:64K,sram`) and of the weights (`-weights=itcm`).
 
-On a board whose memory is known, names are held against it, and a kind of memory (`dtcm`, `external`) may stand for a
-region of that kind. Without one any name will do, and a project that is made of the bundle holds it against its board.
+If the target names a board with known memory, this file checks the names against the board. A kind of memory (`dtcm`,
+`external`) may then stand for a region of that kind. Without a board every name is accepted, and a project that uses
+the bundle checks the names against its own board.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from aboard.boards.board import Board, Memory
 from aboard.errors import BoardError, TargetError, did_you_mean
 from aboard.target.kind import Value
 
-#: Of the board's data region, so much is left for stack, buffers and data of the firmware where no limit is given; of a
-#: small one a fourth.
+#: Bytes of the board's data region that are left for stack, buffers and data of the firmware if the user gives no
+#: limit. In a small region, a quarter is left.
 FIRMWARE_BYTES = 16 * 1024
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
@@ -30,7 +31,7 @@ class ArenaRegion:
 
     Attributes:
         name: Name of the region.
-        limit: Bytes that the arena may take of it; None for any number.
+        limit: Bytes of the region that the arena may take; None for no limit.
     """
 
     name: str
@@ -45,20 +46,20 @@ def _amount(number: int) -> str:
 
 
 def size(text: str) -> int | None:
-    """Returns a number of bytes (`65536`, `64K`, `64KiB`, `1M`), or None where the text is none."""
+    """Returns a number of bytes from text (`65536`, `64K`, `64KiB`, `1M`); None if the text is not such a number."""
     found = _SIZE.fullmatch(text.strip().lower())
     return None if found is None else int(found[1]) * _UNITS[found[2]]
 
 
 def parse(text: str, where: str) -> tuple[ArenaRegion, ...]:
-    """Returns the regions that a value of `-arena` names, fastest first.
+    """Returns the regions in a value of `-arena`, fastest first.
 
     Args:
         text: `region` or `region:limit`, separated by commas.
         where: The target, for messages.
 
     Raises:
-        TargetError: A name or a limit is none, or a region is named twice.
+        TargetError: A name or a limit is not valid, or a region is named twice.
     """
     found = tuple(_arena(part.strip(), where) for part in text.split(","))
     names = [arena.name for arena in found]
@@ -91,14 +92,15 @@ def _name(name: str, where: str, attribute: str) -> str:
 def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
     """Returns the attributes of a target with `arena` and `weights` in their canonical form.
 
-    What a board does anyway is left out: one arena without a limit in its data region, weights where its code is.
+    The defaults of a board are left out: one arena without a limit in the data region, and weights in the region of the
+    code.
 
     Args:
         attrs: All attributes.
         where: The target, for messages.
 
     Raises:
-        TargetError: A region is not known, not reached by the core, not writable or too small; or a limit is missing.
+        TargetError: A region is unknown, not writable, too small or out of reach of the core; or a limit is missing.
     """
     changed = dict(attrs)
     board = _board(attrs)
@@ -127,7 +129,7 @@ def _limited(value: Value, name: str, where: str) -> str:
 
 
 def limit(attrs: Mapping[str, Value], name: str) -> int | None:
-    """Returns the bytes that `-ram-max` or `-flash-max` allows; None for any number.
+    """Returns the bytes that `-ram-max` or `-flash-max` allows; None for no limit.
 
     Args:
         attrs: All attributes of a target, canonical.
@@ -138,7 +140,7 @@ def limit(attrs: Mapping[str, Value], name: str) -> int | None:
 
 
 def _board(attrs: Mapping[str, Value]) -> Board | None:
-    """Returns the board of a target whose memory is known."""
+    """Returns the board of a target if its memory is known, else None."""
     if "hardware" not in attrs:
         return None
     board = boards.load(str(attrs["hardware"]))
@@ -169,12 +171,13 @@ def _on_board(arenas: tuple[ArenaRegion, ...], board: Board, where: str) -> tupl
 
 
 def find(board: Board, name: str, where: str, attribute: str) -> Memory:
-    """Returns the region of a board that a name or a kind of memory means, as the board's core sees it.
+    """Returns the memory region of a board by name or by kind of memory, as the board's core sees it.
 
-    A kind means the region with the board's code or data where that is of it, else the first by address.
+    A kind selects the region of the board's code or data if that region is of this kind, else the first region of the
+    kind by address.
 
     Raises:
-        TargetError: There is none, or the core does not reach it.
+        TargetError: No region has that name or kind, or the core does not reach the region.
     """
     named = [region for region in board.memory if region.name == name]
     of_kind = [region for region in board.memory if region.kind == name]
@@ -195,10 +198,10 @@ def find(board: Board, name: str, where: str, attribute: str) -> Memory:
 
 
 def writable(board: Board, name: str, where: str) -> Memory:
-    """Returns the region of a board that `find` does, for an arena.
+    """Returns the region that `find` returns, if it can store an arena.
 
     Raises:
-        TargetError: As `find`; or the region is not written to at run time, because it is flash or has the code.
+        TargetError: As for `find`; or the region is not writable at run time, because it is flash or holds the code.
     """
     region = find(board, name, where, "-arena")
     if region.kind == "flash" or region.load:
@@ -216,24 +219,24 @@ def _names(board: Board) -> str:
 
 
 def _reached_by(board: Board, name: str) -> list[str]:
-    """Returns the cores of a board that reach a region which its own core does not."""
+    """Returns the other cores of a board that reach a region."""
     found = []
     for core in board.cores:
         try:
             view = boards.load(f"{board.id}:{core.name}")
         except BoardError:
-            continue  # the board comes from elsewhere: nothing more is known of it
+            continue  # the board has no board file, so its other cores are not known
         if any(region.name == name for region in view.memory):
             found.append(core.name)
     return found
 
 
 def arenas(attrs: Mapping[str, Value], weights_bytes: int) -> tuple[ArenaRegion, ...]:
-    """Returns the arenas of a target, fastest first, with the limits that its board sets; none for the default.
+    """Returns the arenas of a target, fastest first, with the limits of its board; empty for the default arena.
 
     Args:
         attrs: All attributes of a target, canonical.
-        weights_bytes: Bytes of the weights, which leave less room in their region.
+        weights_bytes: Bytes of the weights, which reduce the free space of their region.
     """
     if "arena" not in attrs:
         return ()
@@ -248,5 +251,5 @@ def arenas(attrs: Mapping[str, Value], weights_bytes: int) -> tuple[ArenaRegion,
 
 
 def _limit(given: int | None, room: int, firmware: int) -> int:
-    """Returns what an arena may take: what the user says, if there is so much; else what the firmware leaves."""
+    """Returns the bytes for an arena: the user's limit if the region is large enough, else the rest of the region."""
     return max(room - firmware, 0) if given is None else max(min(given, room), 0)

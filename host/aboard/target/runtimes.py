@@ -1,7 +1,7 @@
-"""Runtimes of a kind's own: what code is linked with beside `standalone` and `host` (`-runtime=`).
+"""Runtimes of packages: values of `-runtime=` besides `standalone` and `host`.
 
-A package attaches one to a kind with the column `runtimes`. Then the kind's attribute `-runtime` allows its name, its C
-files go into the bundle, and projects for such targets are made with its template where it brings one.
+A package attaches a runtime to a kind with the column `runtimes`. The kind's attribute `-runtime` then accepts its
+name, the bundle contains its C files, and projects for such targets use its template if it has one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ COLUMN = "runtimes"
 
 @dataclass(frozen=True)
 class LinkedRuntime:
-    """What code is linked with.
+    """A runtime that generated code is linked with.
 
     Attributes:
         name: Value of `-runtime`.
-        help: What it is, one sentence.
-        files: C files for the bundle of each model that is compiled for it; None for none.
-        template: Folder of the project template (`template.toml` and `*.j2`), whose name is the template's; None where
-            the board's own will do.
+        help: Description, one sentence.
+        files: C files for the bundle of each model that is compiled for the runtime; None for no files.
+        template: Folder of the project template (`template.toml` and `*.j2`). The name of the folder is the name of the
+            template. None for the default template of the board.
     """
 
     name: str
@@ -51,18 +51,18 @@ columns.declare(
 
 
 def find(target: Target) -> LinkedRuntime | None:
-    """Returns the runtime of a target's host, or None where it is one of the kind's own."""
+    """Returns the runtime of a target's host; None for the runtimes of the kind itself."""
     name = target.host.attrs.get("runtime")
     return next((added for added in columns.plain(target.host.kind.name, COLUMN) if added.name == name), None)
 
 
 def template_name(target: Target) -> str | None:
-    """Returns the name of the project template that a target's runtime brings, or None."""
+    """Returns the name of the project template of a target's runtime; None if the runtime has no template."""
     found = find(target)
     return None if found is None or found.template is None else found.template.name
 
 
 def templates() -> Mapping[str, Path]:
-    """Returns the folders of the templates that runtimes bring, by the template's name."""
+    """Returns the folders of the project templates of runtimes, by the name of the template."""
     found = [added.template for kind in kinds() for added in columns.plain(kind, COLUMN)]
     return {folder.name: folder for folder in found if folder is not None}

@@ -1,4 +1,4 @@
-"""Another core of the host's board as a device of a composite target: which pairs of cores there can be."""
+"""A second core of the host's board as a device of a composite target: checks which pairs of cores can work."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 def refuses_host(device: Target, host: Target) -> str | None:
-    """Returns why a core cannot be a device of a host, or None.
+    """Returns why a core cannot be a device of a host; None if it can.
 
-    With `-runtime=host` any core can: what it claims is a plain call there. Where neither names a board, nothing is
-    known of the pair: who would compute what can be looked at, and code is refused (`aboard.backends.core`).
+    With `-runtime=host` any core can be a device, because a claimed region is a plain call. If neither target names a
+    board, nothing is known about the pair: the partition can be shown, but `aboard.backends.core` refuses to generate
+    code.
 
     Args:
-        device: The core that is to be a device.
+        device: The core that claims regions.
         host: The core that calls it.
     """
     own, caller = device.hardware, host.hardware
@@ -40,7 +41,7 @@ def refuses_host(device: Target, host: Target) -> str | None:
 
 
 def _of_code(device: Target, host: Target) -> str | None:
-    """Returns why code for the two cannot be one image."""
+    """Returns why code for the two cores cannot be linked into one image; None if it can."""
     for core in (device.cpu, host.cpu):
         if not core.is_arm_m:
             return (

@@ -1,4 +1,4 @@
-"""The forms a target is written in, before anything in it is looked up: strings, dicts, aliases."""
+"""Parses the written forms of a target (strings, dicts, aliases) without looking up kinds or boards."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from aboard.target import lookup
 from aboard.target.aliases import Spec
 from aboard.target.composite import COMPOSITE, DEVICE, DEVICES, HOST
 
-#: Between host and devices in the short form.
+#: Separator between host and devices in the short form.
 _PLUS = "+"
 
 
 @dataclass(frozen=True)
 class Form:
-    """A target as it is written.
+    """A target as the user wrote it.
 
     Attributes:
-        head: Kind or hardware; None where neither is given.
+        head: Kind or hardware; None if neither is given.
         given: Attributes.
         where: The target, for messages.
     """
@@ -32,14 +32,14 @@ class Form:
 
 
 def read(spec: object, way: tuple[str, ...] = ()) -> Form:
-    """Splits a target into its head and its attributes; aliases are expanded.
+    """Splits a target into its head and its attributes, and expands aliases.
 
     Args:
         spec: String, dict, or the text of a JSON object.
-        way: Aliases that led here.
+        way: Aliases that are being expanded, to detect cycles.
 
     Raises:
-        TargetError: It is neither, or not well formed, or its alias leads to itself.
+        TargetError: The target has another type, is not well formed, or its alias refers to itself.
     """
     if isinstance(spec, str) and spec.lstrip().startswith("{"):
         return read(from_json(spec), way)
@@ -60,10 +60,10 @@ def read(spec: object, way: tuple[str, ...] = ()) -> Form:
 
 
 def from_json(text: str) -> object:
-    """Returns what a JSON text says.
+    """Returns the value of a JSON text.
 
     Raises:
-        TargetError: It is not JSON.
+        TargetError: The text is not JSON.
     """
     try:
         return json.loads(text)
@@ -72,7 +72,7 @@ def from_json(text: str) -> object:
 
 
 def _expanded(form: Form, known: Mapping[str, Spec], way: tuple[str, ...]) -> Form:
-    """Returns what an alias stands for, with the attributes written behind it; a composite's go to its host."""
+    """Expands an alias and adds the attributes written after it. For a composite target they go to the host."""
     name = str(form.head)
     if name in way:
         raise TargetError(

@@ -22,22 +22,23 @@ from aboard.target.spec import Form, from_json, read
 
 @functools.total_ordering
 class Target:
-    """Says everything the compiler and the runtime may ask about where code will run. Immutable.
+    """The hardware and the options that code is compiled for. Immutable.
 
-    Made from a string (`c -mcpu=cortex-m4 -runtime=standalone`), a dict (`{"kind": "c", "mcpu": "cortex-m4"}`), a
-    hardware string (`arm/mps2_an386`, `arm/mps2_an386 -opt=size`), or an alias. All canonicalise:
-    `Target(str(t)) == t`.
+    A target is made from a string (`c -mcpu=cortex-m4 -runtime=standalone`), a dict (`{"kind": "c", "mcpu":
+    "cortex-m4"}`), a hardware string (`arm/mps2_an386`, `arm/mps2_an386 -opt=size`), or an alias. All forms are brought
+    into one canonical form: `Target(str(t)) == t`.
 
     A composite target has a host and devices: `{"kind": "composite", "host": ..., "devices": [...]}`, as a string
-    `composite -device='...' -host='...'`, or short `c -mcpu=cortex-m4 + cmsis-nn`. What is asked of it beside them
-    (`cpu`, `keys`, `opt`, `runtime`, `input_mode`, `hardware`) is its host's.
+    `composite -device='...' -host='...'`, or short `c -mcpu=cortex-m4 + cmsis-nn`. Its other properties (`cpu`, `keys`,
+    `opt`, `runtime`, `input_mode`, `hardware`) are the properties of its host.
 
     Attributes:
-        kind: Its kind.
-        attrs: All attributes, defaults and implied ones included, sorted by name.
-        host: The CPU that runs what no device claims; the target itself where there are no devices.
+        kind: The target kind.
+        attrs: All attributes, including defaults and implied attributes, sorted by name.
+        host: The CPU that computes the nodes that no device claims; the target itself if there are no devices.
         devices: Devices of a composite target, in the order in which they may claim.
-        caller: Of a device, the host of its composite target, which calls it; else None. No part of what it is.
+        caller: For a device, the host of its composite target, which calls the device; else None. Comparison ignores
+            it.
     """
 
     kind: Kind
@@ -51,11 +52,11 @@ class Target:
 
         Args:
             spec: String, dict, or another target.
-            as_device: True for a device of a composite target, which may be of any kind.
+            as_device: True for a device of a composite target; then every kind is allowed.
 
         Raises:
-            TargetError: It names an unknown kind, hardware or attribute, a value that is not allowed, or a kind that
-                can only be a device.
+            TargetError: The kind, hardware or an attribute is unknown, a value is not allowed, or the kind can only be
+                a device.
         """
         self._fill(spec)
         if self.kind.subgraph_only and not as_device:
@@ -115,7 +116,7 @@ class Target:
         """Returns the target that `to_json` wrote.
 
         Raises:
-            TargetError: The text is not JSON, or not that of a target.
+            TargetError: The text is not JSON, or does not describe a target.
         """
         return cls(cast("Mapping[str, object]", from_json(text)))
 
@@ -127,15 +128,15 @@ class Target:
         return json.dumps({"kind": self.kind.name, **parts, **self.attrs})
 
     def get(self, name: str) -> Value | None:
-        """Returns an attribute, of a composite target also its host's, or None where there is none of that name."""
+        """Returns an attribute of the target or of a composite target's host; None if neither has the attribute."""
         own = self.attrs.get(name)
         return own if own is not None or self.host is self else self.host.get(name)
 
     def overridden(self, attrs: Mapping[str, Value]) -> Target:
-        """Returns the same target with some attributes of its host set otherwise.
+        """Returns the same target with some attributes of its host changed.
 
         Raises:
-            TargetError: An attribute is not known, or its value is not allowed.
+            TargetError: An attribute is unknown, or its value is not allowed.
         """
         changed = Target({"kind": self.host.kind.name, **self.host.attrs, **attrs})
         if self.host is self:
@@ -144,63 +145,63 @@ class Target:
 
     @property
     def key(self) -> str:
-        """The hardware in one text: kind, board, core and versions of devices. Figures of a board are no part of it."""
+        """The hardware in one text: kind, board, core and versions of devices; without the figures of the board."""
         schema = self.kind.schema
         identity = {name: value for name, value in self.attrs.items() if schema[name].identity}
         return self._text(identity, lambda part: part.key)
 
     @property
     def hardware(self) -> str | None:
-        """The board, `vendor/board` or `vendor/board:core`; None for a target that names only a core."""
+        """The board, `vendor/board` or `vendor/board:core`; None if the target names only a core."""
         name = self.get("hardware")
         return None if name is None else str(name)
 
     @cached_property
     def cpu(self) -> cpus.Cpu:
-        """The core the code runs on."""
+        """The core that the code runs on."""
         return cpus.find(str(self.host.attrs["mcpu"]))
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Implementation keys: `portable`, and `arm_smlal`, `arm_dsp`, `arm_mve`, `riscv`, `host` as it has them."""
+        """Implementation keys of the core: `portable`, and some of `arm_smlal`, `arm_dsp`, `arm_mve`, `riscv`, `host`."""
         return self.host.kind.default_keys | self.host.kind.keys(self.host.attrs)
 
     @property
     def opt(self) -> Literal["size", "balanced", "speed"]:
-        """What to prefer where a layer can be small or fast."""
+        """The preference between small and fast code (`-opt`)."""
         return cast(Literal["size", "balanced", "speed"], self.host.attrs["opt"])
 
     @property
     def runtime(self) -> str:
-        """What the code is linked with: `standalone`, `host`, or what a package added (`aboard.target.runtimes`)."""
+        """The runtime: `standalone`, `host`, or a runtime of a package (`aboard.target.runtimes`)."""
         return str(self.host.attrs["runtime"])
 
     @property
     def input_mode(self) -> Literal["consumed", "kept", "rows"]:
-        """Whether the model may overwrite its input while it runs, or takes it row by row (`-input`)."""
+        """The handling of the input (`-input`): overwritten, preserved, or streamed row by row."""
         return cast(Literal["consumed", "kept", "rows"], self.host.attrs["input"])
 
     def arenas(self, weights_bytes: int = 0) -> tuple[ArenaRegion, ...]:
-        """Returns the memory regions of the arenas (`-arena`), fastest first; none for one in the data region.
+        """Returns the memory regions of the arenas (`-arena`), fastest first; empty for one arena in the data region.
 
         Args:
-            weights_bytes: Bytes of the weights, which leave less room where they share a region with an arena.
+            weights_bytes: Bytes of the weights, which reduce the space of an arena in the same region.
         """
         return regions.arenas(self.host.attrs, weights_bytes)
 
     @property
     def flash_max(self) -> int | None:
-        """Bytes of flash that a model may take (`-flash-max`); None for any number."""
+        """Bytes of flash that a model may take (`-flash-max`); None for no limit."""
         return regions.limit(self.host.attrs, "flash-max")
 
     @property
     def ram_max(self) -> int | None:
-        """Bytes that the arenas may take together (`-ram-max`); None for any number."""
+        """Bytes that all arenas together may take (`-ram-max`); None for no limit."""
         return regions.limit(self.host.attrs, "ram-max")
 
     @property
     def weights_region(self) -> str | None:
-        """Memory region of the weights (`-weights`); None for that of the code."""
+        """Memory region of the weights (`-weights`); None for the region of the code."""
         name = self.host.attrs.get("weights")
         return None if name is None else str(name)
 
@@ -208,12 +209,12 @@ class Target:
         words = [(name, _printed(value)) for name, value in attrs.items()]
         if self.devices:
             words += [(DEVICE, part(device)) for device in self.devices] + [(HOST, part(self.host))]
-        # Devices keep their order: sorting is stable.
+        # Sorting is stable, so devices keep their order.
         words.sort(key=lambda word: word[0])
         return " ".join([self.kind.name, *(f"-{name}={shlex.quote(value)}" for name, value in words)])
 
     def _given(self) -> str:
-        """Returns the kind with the attributes that are not their default."""
+        """Returns the kind and the attributes that differ from their defaults."""
         schema = self.kind.schema
         return self._text({name: value for name, value in self.attrs.items() if value != schema[name].default})
 
@@ -258,7 +259,7 @@ def _part(spec: object, where: str, what: str) -> Target:
 
 
 def _with_hardware(head: object, given: dict[str, object], where: str) -> tuple[Kind, dict[str, object]]:
-    """Returns the kind, and the attributes with those that the hardware implies below those that were given."""
+    """Returns the kind and the attributes. Given attributes take precedence over those that the hardware implies."""
     is_kind = head in kinds()
     if head is not None and not is_kind:
         if "hardware" in given:
@@ -274,6 +275,6 @@ def _with_hardware(head: object, given: dict[str, object], where: str) -> tuple[
     chosen = kind(str(head) if is_kind else found.kind)
     implied = dict(found.implied)
     if "mcpu" in given:
-        # The runtime follows the core: that of the board's own core need not fit another.
+        # The runtime depends on the core: the runtime of the board's own core may not suit another core.
         implied.pop("runtime", None)
     return chosen, {**implied, **given}
