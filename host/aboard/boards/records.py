@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _known_core(name: str) -> str:
-    """Returns the full name of a core. `native` becomes the core of this machine, so that a stored board is definite."""
+    """Returns the full name of a core. `native` becomes the core of this machine, so that a stored board names it."""
     try:
         return cpus.find(name).name
     except TargetError as error:

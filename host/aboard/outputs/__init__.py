@@ -1,13 +1,14 @@
-"""What aboard writes where a user said, by one rule that every command and function keeps.
+"""Writes files and folders where the user asked for them. Every command and function follows one rule.
 
-aboard replaces what it wrote itself and nobody has changed since. Anything else is refused with what it is, and with
-what `force` would overwrite. With `force` just that is overwritten, and all else that is there stays.
+aboard replaces its own files if nobody has changed them since. It refuses to replace other files; the error names them
+and lists the files that `force` would overwrite. With `force`, only these files are overwritten and all other files
+stay.
 
-- A folder (`folder`) holds a record of the files that were written, with their hashes, in `RECORD`.
+- A folder (`folder`) holds the file `RECORD` with the hashes of the files that aboard wrote.
 - A file (`file`) holds a seal: a hash of itself.
-- A symbolic link stays one: what it leads to is written.
-- All of it is written, or nothing: it is made beside its place, and takes it in one step. A process that is killed
-  leaves the old or the new.
+- A symbolic link stays a link: its target is written.
+- Writing is atomic: the new contents are made beside the destination and moved there in one step. A process that is
+  killed leaves the old or the new contents.
 """
 
 from aboard.outputs.file import SEAL, check_file, put, sealed, write_file, write_files

@@ -1,4 +1,4 @@
-"""Single files that aboard writes: reports, pictures, results, suites."""
+"""Writes single files: reports, pictures, results, suites."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from aboard.outputs.place import followed, shown, unwritable
 _MARK = b"aboard-sha256="
 _BLANK = b"0" * 64
 _SEAL = re.compile(re.escape(_MARK) + b"([0-9a-f]{64})")
-#: What aboard writes is smaller by far; a larger file need not be read to know that it is another's.
+#: Files of aboard are far smaller than this number of bytes. A larger file cannot be aboard's and is not read.
 _LARGEST = 1 << 30
 
-#: Text that has to stand in a file, in a comment of its format; where it stands last, `sealed` puts the hash.
+#: Placeholder for the hash, in a comment of the file's format. `sealed` replaces the last one in the file.
 SEAL = (_MARK + _BLANK).decode()
 
 
 def sealed(content: bytes) -> bytes:
-    """Returns a file with its hash in the place of `SEAL`.
+    """Returns the content of a file with its hash in place of `SEAL`.
 
     Args:
-        content: The file, with `SEAL` in it.
+        content: Content of the file, including `SEAL`.
 
     Raises:
-        ValueError: `SEAL` does not stand in it.
+        ValueError: The content does not include `SEAL`.
     """
     at = content.rindex(SEAL.encode())
     return content[:at] + _MARK + hashlib.sha256(content).hexdigest().encode() + content[at + len(SEAL) :]
 
 
 def is_sealed(content: bytes) -> bool:
-    """True for a file as `sealed` returned it; False when a byte of it was changed, added or removed."""
+    """True for content that `sealed` returned; False if a byte was changed, added or removed."""
     return any(
         hashlib.sha256(content[: found.start(1)] + _BLANK + content[found.end(1) :]).hexdigest()
         == found.group(1).decode()
@@ -45,17 +45,18 @@ def is_sealed(content: bytes) -> bool:
 
 
 def check_file(path: Path, *, force: bool = False) -> Path:
-    """Refuses a file that may not be written: called early, before hours of work for it.
+    """Refuses a file that may not be written. Call it before the work that produces the file.
 
     Args:
         path: The file.
-        force: Whether a file of others is overwritten.
+        force: True to overwrite files that aboard did not write.
 
     Returns:
-        Where it is written, links followed.
+        The path to write, with links resolved.
 
     Raises:
-        InputError: It is a folder, lies in none, or is a file that aboard did not write or that was changed since.
+        InputError: The path is a folder, its parent does not exist, or aboard did not write the file or it has changed
+            since.
     """
     place = followed(path, InputError)
     if place.is_dir():
@@ -79,15 +80,15 @@ def _is_ours(place: Path) -> bool:
 
 
 def write_file(path: Path, content: bytes, *, force: bool = False) -> None:
-    """Writes a file: all of it, or nothing. Devices and pipes are written to.
+    """Writes a file atomically. Devices and pipes are written to directly.
 
     Args:
         path: The file.
-        content: As `sealed` returns it.
-        force: Whether a file of others is overwritten.
+        content: Content, as `sealed` returns it.
+        force: True to overwrite files that aboard did not write.
 
     Raises:
-        InputError: It may not be written (`check_file`), or cannot.
+        InputError: `check_file` refuses the file, or writing fails.
     """
     if _is_already(path, content):
         return
@@ -99,10 +100,10 @@ def write_file(path: Path, content: bytes, *, force: bool = False) -> None:
 
 
 def write_files(files: Mapping[Path, bytes], *, force: bool = False) -> None:
-    """Writes several files, each as `write_file` does, after looking at all of them.
+    """Checks all files, then writes each of them as `write_file` does.
 
     Raises:
-        InputError: One of them may not be written, and then none is; or cannot.
+        InputError: `check_file` refuses a file, and no file was written; or writing fails.
     """
     wanted = {path: content for path, content in files.items() if not _is_already(path, content)}
     for path in wanted:
@@ -119,14 +120,14 @@ def _is_already(path: Path, content: bytes) -> bool:
 
 
 def put(place: Path, content: bytes) -> None:
-    """Writes a file, whatever is there, in one step. A file that is there keeps its mode.
+    """Writes a file in one step and replaces an existing file. The new file keeps the mode of the old file.
 
     Args:
         place: The file, links followed.
-        content: Its bytes.
+        content: Bytes to write.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     if place.exists() and not place.is_file():
         place.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Folders that aboard makes: bundles, projects and packages."""
+"""Writes folders: bundles, projects and packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aboard.outputs.place import followed, shown, swap, unwritable
 from aboard.outputs.record import WriteRecord
 
 _SHOWN = 3
-#: No more than that are looked for in a folder that is refused anyway: it may be somebody's home.
+#: Largest number of foreign files to count in a folder that is refused; the folder may be a home folder.
 _COUNTED = 1000
 
 
@@ -32,21 +32,21 @@ def write_folder(
     force: bool = False,
     disposable: Callable[[Path], bool] = record.none,
 ) -> Path:
-    """Makes a folder, or puts a new one in the place of one that aboard made and nobody changed.
+    """Makes a folder, or replaces a folder that aboard made and nobody changed.
 
     Args:
         folder: The folder.
-        what: What it is: `bundle`, `project` or `package`.
-        of: What it is made of and for, in words.
+        what: Kind of folder: `bundle`, `project` or `package`.
+        of: Sources and purpose of the folder, in words.
         fill: Writes everything into a new, empty folder.
-        force: Whether files of others that are in the way are overwritten. All other files of others stay.
-        disposable: Says of a folder in it whether that is what aboard's builds made, and goes with the old one.
+        force: True to overwrite other people's files that are in the way. All their other files stay.
+        disposable: True for a sub-folder that a build of aboard made and that is removed with the old folder.
 
     Returns:
         The folder, absolute, with links followed.
 
     Raises:
-        ProjectError: The folder holds what aboard did not write or what was changed since, or cannot be written.
+        ProjectError: The folder holds files that aboard did not write or that have changed since, or cannot be written.
     """
     place = followed(folder, ProjectError)
     _refuse_places(folder, place)
@@ -71,14 +71,14 @@ def write_folder(
 
 
 def refuse_other(folder: Path, of: str) -> None:
-    """Refuses a folder that a user did not name, where aboard has made something else there.
+    """Refuses a default folder that already holds another output of aboard.
 
     Args:
         folder: The folder.
-        of: What would be made there, as for `write_folder`.
+        of: Sources and purpose of the new contents, as for `write_folder`.
 
     Raises:
-        ProjectError: Something else is there.
+        ProjectError: The folder holds another output.
     """
     there = record.read(folder)
     if there is not None and there.of != of:
@@ -90,13 +90,13 @@ def refuse_other(folder: Path, of: str) -> None:
 
 @dataclass(frozen=True)
 class _Theirs:
-    """What is in a folder and not as aboard wrote it, by path.
+    """The paths in a folder that differ from the files that aboard wrote.
 
     Attributes:
         added: Files that aboard did not write.
-        changed: Files that aboard wrote and that are not as they were.
-        lost: Those of both that are in the way of what is new.
-        complete: False where there are more than were looked for.
+        changed: Files that aboard wrote and that have changed since.
+        lost: Files of both lists that new files would overwrite.
+        complete: False if the search stopped early and more files may exist.
     """
 
     added: Sequence[str]
@@ -143,7 +143,7 @@ class _Theirs:
 
 
 def _in_the_way(folder: Path, new: Iterable[str]) -> Iterator[str]:
-    """Yields the files of a folder that lie where new ones go, or where folders of those go."""
+    """Yields the files of a folder at the paths of new files, or at the paths of their parent folders."""
     for name in new:
         parts = name.split("/")
         for count in range(1, len(parts) + 1):
@@ -168,7 +168,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _refuse_places(folder: Path, place: Path) -> None:
-    """Refuses what nothing can be put in the place of."""
+    """Refuses destinations that cannot be replaced."""
     if os.path.lexists(place) and not place.is_dir():
         raise ProjectError(f"{shown(folder)}: is a file, expected a folder or none. Name another")
     if not place.is_dir():
@@ -184,7 +184,7 @@ def _refuse_places(folder: Path, place: Path) -> None:
 
 
 def _keep(paths: Iterable[str], place: Path, fresh: Path) -> None:
-    """Puts others' files into the new folder: as second names of theirs, so that the old folder stays whole."""
+    """Hard-links other people's files into the new folder, so that the old folder stays complete."""
     for path in paths:
         (fresh / path).parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -196,7 +196,7 @@ def _keep(paths: Iterable[str], place: Path, fresh: Path) -> None:
 
 
 def _keep_empty(place: Path, fresh: Path, disposable: Callable[[Path], bool]) -> None:
-    """Makes the folders again in which there is nothing, and of which the record does not know."""
+    """Makes the empty folders again, which the record does not list."""
     old = record.read(place)
     written = {parent.as_posix() for path in (old.files if old is not None else ()) for parent in Path(path).parents}
     for name, inner, files in os.walk(place):

@@ -1,4 +1,4 @@
-"""Where something is written: links followed, and one thing put in the place of another in one step."""
+"""Destinations of files and folders: resolves links, and replaces a destination in one step."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from aboard.errors import AboardError
 _LONGEST_SHOWN = 120
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-#: The file system or the system knows no exchange.
+#: Error numbers of systems and file systems without an atomic exchange.
 _NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 
 
 def followed(path: Path, error: type[AboardError]) -> Path:
-    """Returns the absolute path that a path leads to through symbolic links; the last part need not be there.
+    """Returns the absolute path after following symbolic links; the last part need not exist.
 
     Args:
-        path: As a user gave it.
-        error: What is raised.
+        path: Path from the user.
+        error: Class of the error to raise.
 
     Raises:
-        AboardError: A link leads to nothing or to itself, or a part of the path may not be read or is too long.
+        AboardError: A link is broken or refers to itself, or a part of the path cannot be read or is too long.
     """
     try:
         found = path.resolve()
         if path.exists() and not found.exists():
-            return path.absolute()  # a pipe of this process, as behind /dev/stdout, has no name of its own
+            return path.absolute()  # a pipe of this process, as behind /dev/stdout, has no real path
         if path.is_symlink() and not os.path.lexists(found):
             raise error(
                 f"{shown(path)}: is a symbolic link to {shown(found)}, which is not there. Make that, or remove the "
                 "link"
             )
-    except RuntimeError as loop:  # of Python below 3.13
+    except RuntimeError as loop:  # Python before 3.13
         raise error(f"{shown(path)}: is a symbolic link to itself. Remove it") from loop
     except OSError as problem:
         raise unwritable(path, problem, error) from problem
@@ -43,7 +43,7 @@ def followed(path: Path, error: type[AboardError]) -> Path:
 
 
 def unwritable(path: Path, problem: OSError, error: type[AboardError]) -> AboardError:
-    """Returns the error of a place that the system does not let be written."""
+    """Returns the error for a path that the system refuses to write."""
     return error(f"{shown(path)}: cannot be written, got {problem.strerror or problem}. {_advice(problem)}")
 
 
@@ -56,22 +56,23 @@ def _advice(problem: OSError) -> str:
 
 
 def shown(path: Path | str) -> str:
-    """Returns a path as messages show it: the middle of a very long one is left out."""
+    """Returns a path for messages; the middle of a very long path is left out."""
     text = str(path)
     half = _LONGEST_SHOWN // 2
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
 
 
 def swap(fresh: Path, place: Path, aside: Path) -> None:
-    """Puts a folder in the place of another, or where there is none.
+    """Moves a folder to a destination, and replaces the folder there if one exists.
 
     Args:
-        fresh: The new one.
-        place: Where it goes.
-        aside: Where the other is put, if there is no way to exchange the two in one step; else it is at `fresh`.
+        fresh: The new folder.
+        place: Destination.
+        aside: Path for the old folder if the system cannot exchange two folders in one step; else the old folder moves
+            to `fresh`.
 
     Raises:
-        OSError: The system refuses it; then all is as before.
+        OSError: The system refuses the move; both folders are unchanged.
     """
     if not place.exists():
         fresh.rename(place)
@@ -93,7 +94,7 @@ def exchange(one: Path, other: Path) -> None:
     """Exchanges two paths in one step.
 
     Raises:
-        OSError: The system refuses it, or cannot.
+        OSError: The system refuses or does not support the exchange.
     """
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:

@@ -1,4 +1,4 @@
-"""The record of a folder: which files aboard wrote into it, with their hashes."""
+"""The record of a folder: the files that aboard wrote, with their hashes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aboard.base.version import VERSION
 
-#: Its file. It is hidden, and no part of what the folder is for.
+#: File of the record. It is hidden and not part of the contents of the folder.
 RECORD = ".aboard-files.json"
 
 
 class WriteRecord(BaseModel):
-    """What aboard wrote.
+    """The record of the files that aboard wrote into a folder.
 
     Attributes:
-        format: Version of this format.
+        format: Version of the record format.
         generator: Name and version of the generator.
-        what: `bundle`, `project` or `package`.
-        of: What it was made of and for, in words.
-        files: SHA-256 of each file, by path in the folder with `/`.
+        what: Kind of folder: `bundle`, `project` or `package`.
+        of: Sources and purpose of the folder, in words.
+        files: SHA-256 of each file, by path relative to the folder, with `/`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +37,7 @@ class WriteRecord(BaseModel):
 
 
 def read(folder: Path) -> WriteRecord | None:
-    """Returns the record of a folder; None where there is none, or a damaged one."""
+    """Returns the record of a folder; None if it is missing or damaged."""
     try:
         return WriteRecord.model_validate_json((folder / RECORD).read_bytes())
     except (OSError, ValidationError):
@@ -45,10 +45,10 @@ def read(folder: Path) -> WriteRecord | None:
 
 
 def write(folder: Path, what: str, of: str) -> WriteRecord:
-    """Writes the record of a folder as it is now, and returns it.
+    """Writes and returns the record of the present files of a folder.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The record cannot be written.
     """
     found = {path: str(digest(folder / path)) for path in sorted(files(folder))}
     record = WriteRecord(what=what, of=of, files=found)
@@ -57,7 +57,7 @@ def write(folder: Path, what: str, of: str) -> WriteRecord:
 
 
 def digest(path: Path) -> str | None:
-    """Returns the SHA-256 of a file; None for what is no file of its own or cannot be read."""
+    """Returns the SHA-256 of a file; None if the path is not a regular file or cannot be read."""
     try:
         if path.is_symlink() or not path.is_file():
             return None
@@ -67,20 +67,20 @@ def digest(path: Path) -> str | None:
 
 
 def none(path: Path) -> bool:
-    """Says of no folder that it is left out."""
+    """A filter for `files` that skips no folder."""
     del path
     return False
 
 
 def files(folder: Path, skipped: Callable[[Path], bool] = none) -> Iterator[str]:
-    """Yields everything in a folder that is no folder, links included, by path in it; the record is left out.
+    """Yields the paths of all files and links in a folder, relative to the folder, without the record.
 
     Args:
         folder: The folder.
-        skipped: Says of a folder in it whether it is left out.
+        skipped: True for a sub-folder to leave out.
 
     Raises:
-        OSError: A folder in it cannot be read, or is another file system's.
+        OSError: A sub-folder cannot be read, or belongs to another file system.
     """
     device = folder.stat().st_dev
     for path in _walked(folder, skipped, device):

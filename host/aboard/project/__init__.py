@@ -1,1 +1,1 @@
-"""From a bundle and a board to an image: templates, placement in memory, toolchains, builds."""
+"""Makes images from bundles and boards: templates, placement in memory, toolchains, builds."""

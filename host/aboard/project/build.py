@@ -22,21 +22,21 @@ from aboard.project.toolchain import Toolchain
 _STAMP = "aboard_toolchain.txt"
 _TIMEOUT_S = 900
 _ERROR = re.compile(r"^.*(?:\berror: |undefined reference to |CMake Error).*$", re.MULTILINE)
-# GNU ld names the region, lld section and region.
+# GNU ld names the region; lld names the section and the region.
 _OVERFLOW = re.compile(r"region [`'](?P<region>\w+)'[: ]+overflowed by (?P<bytes>\d+) bytes")
 
 
 def build(project: Project, override: str | None = None) -> BuildResult:
-    """Builds a project; what is up to date is not built again.
+    """Builds a project. Files that are up to date are not built again.
 
     Args:
         project: The project.
-        override: Name of a toolchain, or path of a compiler; by rule where none is named.
+        override: Name of a toolchain, or path of a compiler; None for the default toolchain.
 
     Raises:
         ToolError: A tool is missing, or the compiler found an error.
         CapacityError: The image is larger than the board's memory.
-        ProjectError: Projects of its template are built by others' programs.
+        ProjectError: aboard does not build projects of this template; another program does.
     """
     template = templates.load(project.info.template)
     if template.build == "none":
@@ -61,15 +61,15 @@ def build(project: Project, override: str | None = None) -> BuildResult:
 
 
 def check(board: Board, template: str | None, override: str | None) -> None:
-    """Looks whether there is a toolchain to build with, before a model is compiled.
+    """Checks that a toolchain exists, before a model is compiled.
 
     Args:
         board: The board.
-        template: Name of the project's template; None for the board's own.
+        template: Name of the project's template; None for the default template of the board.
         override: Name of a toolchain, or path of a compiler.
 
     Raises:
-        ToolError: There is none.
+        ToolError: No toolchain was found.
     """
     chosen = templates.load(template or templates.default(board.id, is_host=board.is_host))
     if chosen.build == "zephyr":
@@ -82,7 +82,7 @@ def sizes(project: Project) -> ImageSizes:
     """Returns the sizes of a project's image.
 
     Raises:
-        ToolError: It has not been built.
+        ToolError: The project has not been built.
     """
     if templates.load(project.info.template).build == "zephyr":
         return zephyr_build.sizes(project)
@@ -95,10 +95,10 @@ def _stamp(toolchain: Toolchain) -> str:
 
 
 def _prepare(folder: Path, toolchain: Toolchain) -> bool:
-    """Makes the build folder; returns whether CMake has to configure it. Another compiler starts from nothing."""
+    """Makes the build folder and returns True if CMake must configure it. A new compiler empties the folder."""
     stamp = folder / _STAMP
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(toolchain):
-        # CMake stores absolute paths: a folder that was moved is configured anew.
+        # CMake stores absolute paths, so a folder that was moved is configured again.
         cache = folder / "CMakeCache.txt"
         if cache.is_file() and f"CMAKE_CACHEFILE_DIR:INTERNAL={folder}\n" in cache.read_text(encoding="utf-8"):
             return False
@@ -107,7 +107,7 @@ def _prepare(folder: Path, toolchain: Toolchain) -> bool:
 
 
 def _run(command: list[str], project: Project, log: Path) -> None:
-    # Tools under the user's own flags would not build what was generated.
+    # Flags in the user's environment would change the build of generated code.
     environment = {
         key: value for key, value in os.environ.items() if key not in ("CFLAGS", "CC", "LDFLAGS", "CPPFLAGS")
     }

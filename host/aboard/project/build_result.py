@@ -1,4 +1,4 @@
-"""What a build leaves: the image with its sizes, and the folder with its log."""
+"""The results of a build: the image with its sizes, and the build folder with its log."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class BuildResult:
 
     Attributes:
         image: The ELF file.
-        sizes: What it takes of the board's memory.
-        toolchain: What it was built with.
-        log: What CMake and the compiler said.
-        regions: What it takes of each memory region; empty where the build does not say.
-        modules: What each part of it takes, the largest first; likewise.
+        sizes: Flash and RAM that the image takes.
+        toolchain: Toolchain of the build.
+        log: File with the output of CMake and the compiler.
+        regions: Use of each memory region; empty if the build does not report it.
+        modules: Memory use of each part of the image, largest first; empty if the build does not report it.
     """
 
     image: Path
@@ -38,10 +38,10 @@ class BuildResult:
 
 
 def make_anew(folder: Path) -> None:
-    """Makes the build folder of a project, or empties it.
+    """Makes the build folder of a project, or empties an existing build folder.
 
     Raises:
-        ProjectError: It holds what no build made, or cannot be written.
+        ProjectError: The folder holds files that no build made, or cannot be written.
     """
     place = outputs.followed(folder, ProjectError)
     try:

@@ -1,4 +1,4 @@
-"""Whether models fit a board, from their manifests: asked before anything is built."""
+"""Checks from the manifests whether models fit a board, before anything is built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from aboard.project import mlperf, placement, templates
 from aboard.project.placement import Placement
 from aboard.project.templates import OptionValue
 
-#: The least an image needs beside models and buffers: start-up code, drivers, server (measured: 5 to 7 KB), its state.
+#: Lower bound on the flash of an image besides models and buffers: start-up code, drivers, server and its state
+#: (measured: 5 to 7 KB).
 IMAGE_FLASH_BYTES = 4096
 IMAGE_RAM_BYTES = 256
 _TICK_BYTES = 8
@@ -25,10 +26,10 @@ class MemoryUse:
 
     Attributes:
         placement: Arenas and weights by memory region.
-        input_copy: Copy of the inputs; 0 for none.
-        nodes: Entries of the profile, 8 bytes each; 0 for none.
-        buffers: RPC message, or inputs of MLPerf Tiny, and received bytes.
-        stack: Stack.
+        input_copy: Bytes for a copy of the inputs; 0 for no copy.
+        nodes: Entries of the profile, 8 bytes each; 0 for no profile.
+        buffers: Bytes for the RPC message or the inputs of MLPerf Tiny, and for received bytes.
+        stack: Bytes of the stack.
     """
 
     placement: Placement
@@ -39,12 +40,12 @@ class MemoryUse:
 
     @property
     def arena(self) -> int:
-        """Bytes of the arena in the data region, which models share; 0 where there is none."""
+        """Bytes of the arena in the data region, which models share; 0 if there is no such arena."""
         return self.placement.shared
 
     @property
     def total(self) -> int:
-        """All of it in the data region, with what the image needs in any case; without weights."""
+        """All bytes in the data region, including the fixed needs of the image, without weights."""
         return self.arena + self.input_copy + self.nodes * _TICK_BYTES + self.buffers + self.stack + IMAGE_RAM_BYTES
 
 
@@ -54,12 +55,12 @@ def _number(options: Mapping[str, OptionValue], name: str) -> int:
 
 
 def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board | None = None) -> MemoryUse:
-    """Returns what models need together under a template's options.
+    """Returns the memory that models need together under a template's options.
 
     Args:
         models: The models of an image.
-        options: The options of its template; those a template does not have count as off.
-        board: The board that memory regions are looked for on; None to look at sizes alone.
+        options: The options of the template; an option that a template lacks counts as off.
+        board: The board with the memory regions; None to compute sizes alone.
 
     Raises:
         TargetError: A model names a memory region that the board does not have, or that does not suit.
@@ -79,12 +80,12 @@ def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: 
 
 @dataclass(frozen=True)
 class Use:
-    """What an image needs of a kind of memory, and what the board has.
+    """The bytes of one kind of memory that an image needs and that the board has.
 
     Attributes:
-        kind: `ram` or `flash`: the regions of data and of code.
-        items: Bytes by what they are for.
-        available: Bytes that the board has; None where that is not limited.
+        kind: `ram` (the region of data) or `flash` (the region of code).
+        items: Bytes by purpose.
+        available: Bytes that the board has; None for no limit.
     """
 
     kind: str
@@ -93,23 +94,23 @@ class Use:
 
     @property
     def needed(self) -> int:
-        """All of the items."""
+        """Sum of the items, in bytes."""
         return sum(self.items.values())
 
     @property
     def fits(self) -> bool:
-        """True where the board has as much."""
+        """True if the board has enough memory."""
         return self.available is None or self.needed <= self.available
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Whether models fit a board.
+    """The memory use of models on a board, and whether they fit.
 
     Attributes:
         ram: RAM in the region of data: arena, copied weights, buffers, stack.
-        flash: Flash in the region of code: constants, code as predicted, the least that the firmware takes.
-        elsewhere: What does not fit into other regions, in words.
+        flash: Flash in the region of code: constants, predicted code, the lower bound for the firmware.
+        elsewhere: Problems in other memory regions, in words.
     """
 
     ram: Use
@@ -118,7 +119,7 @@ class Fit:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What does not fit, in words."""
+        """All problems, in words; empty if the models fit."""
         lacking = [
             f"{use.kind}: {use.needed:,} bytes needed, {use.available:,} available"
             for use in (self.ram, self.flash)
@@ -128,7 +129,7 @@ class Fit:
 
 
 def fit(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board) -> Fit:
-    """Returns whether models fit a board together, with what they need, item by item.
+    """Returns the memory use of models on a board, item by item, and whether they fit together.
 
     Raises:
         TargetError: A model names a memory region that the board does not have, or that does not suit.
@@ -156,9 +157,9 @@ def fit(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: B
 
 
 def fit_alone(model: Manifest, board: Board) -> Fit:
-    """Returns whether a model fits a board as the one model of the board's default project.
+    """Returns whether a model fits a board as the only model of the board's default project.
 
-    A memory region that the model names and the board lacks is one of the problems.
+    If the model names a memory region that the board lacks, the result lists a problem; no error is raised.
     """
     template = templates.load(model.template or templates.default(board.id, is_host=board.is_host))
     options = template.parse_options({})
@@ -170,13 +171,13 @@ def fit_alone(model: Manifest, board: Board) -> Fit:
 
 
 def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: Board) -> MemoryUse:
-    """Returns what models need together, if it fits the board.
+    """Returns the memory that models need together, and checks that it fits the board.
 
-    Code is left to the linker, which knows its size: what is predicted of it does not refuse a model.
+    The check leaves out the predicted size of the code: the linker checks the real size.
 
     Raises:
         TargetError: A model names a memory region that the board does not have, or that does not suit.
-        CapacityError: It does not fit into one of the board's memory regions.
+        CapacityError: One of the board's memory regions is too small.
     """
     memory = plan(models, options, board)
     placed = memory.placement
@@ -193,7 +194,7 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
 
 
 def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[str]:
-    """Yields what does not fit into the regions of code and data."""
+    """Yields the problems in the regions of code and data."""
     copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
     if board.flash_bytes is not None and flash > board.flash_bytes:
         weights = flash - IMAGE_FLASH_BYTES
@@ -211,7 +212,7 @@ def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[s
 
 
 def _elsewhere(placed: Placement, board: Board) -> Iterator[str]:
-    """Yields what does not fit into other regions."""
+    """Yields the problems in other memory regions."""
     for region in board.memory:
         arenas, weights = placed.used(region.name)
         if not region.load and not region.data and arenas + weights > region.size_bytes:
@@ -222,7 +223,7 @@ def _elsewhere(placed: Placement, board: Board) -> Iterator[str]:
 
 
 def _advice(memory: MemoryUse, flash: int, options: Mapping[str, OptionValue], board: Board) -> str:
-    """What to try, most promising first."""
+    """Returns suggestions for the user, most promising first."""
     tries = []
     over = memory.total - (board.ram_bytes or memory.total)
     if 0 < over <= memory.input_copy:
@@ -244,7 +245,7 @@ def _boards() -> list[Board]:
         try:
             found.append(boards.load(name))
         except BoardError:
-            continue  # a broken file of the user's is reported when its board is asked for
+            continue  # loading the board reports a broken file
     return sorted(found, key=lambda board: (board.ram_bytes or 0, board.id))
 
 

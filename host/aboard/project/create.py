@@ -1,4 +1,4 @@
-"""Makes projects: bundles, a board and a template become a folder, all of it or nothing."""
+"""Makes projects: writes a folder from bundles, a board and a template, completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Bundle(Protocol):
 
     @property
     def manifest(self) -> Manifest:
-        """What it is."""
+        """The manifest of the compiled model."""
 
     def save(self, folder: str | Path) -> Path:
-        """Writes the bundle."""
+        """Writes the bundle into a folder and returns the folder."""
 
     def with_hooks(self) -> Bundle:
         """Returns the bundle with hooks (`Manifest.hooks`), or unchanged if its code cannot be emitted again."""
@@ -45,17 +45,17 @@ def create(
     options: Mapping[str, OptionValue] | None = None,
     force: bool = False,
 ) -> Project:
-    """Creates a project: all of it, or nothing.
+    """Creates a project, completely or not at all.
 
     Args:
-        bundles: The model, or several: modules, or folders of bundles.
+        bundles: One model or several: modules, or folders of bundles.
         board: The board, or its id or alias.
-        template: Name of a template; by default that of the models' runtime, else `baremetal`, and `native` for this
-            machine.
-        path: Folder of the project: a new one, or one with an unchanged project, which is replaced.
+        template: Name of a template. The default is the template of the models' runtime, else `baremetal`, or `native`
+            for this machine.
+        path: Folder of the project: a new folder, or a folder with an unchanged project, which is replaced.
         options: Options of the template by name.
-        force: Whether files that aboard did not write, or that were changed since, are overwritten where they are in
-            the way. All other files of yours stay.
+        force: True to overwrite files in the way that aboard did not write or that have changed since. All other files
+            of yours stay.
 
     Raises:
         ProjectError: The template, an option, a bundle or the folder is wrong, a bundle is for another core, or it has
@@ -87,10 +87,10 @@ def create(
 
 
 def subject(bundles: Sequence[Bundle | str | Path], board: Board) -> str:
-    """Returns what a project is made of and for: not the same words where one cannot stand for the other.
+    """Returns the sources and the purpose of a project as text. Two projects with the same text can replace each other.
 
     Raises:
-        ProjectError: The folder of a bundle holds none.
+        ProjectError: The folder of a bundle holds no bundle.
     """
     models = [manifest.subject(_manifest(bundle)) for bundle in bundles]
     return f"{', '.join(models)}, on {board.id}"
@@ -101,12 +101,12 @@ def _manifest(bundle: Bundle | str | Path) -> Manifest:
 
 
 def _template_of(bundles: Sequence[Bundle | str | Path]) -> str | None:
-    """Returns the template that the runtime of the first model brings which brings one."""
+    """Returns the template of the first model whose runtime has a template; None if no runtime has one."""
     return next((model.template for model in map(_manifest, bundles) if model.template is not None), None)
 
 
 def _release(option: Option, board: Board, given: OptionValue | None) -> str:
-    """Returns the release of Zephyr that the project names: one that has the board."""
+    """Returns the release of Zephyr for the project: a release that supports the board."""
     return releases.choose(board, option.values, str(option.default), None if given is None else str(given))
 
 
@@ -168,7 +168,7 @@ def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list
             bundle_files.copy(Path(bundle), arriving)
         else:
             bundle.save(arriving)
-        # The project has a record of its own.
+        # The project has its own record.
         (arriving / outputs.RECORD).unlink(missing_ok=True)
         model = manifest.read(arriving)
         if any(model.name == other.name for other in models):
@@ -194,7 +194,7 @@ def _check_models(models: Sequence[Manifest], board: Board) -> None:
 
 
 def _check_cores(models: Sequence[Manifest], template: Template) -> None:
-    """Refuses models that call another core where the linker script, which places its stack, is not the project's."""
+    """Refuses models that call a second core if the project does not own the linker script, which places its stack."""
     calling = [model.name for model in models if any(flags.selects_core for flags in model.source_flags)]
     if calling and not (template.folder / _LINKER_SCRIPT).is_file():
         fitting = [name for name in templates.names() if (templates.load(name).folder / _LINKER_SCRIPT).is_file()]
@@ -205,7 +205,7 @@ def _check_cores(models: Sequence[Manifest], template: Template) -> None:
 
 
 def _check_flags(models: Sequence[Manifest], template: Template) -> None:
-    """Refuses models whose sources need flags of their own where others' build rules compile them."""
+    """Refuses models whose sources need their own flags if foreign build rules compile the sources."""
     if template.build != "none":
         return
     for model in models:
@@ -220,7 +220,7 @@ def _check_flags(models: Sequence[Manifest], template: Template) -> None:
 
 
 def _check_regions(placed: Placement, template: Template) -> None:
-    """Refuses arenas and weights in memory regions where the linker script is not the project's own."""
+    """Refuses arenas and weights in memory regions if the project does not own the linker script."""
     wanted = [f"an arena in {buffer.region}" for buffer in placed.further if buffer.section]
     wanted += [f"weights in {weights.region}" for weights in placed.weights]
     if wanted and not (template.folder / _LINKER_SCRIPT).is_file():
@@ -232,7 +232,7 @@ def _check_regions(placed: Placement, template: Template) -> None:
 
 
 def _hash(folder: Path) -> str:
-    """Returns the hash of a project's sources, without what states the hash and what is built."""
+    """Returns the hash of a project's sources, without the files that contain the hash and without build results."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()

@@ -24,16 +24,16 @@ _MEMBER_HEADER = 60
 
 @dataclass(frozen=True)
 class ImageSizes:
-    """What an image takes of flash and RAM.
+    """Bytes of flash and RAM that an image takes.
 
     Attributes:
-        image_flash_bytes: Code, constants, and the first values of data and of weights that are copied to RAM.
+        image_flash_bytes: Code, constants, and initial values of data and of weights that are copied to RAM.
         image_ram_bytes: Data, bss, arenas and weights that are copied to RAM; without stack and heap.
-        model_flash_bytes: The models' part of flash: code, kernels, constants, and what they need of the compiler's
+        model_flash_bytes: The models' share of flash: code, kernels, constants, and functions of the compiler's
             library.
-        stack_reserved: Bytes set aside for the stack; 0 where the operating system does that.
-        models: The part of each model alone, by name.
-        includes_stack: True where `image_ram_bytes` has the stacks in it, as what Zephyr's linker reports.
+        stack_reserved: Bytes reserved for the stack; 0 if the operating system reserves the stack.
+        models: Flash of each model alone, by name.
+        includes_stack: True if `image_ram_bytes` includes the stacks, as in the report of Zephyr's linker.
     """
 
     image_flash_bytes: int
@@ -45,19 +45,19 @@ class ImageSizes:
 
     @property
     def ram_needed_bytes(self) -> int:
-        """RAM that the image needs on its board: data, bss and stack; there is no heap."""
+        """Bytes of RAM that the image needs on its board: data, bss and stack; there is no heap."""
         return self.image_ram_bytes + (0 if self.includes_stack else self.stack_reserved)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of an image that lies in the device's memory.
+    """A section of an image that occupies device memory.
 
     Attributes:
-        name: Its name.
+        name: Name of the section.
         bytes: Size.
-        in_flash: True where it, or what it begins with, is part of what is flashed.
-        in_ram: True where it takes RAM.
+        in_flash: True if the section or its initial values are flashed.
+        in_ram: True if the section occupies RAM.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Symbol:
     Attributes:
         name: Name in the symbol table.
         bytes: Size.
-        section: Name of the section that it lies in.
+        section: Name of the section that contains the symbol.
         is_code: True for a function.
     """
 
@@ -123,7 +123,7 @@ def _elf(stream: BinaryIO, path: Path) -> ELFFile:
 
 
 def sections(elf: Path) -> tuple[Section, ...]:
-    """Returns the sections of an image that take memory, in the order of the file.
+    """Returns the sections of an image that occupy memory, in the order of the file.
 
     Args:
         elf: The image.
@@ -138,9 +138,10 @@ def sections(elf: Path) -> tuple[Section, ...]:
 
 
 def symbols(elf: Path) -> tuple[Symbol, ...]:
-    """Returns the functions and arrays of an image that have a size, by address.
+    """Returns the functions and arrays of an image that have a size, sorted by address.
 
-    No byte is counted twice: of names for one place the first is taken, and what another one begins within ends there.
+    No byte is counted twice: if several symbols have the same address, the first is taken; if a symbol overlaps the
+    next, it ends where the next begins.
 
     Args:
         elf: The image.
@@ -155,7 +156,7 @@ def symbols(elf: Path) -> tuple[Symbol, ...]:
         for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
             kind, index = symbol["st_info"]["type"], symbol["st_shndx"]
             if kind in ("STT_FUNC", "STT_OBJECT") and symbol["st_size"] and isinstance(index, int):
-                # The lowest bit of a function's address says that its code is Thumb.
+                # The lowest bit of a function's address marks Thumb code.
                 at = symbol["st_value"] & ~1 if kind == "STT_FUNC" else symbol["st_value"]
                 section = file.get_section(index).name
                 found.setdefault(at, Symbol(symbol.name, symbol["st_size"], section, kind == "STT_FUNC"))
@@ -169,8 +170,8 @@ def sizes(elf: Path, archives: Mapping[str, Path] | None = None) -> ImageSizes:
 
     Args:
         elf: The image, or the library of a model.
-        archives: The models' libraries by name, for images whose link does not set the models apart (those of this
-            machine); what the linker left out is counted too.
+        archives: The models' libraries by name, for images whose link does not separate the models (images for this
+            machine). Functions that the linker left out are counted too.
 
     Raises:
         ToolError: The file is missing or no ELF file.
@@ -212,10 +213,10 @@ def archive_bytes(path: Path, *, writable: bool = False) -> int:
 
     Args:
         path: The library.
-        writable: True to count what can be written instead.
+        writable: True to count writable bytes instead.
 
     Raises:
-        ToolError: The file is missing or no library of ELF files.
+        ToolError: The file is missing or is not a library of ELF files.
     """
     total = 0
     with _open(path) as stream:
@@ -230,7 +231,7 @@ def archive_bytes(path: Path, *, writable: bool = False) -> int:
 
 
 def _members(stream: BinaryIO) -> Iterator[tuple[int, int]]:
-    """Yields start and size of each member of an archive in the common format."""
+    """Yields the offset and the size of each member of a Unix archive, in bytes."""
     while len(header := stream.read(_MEMBER_HEADER)) == _MEMBER_HEADER:
         start, size = stream.tell(), int(header[48:58])
         yield start, size

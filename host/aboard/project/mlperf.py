@@ -1,6 +1,6 @@
-"""Images that speak MLPerf Tiny's device protocol (`-O protocol=mlperf`): what the benchmark loads and asks for.
+"""Images with MLPerf Tiny's device protocol (`-O protocol=mlperf`): the inputs and results of each benchmark.
 
-The protocol is served by `firmware/mlperf/`; docs/mlperf.md says what goes over the line.
+`firmware/mlperf/` serves the protocol; docs/mlperf.md describes its messages.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from aboard.base.manifest_records import TensorRecord
 from aboard.errors import ProjectError
 from aboard.project.templates import OptionValue
 
-#: Value of the option `protocol`, and name of the folder of `firmware/` that has the server.
+#: Value of the option `protocol`, and name of the server's folder in `firmware/`.
 PROTOCOL = "mlperf"
-#: Options of the RPC server, which an image with this protocol does without.
+#: Options of the RPC server. Images with this protocol do not have them.
 RPC_OPTIONS = ("profile", "trace", "run_op", "input_copy")
 _FLOAT_BYTES = 4
 _TYPES = ("int8", "uint8", "float32")
@@ -27,13 +27,14 @@ Results = Literal["values", "error"]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark of the suite.
+    """A benchmark of MLPerf Tiny.
 
     Attributes:
-        name: What the device calls its model, and the runner its script.
-        model: How names of models for it begin.
-        input: What the runner loads: the input as it is, unsigned pixels for int8, or float32 for int8.
-        results: What it wants to hear: the outputs, or the mean squared error between input and output.
+        name: Name of the model on the device, and of the script of the runner.
+        model: Prefix of the names of models for the benchmark.
+        input: Form of the input that the runner loads: the tensor itself, unsigned pixels for int8, or float32 for
+            int8.
+        results: Results that the runner expects: the outputs, or the mean squared error between input and output.
     """
 
     name: str
@@ -54,13 +55,13 @@ BENCHMARKS = (
 
 @dataclass(frozen=True)
 class Service:
-    """What an image serves.
+    """The benchmark that an image serves, with its buffers.
 
     Attributes:
         model: The model.
-        benchmark: The benchmark it is for.
-        db_bytes: Bytes of an input as the runner loads it.
-        quantized_bytes: Bytes of the input in the model's type where it has to be converted first; else 0.
+        benchmark: The benchmark.
+        db_bytes: Bytes of an input in the form that the runner loads.
+        quantized_bytes: Bytes of the input in the model's type if the input must be converted; else 0.
     """
 
     model: Manifest
@@ -75,19 +76,19 @@ class Service:
 
 
 def asked_for(options: Mapping[str, OptionValue]) -> bool:
-    """True where the options of a template choose this protocol."""
+    """True if the options of a template choose this protocol."""
     return options.get("protocol") == PROTOCOL
 
 
 def adjust(given: Mapping[str, OptionValue], values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """Returns the options of a template without what this protocol has no use for.
+    """Returns the options of a template for this protocol, with the options of the RPC server off.
 
     Args:
-        given: What the user chose.
+        given: Options that the user chose.
         values: The values of all options.
 
     Raises:
-        ProjectError: The user chose something that only the RPC server has.
+        ProjectError: The user chose an option that only the RPC server has.
     """
     if not asked_for(values):
         return dict(values)
@@ -101,10 +102,10 @@ def adjust(given: Mapping[str, OptionValue], values: Mapping[str, OptionValue]) 
 
 
 def refuse_session(options: Mapping[str, OptionValue]) -> None:
-    """Checks that an image speaks the RPC.
+    """Checks that an image serves the RPC.
 
     Raises:
-        ProjectError: It speaks this protocol.
+        ProjectError: The image serves this protocol.
     """
     if asked_for(options):
         raise ProjectError(
@@ -114,11 +115,11 @@ def refuse_session(options: Mapping[str, OptionValue]) -> None:
 
 
 def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue]) -> Service:
-    """Returns what an image serves.
+    """Returns the benchmark of an image, with its buffers.
 
     Args:
-        models: Its models.
-        options: The options of its template.
+        models: The models of the image.
+        options: The options of the template.
 
     Raises:
         ProjectError: The benchmark does not fit the models.
@@ -153,7 +154,7 @@ def plan(models: Sequence[Manifest], options: Mapping[str, OptionValue]) -> Serv
 
 
 def _benchmark(model: Manifest, wanted: str) -> Benchmark:
-    """Finds a benchmark by its name, or else by that of the model; a model of neither stands for itself."""
+    """Returns a benchmark by its name, else by the name of the model; else a benchmark named after the model."""
     named = next((known for known in BENCHMARKS if known.name == wanted), None)
     fitting = (known for known in BENCHMARKS if model.name.lower().startswith(known.model))
     return named or next(fitting, None) or Benchmark(model.name, model.name)

@@ -1,4 +1,4 @@
-"""Where an image has the arenas and the weights of its models: arrays by memory region, held against a board."""
+"""Places the arenas and the weights of models in the memory regions of a board."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from aboard.boards.board import Board
 from aboard.target import regions
 
 _ARENA_ALIGN = 16
-#: The array in the board's data region, where nothing else is asked for.
+#: Name of the array in the board's data region, the default place of arenas.
 SHARED = "arena"
 
 
 @dataclass(frozen=True)
 class ArenaBuffer:
-    """An array that models have an arena in.
+    """An array that stores an arena of one or more models.
 
     Attributes:
-        variable: Its name in the application.
-        bytes: Its size; a multiple of 16.
-        region: Memory region; None where the board has none that are known.
-        section: Section of the linker's; None where data lies anyway.
+        variable: Name of the array in the application.
+        bytes: Size, a multiple of 16.
+        region: Memory region; None if the memory of the board is not known.
+        section: Linker section; None for the default section of data.
     """
 
     variable: str
@@ -33,13 +33,13 @@ class ArenaBuffer:
 
 @dataclass(frozen=True)
 class PlacedWeights:
-    """Weights of a model that do not lie with the code.
+    """Weights of a model in another memory region than the code.
 
     Attributes:
         model: Name of the model.
-        region: Memory region they are read from.
+        region: Memory region that the kernels read the weights from.
         bytes: Size.
-        copied: True for RAM: they lie in flash, and the start-up code copies them.
+        copied: True for RAM: the start-up code copies the weights there from flash.
     """
 
     model: str
@@ -53,10 +53,10 @@ class Placement:
     """The arrays and the weights of an image.
 
     Attributes:
-        buffers: The arrays, that of the data region first.
-        variables: For each model, the arrays its arenas lie in, in their order.
-        weights: Weights that do not lie with the code.
-        workspace: The array in which single nodes run.
+        buffers: The arrays; the array in the data region is first.
+        variables: For each model, the arrays of its arenas, in the order of the arenas.
+        weights: Weights in another memory region than the code.
+        workspace: The array that serves as workspace for single nodes.
     """
 
     buffers: tuple[ArenaBuffer, ...]
@@ -66,26 +66,26 @@ class Placement:
 
     @property
     def shared(self) -> int:
-        """Bytes of the array in the data region; 0 where there is none."""
+        """Bytes of the array in the data region; 0 if there is no such array."""
         return sum(buffer.bytes for buffer in self.buffers if buffer.variable == SHARED)
 
     @property
     def further(self) -> tuple[ArenaBuffer, ...]:
-        """The arrays in other regions."""
+        """The arrays in other memory regions."""
         return tuple(buffer for buffer in self.buffers if buffer.variable != SHARED)
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """For each model, whether it has memory beside or instead of the shared array."""
+        """For each model, True if it uses arrays other than the shared array."""
         return tuple(names != (SHARED,) for names in self.variables)
 
     @property
     def copies(self) -> bool:
-        """True when weights are copied to RAM."""
+        """True if weights are copied to RAM."""
         return any(weights.copied for weights in self.weights)
 
     def used(self, region: str) -> tuple[int, int]:
-        """Returns the bytes of arenas and of weights in a region."""
+        """Returns the bytes of arenas and the bytes of weights in a region."""
         return (
             sum(buffer.bytes for buffer in self.buffers if buffer.region == region),
             sum(weights.bytes for weights in self.weights if weights.region == region),
@@ -93,12 +93,12 @@ class Placement:
 
 
 def place(models: Sequence[Manifest], board: Board | None, workspace_bytes: int = 0) -> Placement:
-    """Returns where the arenas and weights of models lie.
+    """Returns the placement of the arenas and weights of models.
 
     Args:
         models: The models of an image.
-        board: The board; None to look at sizes alone.
-        workspace_bytes: Bytes for running a single node; the largest array grows to them.
+        board: The board; None to compute sizes alone.
+        workspace_bytes: Bytes of workspace for a single node; the largest array grows to this size.
 
     Raises:
         TargetError: A model names a memory region that the board does not have, or that does not suit.

@@ -1,4 +1,4 @@
-"""Projects: folders that a firmware engineer can build without aboard, with the record that lets aboard use them.
+"""Projects: folders that build without aboard, with a record that lets aboard use them.
 
 CMakeLists.txt, cmake/, linker.ld    how it is built
 src/main.c                           the application
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 FILE_NAME = "project.json"
 BUILD_FOLDER = "build"
-#: What the tools said, in that folder.
+#: Log of the tools, in the build folder.
 BUILD_LOG = "aboard.log"
 
 
 def _image_path(text: str) -> str:
-    """Returns the path of an image; that of a template that makes none is the build folder."""
+    """Checks the path of an image. A template without an image has the build folder as its path."""
     return relative_path(text.removesuffix("/"))
 
 
@@ -40,14 +40,14 @@ class ProjectInfo(BaseModel):
     """The record of a project, `project.json`.
 
     Attributes:
-        format: Version of this format.
+        format: Version of the record format.
         generator: Name and version of the generator.
         template: Name of the template.
-        options: Values of its options.
-        image: The image, relative to the project.
-        models: Names of the models, in the order in which the device numbers them.
-        build_id: Hash of the generated sources; the image states it.
-        board: The board as it was when the project was made.
+        options: Values of the template's options.
+        image: Path of the image, relative to the project.
+        models: Names of the models, in the order of their numbers on the device.
+        build_id: Hash of the generated sources; the image contains and reports it.
+        board: The board at the time when the project was made.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,8 +67,8 @@ class Project:
     """A project on disk.
 
     Attributes:
-        path: Its folder, absolute.
-        info: Its record.
+        path: Folder of the project, absolute.
+        info: Record of the project.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class Project:
         """Reads a project.
 
         Raises:
-            ProjectError: The folder is missing, is no project, or is damaged.
+            ProjectError: The folder is missing, is not a project, or is damaged.
         """
         folder = Path(path).resolve()
         record = folder / FILE_NAME
@@ -98,27 +98,27 @@ class Project:
 
     @property
     def board(self) -> Board:
-        """The board it was made for, as it was then."""
+        """The board, at the time when the project was made."""
         return self.info.board
 
     @property
     def build_id(self) -> str:
-        """Hash of the generated sources; the image states it."""
+        """Hash of the generated sources; the image contains and reports it."""
         return self.info.build_id
 
     @property
     def image(self) -> Path:
-        """Where the image lies once it is built."""
+        """Path of the image. The file exists after a build."""
         return self.path / self.info.image
 
     @cached_property
     def models(self) -> tuple[Manifest, ...]:
-        """The manifests of its models, in the order in which the device numbers them."""
+        """The manifests of the models, in the order of their numbers on the device."""
         return tuple(manifest.read(self.path / "models" / name) for name in self.info.models)
 
 
 def is_build_folder(folder: Path) -> bool:
-    """True for the build folder of a project: what CMake or aboard made, and makes again."""
+    """True for the build folder of a project, which CMake or aboard made and can make again."""
     if folder.name != BUILD_FOLDER or not (folder.parent / FILE_NAME).is_file():
         return False
     return any((folder / name).is_file() for name in (BUILD_LOG, "CMakeCache.txt"))

@@ -1,4 +1,4 @@
-"""The files of a project: those rendered from its template, and the firmware sources that its board needs."""
+"""Generates the files of a project: rendered templates, and the firmware sources for the board."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from aboard.rpc.messages import MAJOR, MINOR, Header, Type
 from aboard.target import Cpu
 
 _SOURCES = (".c", ".h")
-#: Options of templates, and the feature of the server (`rpc/messages.h`) that each one compiles in.
+#: Template options, and the server feature (`rpc/messages.h`) that each option enables.
 _FEATURES = {"profile": "ABOARD_FEATURE_PROFILE", "trace": "ABOARD_FEATURE_TRACE"}
 
 
 def port_of(cpu: Cpu) -> str:
-    """Returns the folder of `firmware/ports/` that serves a core."""
+    """Returns the name of the folder in `firmware/ports/` for a core."""
     if cpu.is_host_class:
         return "posix"
     return "riscv" if cpu.is_riscv else "cortex_m"
 
 
 def check_drivers(board: Board) -> None:
-    """Checks that there is a driver for what the board talks and counts with.
+    """Checks that drivers exist for the serial port and the counter of a board.
 
     Raises:
         ProjectError: The board has no port yet, or names a driver that does not exist.
@@ -77,7 +77,7 @@ def generate(
         board: The board.
         models: Manifests of the models.
         options: Values of all options of the template.
-        memory: What the models need together.
+        memory: Memory that the models need together.
     """
     firmware = _firmware(template, board, options)
     baud = int(options.get("baud", 0)) or (board.rpc.baud if board.rpc else 0)
@@ -110,15 +110,15 @@ def generate(
 
 
 def place_bundles(folder: Path, template: Template, models: Sequence[Manifest]) -> None:
-    """Moves the files of models from `models/<name>` to where a template wants them.
+    """Moves the files of models from `models/<name>` to the paths that the template defines.
 
     Args:
         folder: The project.
-        template: Its template.
-        models: Its models.
+        template: The template of the project.
+        models: The models of the project.
 
     Raises:
-        ProjectError: Two models have different files for one place.
+        ProjectError: Two models have different files for the same path.
     """
     if not template.bundle:
         return
@@ -146,7 +146,7 @@ def _move(path: Path, place: Path, where: str) -> None:
 
 
 def build_header(build_id: str) -> str:
-    """Returns the header that tells the image its build id."""
+    """Returns the header that defines the build id for the image."""
     return (
         "/* SPDX-License-Identifier: Apache-2.0 */\n"
         "/**\n"
@@ -163,7 +163,7 @@ def build_header(build_id: str) -> str:
 
 
 def _firmware(template: Template, board: Board, options: Mapping[str, OptionValue]) -> dict[str, str]:
-    """Returns the firmware sources that a template asks for, by path in the project."""
+    """Returns the firmware sources that a template lists, by path in the project."""
     root = resources.firmware()
     names = {
         "port": port_of(cpus.find(board.core().mcpu)),
@@ -188,7 +188,7 @@ def _firmware(template: Template, board: Board, options: Mapping[str, OptionValu
 
 
 def _include_folders(firmware: Mapping[str, str]) -> list[str]:
-    """Folders of the headers of ports; what stands in for the C library's headers is not among them."""
+    """Returns the folders of port headers, without the folder that replaces headers of the C library."""
     ports = {
         str(PurePosixPath(path).parent) for path in firmware if path.startswith("firmware/ports/") and path[-2:] == ".h"
     }
@@ -196,7 +196,7 @@ def _include_folders(firmware: Mapping[str, str]) -> list[str]:
 
 
 def _board_sources(template: Template, board: Board) -> list[str]:
-    """What the template's files for the board make of its steps; other drivers have steps of their own."""
+    """Returns the board sources that the template generates from the board's setup steps."""
     return ["board/setup.c"] if board.setup and template.drivers == "board" else []
 
 
@@ -209,7 +209,7 @@ def _definitions(options: Mapping[str, OptionValue]) -> list[str]:
 def _board_macros(
     board: Board, template: Template, options: Mapping[str, OptionValue], baud: int
 ) -> Iterator[tuple[str, str]]:
-    """Yields the macros that drivers read: names without and values with C's suffixes."""
+    """Yields name and value of the macros that drivers read. Values have C suffixes."""
     yield "ABOARD_BOARD_ID", quoting.c_string(board.id)
     if template.drivers == "system":
         return

@@ -1,7 +1,8 @@
-"""Platform descriptions (.repl) for boards that Renode does not ship: made of what the board's files say.
+"""Generates platform descriptions (.repl) from board files, for boards that Renode does not ship.
 
-Memories, core, interrupt controller, cycle counter and the serial port of the RPC; and, where the SoC's clocks answer
-with status bits, registers that keep what is written and show those bits, so that start-up code does not wait for ever.
+A description has the memories, the core, the interrupt controller, the cycle counter and the serial port of the RPC. If
+start-up code waits for status bits of the SoC's clocks, the description also has registers that store writes and set
+these bits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from aboard.boards.board import Board, BoardStatus, Uart
 from aboard.errors import ProjectError
 
 _PAGE_BYTES = 0x1000
-#: Renode's names of the interrupt controller and of the counter in Cortex-M, at the addresses of the architecture.
+#: Addresses of the interrupt controller and of the counter in Cortex-M, fixed by the architecture.
 _NVIC = 0xE000E000
 _DWT = 0xE0001000
 
@@ -24,10 +25,10 @@ class _Port:
     """Renode's model of a serial port.
 
     Attributes:
-        model: Its type.
-        interrupts: Its lines, in the order of the interrupt numbers from the port's own.
-        has_clock: True where it is told its clock.
-        size_bytes: Room it takes on the bus; 0 where the model knows.
+        model: Type of the model.
+        interrupts: Interrupt outputs, in the order of the interrupt numbers, from the port's `irq` on.
+        has_clock: True if the description gives the clock to the model.
+        size_bytes: Bytes on the bus; 0 if the model defines its size.
     """
 
     model: str
@@ -36,7 +37,7 @@ class _Port:
     size_bytes: int = 0
 
 
-#: By the driver of the port (`[uart.*] driver`).
+#: Renode's models by the driver of the serial port (`[uart.*] driver`).
 _PORTS: Mapping[str, _Port] = {
     "cmsdk": _Port("UART.CMSDK_APB_UART", ("RxInterrupt", "TxInterrupt")),
     "pl011": _Port("UART.PL011"),
@@ -44,7 +45,7 @@ _PORTS: Mapping[str, _Port] = {
     "stm32_usart_v2": _Port("UART.STM32F7_USART"),
 }
 
-# IronPython 2.7, executed for each access in a scope that stays.
+# IronPython 2.7. Renode executes the script at each access and keeps its variables.
 _REGISTERS = """\
 if request.IsInit:
     words = {}
@@ -60,14 +61,14 @@ else:
 
 
 def describe(board: Board, *, own_drivers: bool = True) -> str:
-    """Returns the platform description of a board, or nothing where Renode ships it or cannot be the board.
+    """Returns the platform description of a board; empty if Renode ships one or does not support the board.
 
     Args:
         board: The board.
-        own_drivers: True for images with the drivers that the board's files name, which may need another platform.
+        own_drivers: True for images with the drivers of the board file, which may need changes of the platform.
 
     Raises:
-        ProjectError: The board's core or serial port is none that a description can be made for.
+        ProjectError: No description can be generated for the core or the serial port of the board.
     """
     renode = board.emulator.renode
     if renode is None:
@@ -95,7 +96,7 @@ def describe(board: Board, *, own_drivers: bool = True) -> str:
 
 
 def _places(address: int, secure_bit: int | None) -> str:
-    """Returns where something stands on the bus: once, or with and without the bit of the secure aliases."""
+    """Returns the address of a peripheral on the bus; with secure aliases, both addresses."""
     if not secure_bit:
         return f"sysbus 0x{address:08X}"
     return f"{{\n        sysbus 0x{address & ~secure_bit:08X};\n        sysbus 0x{address | secure_bit:08X}\n    }}"
@@ -133,7 +134,7 @@ def _serial(name: str, port: _Port, uart: Uart, secure_bit: int | None) -> str:
 
 
 def _status(entries: Iterable[BoardStatus]) -> Iterator[str]:
-    """Yields a peripheral for each page with status bits."""
+    """Yields the description of a peripheral for each memory page with status bits."""
     pages: dict[int, list[BoardStatus]] = {}
     for entry in entries:
         pages.setdefault(entry.address & -_PAGE_BYTES, []).append(entry)

@@ -1,9 +1,9 @@
 """Project templates: one folder each under `project_templates/`, described by its `template.toml`.
 
-The folder's `*.j2` files are rendered with Jinja2 to the same paths without `.j2`. A path with `MODEL` in it is
-rendered for each model, and a file of which nothing is left is not written. What several templates share lies in
-`project_templates/shared`, which is no template because it has no `template.toml`. The environment variable
-`ABOARD_TEMPLATES` names further folders of the same layout (separated as in PATH), which come before the built-in one.
+Jinja2 renders the `*.j2` files of the folder to the same paths without `.j2`. A path that contains `MODEL` is rendered
+once for each model. A file with an empty result is not written. `project_templates/shared` holds files for several
+templates; it is not a template because it has no `template.toml`. The environment variable `ABOARD_TEMPLATES` names
+additional folders of the same layout (separated as in PATH); they take precedence over the built-in folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OptionValue = bool | int | str
 
 FILE_NAME = "template.toml"
 
-#: Environment variable with further folders of templates.
+#: Environment variable with additional folders of templates.
 SEARCH_PATH = "ABOARD_TEMPLATES"
 
 _MANUAL = "See docs/adding_a_template.md for the format"
@@ -40,7 +40,7 @@ _SWITCH: Mapping[str, bool] = {"on": True, "true": True, "yes": True, "off": Fal
 
 
 class ModelLike(Protocol):
-    """What a file that is made for each model is named by."""
+    """The part of a model that names the files made for each model."""
 
     @property
     def name(self) -> str:
@@ -56,11 +56,11 @@ class Option(_Record):
 
     Attributes:
         type: `bool` (on, off), `int` or `choice`.
-        default: Value where none is given.
-        help: What it does, and at what price.
-        minimum: Least value of an `int`.
+        default: Default value.
+        help: Effect and cost of the option.
+        minimum: Smallest value of an `int`.
         maximum: Largest value of an `int`.
-        power_of_two: True for an `int` that has to be one.
+        power_of_two: True if an `int` must be a power of two.
         values: Allowed values of a `choice`.
     """
 
@@ -74,7 +74,7 @@ class Option(_Record):
 
     @property
     def allowed(self) -> str:
-        """The allowed values, in words."""
+        """The allowed values, in words, for messages and help."""
         if self.type == "bool":
             return "on or off"
         if self.type == "choice":
@@ -83,7 +83,7 @@ class Option(_Record):
         return f"a {kind} from {self.minimum or 0} to {self.maximum or 'any'}"
 
     def parse(self, value: OptionValue) -> OptionValue | None:
-        """Returns the value in the option's type, or None when it is not allowed.
+        """Returns the value in the option's type; None if the value is not allowed.
 
         Args:
             value: Text from a command line, or a Python value.
@@ -106,28 +106,29 @@ class Option(_Record):
 
 
 class Template(_Record):
-    """A template, as its `template.toml` says.
+    """A template: the contents of its `template.toml`.
 
     Attributes:
-        name: Name of its folder.
-        description: What it makes, one line.
-        runs_on: Which boards it is for: microcontrollers, machines of host class, or both.
-        needs: What a build needs.
-        prints: What a built image prints.
-        image: What the build makes, in the build folder: the image, or the library of the first model, which `MODEL`
-            stands for.
-        image_on_host: The same where it is for this machine; None where that is no other.
-        build: What builds it: `cmake` alone, `zephyr` (CMake in a Zephyr workspace), or `none` of what aboard calls.
-        next: What to do with a project that aboard does not build.
-        serves: True when the image answers the RPC, so that it can be run and verified.
-        bundle: Where the files of models go in the project, by their paths in the bundle or the folders there; both
-            sides may hold `MODEL`, and what goes to an empty path is left out. Files that are not named stay in
+        name: Name of the folder.
+        description: Description of the projects, one line.
+        runs_on: Supported boards: microcontrollers, machines of host class, or both.
+        needs: Requirements of a build, in words.
+        prints: Output of a built image, in words.
+        image: Result of the build, relative to the build folder: the image, or the library of the first model, whose
+            name replaces `MODEL`.
+        image_on_host: `image` for projects for this machine; None if it is the same.
+        build: Build system: `cmake`, `zephyr` (CMake in a Zephyr workspace), or `none` if aboard does not build the
+            project.
+        next: Next step for the user with a project that aboard does not build.
+        serves: True if the image serves the RPC, so that aboard can run and verify it.
+        bundle: Destinations of bundle files in the project, by file or folder path in the bundle. Both sides may
+            contain `MODEL`. Files with an empty destination are left out. Files without a destination stay in
             `models/MODEL`.
-        drivers: Whose drivers it uses: those that the board's file names, or the operating system's own.
-        firmware: What is copied from `firmware/`: files, or folders with all their files, with `{port}`, `{uart}` and
-            `{counter}` in place of what the board has, and `{protocol}` of that option's value.
+        drivers: Source of the drivers: the board file, or the operating system.
+        firmware: Files and whole folders to copy from `firmware/`. `{port}`, `{uart}` and `{counter}` are replaced by
+            the drivers of the board, and `{protocol}` by the value of that option.
         options_from: Files with further options, relative to the folder of templates.
-        options: Its options by name.
+        options: Options by name.
     """
 
     name: str
@@ -148,24 +149,24 @@ class Template(_Record):
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """Folder of the template, absolute."""
         return _folder(self.name)
 
     def image_of(self, model: str, *, on_host: bool) -> str:
-        """Returns the image in the build folder.
+        """Returns the path of the image, relative to the build folder.
 
         Args:
             model: Name of the first model.
-            on_host: True where the project is for a machine of host class.
+            on_host: True if the project is for a machine of host class.
         """
         return ((on_host and self.image_on_host) or self.image).replace(_EACH_MODEL, model)
 
     def place(self, model: str, path: str) -> str | None:
-        """Returns where a file of a bundle goes in the project; None where it is left out.
+        """Returns the destination of a bundle file, relative to the project; None if the file is left out.
 
         Args:
             model: Name of the model.
-            path: Of the file in the bundle.
+            path: Path of the file in the bundle.
         """
         for source, target in self.bundle.items():
             named, goes = source.replace(_EACH_MODEL, model), target.replace(_EACH_MODEL, model)
@@ -176,10 +177,10 @@ class Template(_Record):
         return f"models/{model}/{path}"
 
     def require_server(self) -> None:
-        """Checks that images of this template can be run.
+        """Checks that aboard can run images of this template.
 
         Raises:
-            ProjectError: They do not answer the RPC.
+            ProjectError: The images do not serve the RPC.
         """
         if not self.serves:
             fitting = [name for name in names() if load(name).serves]
@@ -192,7 +193,7 @@ class Template(_Record):
         """Returns the values of all options.
 
         Args:
-            given: What the user chose.
+            given: Options that the user chose.
 
         Raises:
             ProjectError: An option is not known, or its value is not allowed.
@@ -218,8 +219,8 @@ class Template(_Record):
         """Returns the rendered files, by path in the project.
 
         Args:
-            context: What the files may use.
-            models: The models, for the files that are made for each; there each is `model`.
+            context: Variables for the files.
+            models: The models. Files that are made for each model see it as `model`.
         """
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader([self.folder, resources.project_templates()]),
@@ -248,22 +249,22 @@ def names() -> list[str]:
 
 
 def folders() -> list[Path]:
-    """Returns the folders of templates: those of `ABOARD_TEMPLATES`, then ours."""
+    """Returns the folders of templates: the folders of `ABOARD_TEMPLATES`, then the folder of the package."""
     further = [Path(text) for text in os.environ.get(SEARCH_PATH, "").split(os.pathsep) if text]
     return [*further, resources.project_templates()]
 
 
 def _folder(name: str) -> Path:
-    """Returns the folder of a template: the first that has it, or one that a runtime of a plug-in brings."""
+    """Returns the folder of a template: the first match in `folders()`, else the template of a plug-in's runtime."""
     own = [folder / name for folder in folders() if (folder / name / FILE_NAME).is_file()]
     return own[0] if own else runtimes.templates()[name]
 
 
 def default(board_id: str, *, is_host: bool) -> str:
-    """Returns the name of the template that projects for a board are made with where none is named.
+    """Returns the name of the default template for a board.
 
     Args:
-        board_id: Id of the board. One that is known from Zephyr alone (`zephyr:BOARD`) has no drivers of ours.
+        board_id: Id of the board. aboard has no drivers for boards that only Zephyr describes (`zephyr:BOARD`).
         is_host: True for a machine of host class.
     """
     if board_id.startswith("zephyr:"):
@@ -272,10 +273,10 @@ def default(board_id: str, *, is_host: bool) -> str:
 
 
 def load(name: str) -> Template:
-    """Returns a template.
+    """Returns the template of a name.
 
     Raises:
-        ProjectError: There is none of that name, or its file is wrong.
+        ProjectError: No template has that name, or its file is wrong.
     """
     if name not in names():
         raise ProjectError(f"template {name}: not known, got {name}. {did_you_mean(name, names())}")

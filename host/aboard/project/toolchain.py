@@ -1,7 +1,7 @@
-"""Compilers: which there are, what each can do, and which is taken for a core.
+"""Compilers: the table of supported compilers, and the choice of a compiler for a core.
 
-The order: what the caller or the environment variable `ABOARD_TOOLCHAIN` names, then the GNU compiler for the core on
-PATH, then zig (the package `ziglang`, or `zig` on PATH), which compiles for every core of the table.
+The order: the compiler that the caller or the environment variable `ABOARD_TOOLCHAIN` names, the GNU compiler for the
+core on PATH, and zig (the package `ziglang`, or `zig` on PATH), which compiles for every core.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from aboard.boards import cpu as cpus
 from aboard.errors import ToolError, did_you_mean
 from aboard.target import Cpu
 
-#: Environment variable: a toolchain's name, or the path of a compiler. Passed over for cores it cannot compile for.
+#: Environment variable with the name of a toolchain or the path of a compiler. It is ignored for cores that the
+#: compiler does not support.
 ENVIRONMENT = "ABOARD_TOOLCHAIN"
 
 Family = Literal["gcc", "clang", "zig"]
@@ -26,16 +27,16 @@ Family = Literal["gcc", "clang", "zig"]
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that aboard knows.
+    """A compiler that aboard supports.
 
     Attributes:
-        name: Its command.
-        family: How its flags are spelled.
-        purpose: What it compiles for, in words.
-        cores: Says whether it compiles for a core.
-        how_to_get: What to do where it is missing.
-        version_arguments: What makes it print its version.
-        lacks: What it cannot do, for those who write link and build rules: `libc` (no standard headers for bare metal),
+        name: Command.
+        family: Style of the flags.
+        purpose: Cores that the compiler supports, in words.
+        cores: True for a core that the compiler supports.
+        how_to_get: How to install the compiler.
+        version_arguments: Arguments that make the compiler print its version.
+        lacks: Features that the compiler lacks, for link and build rules: `libc` (no standard headers for bare metal),
             `runtime_with_nostdlib` (-nostdlib leaves out the compiler's own library), `script_entry` (ENTRY of a linker
             script is ignored, -Wl,-e is needed), `map_file` (-Map is rejected), `orphan_handling`.
     """
@@ -49,7 +50,7 @@ class Compiler:
     lacks: frozenset[str] = frozenset()
 
     def find(self) -> Path | None:
-        """Returns the program, or None where it is missing."""
+        """Returns the path of the program; None if it is missing."""
         packaged = _packaged_zig() if self.family == "zig" else None
         return packaged or programs.find(self.name)
 
@@ -59,11 +60,11 @@ class Toolchain:
     """A compiler on this machine, chosen for a core.
 
     Attributes:
-        compiler: What it is.
-        path: The program.
-        version: Its version.
-        cpu: The core it is to compile for.
-        reason: Why it was chosen, for reports.
+        compiler: The compiler.
+        path: Path of the program.
+        version: Version of the program.
+        cpu: The core to compile for.
+        reason: Reason for the choice, for reports.
     """
 
     compiler: Compiler
@@ -79,19 +80,19 @@ class Toolchain:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What to run to compile a C file, without flags."""
+        """Command that compiles a C file, without flags."""
         return (str(self.path), "cc") if self.compiler.family == "zig" else (str(self.path),)
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Flags that select the core, for compiling and linking."""
+        """Flags that select the core, for compiler and linker."""
         return self.cpu.flags(self.compiler.family)
 
     def cmake_variables(self) -> dict[str, str]:
-        """Returns the variables for CMake's command line that make a project use this toolchain.
+        """Returns the CMake variables that make a project use this toolchain.
 
-        A project has a CMake toolchain file for each family, which knows the core's flags; `ABOARD_CC` is the program.
-        With zig that is zig itself: `zig cc` compiles, `zig ar` archives.
+        A project has a CMake toolchain file for each family, which has the flags of the core; `ABOARD_CC` is the
+        program. For zig, `ABOARD_CC` is zig itself: `zig cc` compiles and `zig ar` archives.
         """
         return {
             "CMAKE_TOOLCHAIN_FILE": f"cmake/toolchain-{self.compiler.family}.cmake",
@@ -122,7 +123,7 @@ def _is_any(cpu: Cpu) -> bool:
 
 _ZIG = "pip install ziglang"
 
-#: Every compiler that aboard knows, in the order in which they are tried.
+#: Every compiler that aboard supports, in the order of preference.
 COMPILERS: tuple[Compiler, ...] = (
     Compiler(
         "arm-none-eabi-gcc",
@@ -160,7 +161,7 @@ COMPILERS: tuple[Compiler, ...] = (
 
 
 def _packaged_zig() -> Path | None:
-    """Returns the zig of the package `ziglang`, without importing it."""
+    """Returns the zig program of the package `ziglang`, without importing the package."""
     spec = importlib.util.find_spec("ziglang")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         program = Path(folder) / "zig"
@@ -170,7 +171,7 @@ def _packaged_zig() -> Path | None:
 
 
 def find_all() -> list[tuple[Compiler, Path | None]]:
-    """Returns every compiler that aboard knows, with its program, or None where it is missing."""
+    """Returns every compiler that aboard supports, with the path of its program; None if the program is missing."""
     return [(compiler, compiler.find()) for compiler in COMPILERS]
 
 
@@ -179,10 +180,10 @@ def choose(cpu: Cpu | str, override: str | None = None) -> Toolchain:
 
     Args:
         cpu: The core.
-        override: Name of a toolchain or path of a compiler; goes before `ABOARD_TOOLCHAIN`.
+        override: Name of a toolchain or path of a compiler; takes precedence over `ABOARD_TOOLCHAIN`.
 
     Raises:
-        ToolError: What was named is not known, cannot compile for the core, or is missing; or nothing was found.
+        ToolError: The named toolchain is unknown, missing, or does not support the core; or no toolchain was found.
         TargetError: The core is not known.
     """
     core = cpus.find(cpu) if isinstance(cpu, str) else cpu
@@ -210,7 +211,7 @@ def _first_found(core: Cpu) -> Toolchain:
 
 
 def _compiler_of(text: str, where: str) -> Compiler:
-    """Returns the compiler that a name or path stands for."""
+    """Returns the compiler of a name or path."""
     name = Path(text).name
     known = {compiler.name: compiler for compiler in COMPILERS}
     if name not in known:

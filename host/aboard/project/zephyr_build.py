@@ -1,4 +1,4 @@
-"""Builds a project's image in a Zephyr workspace, and says what it takes."""
+"""Builds a project's image in a Zephyr workspace, and reads the sizes of the image."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _OVERFLOW = re.compile(r"region [`'](?P<region>\w+)'[: ]+overflowed by (?P<bytes
 
 
 def build(project: Project, override: str | None = None) -> BuildResult:
-    """Builds a project; what is up to date is not built again.
+    """Builds a project. Files that are up to date are not built again.
 
     Args:
         project: A project of the template `zephyr`.
-        override: `zephyr-sdk`, or the name or path of a GNU compiler; by rule where none is named.
+        override: `zephyr-sdk`, or the name or path of a GNU compiler; None for the default toolchain.
 
     Raises:
-        ToolError: There is no workspace, a module or a tool is missing, or the compiler found an error.
+        ToolError: The workspace, a module or a tool is missing, or the compiler found an error.
         CapacityError: The image is larger than the board's memory.
     """
     tree = workspace.find(project.path)
@@ -74,10 +74,10 @@ def _result(project: Project, used: Toolchain) -> BuildResult:
 
 
 def sizes(project: Project) -> ImageSizes:
-    """Returns the sizes of a project's image: the linker's regions and Zephyr's reports, where the build made them.
+    """Returns the sizes of a project's image, from the linker's regions and from Zephyr's reports if they exist.
 
     Raises:
-        ToolError: It has not been built.
+        ToolError: The project has not been built.
     """
     folder = project.path / "build"
     found = elf.sizes(project.image, {name: _library(folder, name) for name in project.info.models})
@@ -109,10 +109,10 @@ def _library(folder: Path, name: str) -> Path:
 
 
 def _prepare(folder: Path, tree: Workspace, configure: Sequence[str]) -> bool:
-    """Makes the build folder; returns whether CMake has to configure it. What was chosen otherwise starts anew."""
+    """Makes the build folder and returns True if CMake must configure it. A changed choice empties the folder."""
     stamp, cache = folder / _STAMP, folder / "CMakeCache.txt"
     same = stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(tree, configure)
-    # CMake stores absolute paths: a folder that was moved is configured anew.
+    # CMake stores absolute paths, so a folder that was moved is configured again.
     here = f"CMAKE_CACHEFILE_DIR:INTERNAL={folder}\n"
     if same and cache.is_file() and here in cache.read_text(encoding="utf-8"):
         return False
@@ -125,7 +125,7 @@ def _stamp(tree: Workspace, configure: Sequence[str]) -> str:
 
 
 def _report(tools: Tools, project: Project, tree: Workspace) -> None:
-    """Makes the reports of the image, unless they are newer than it."""
+    """Makes the reports of the image, unless they are newer than the image."""
     built = project.image.stat().st_mtime_ns
     files = [project.path / "build" / name for name in reports.TARGETS.values()]
     if any(not file.is_file() or file.stat().st_mtime_ns < built for file in files):
@@ -167,7 +167,7 @@ def _failure(output: str, project: Project, tree: Workspace, log: Path) -> ToolE
 
 
 def _toolchain(project: Project, override: str | None) -> Toolchain:
-    """Returns the compiler that Zephyr took."""
+    """Returns the compiler that Zephyr chose."""
     cache = project.path / "build" / "CMakeCache.txt"
     found = _COMPILER.search(cache.read_text(encoding="utf-8"))
     if found is None:

@@ -1,1 +1,1 @@
-"""Tuning: tries every point of the devices' spaces, checks each bit for bit, and finds the best for each workload."""
+"""The tuner: tries every point of the devices, checks each bit for bit, and finds the best for each workload."""

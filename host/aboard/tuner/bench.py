@@ -1,4 +1,4 @@
-"""Where points are tried: an emulated board, which also measures them, or this process, which does not."""
+"""Benches that try points: an emulated board, which also measures them, or this process, which does not measure."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from aboard.device.tensor_io import Values
 
 @dataclass(frozen=True)
 class BenchRun:
-    """What a module did.
+    """The results of running a module.
 
     Attributes:
         outputs: For each input, the outputs by tensor name.
-        nodes: Instructions of each node for the first input; None if they are not counted.
-        total: Instructions of the whole run, likewise.
+        nodes: Instructions of each node for the first input; None if the bench does not count them.
+        total: Instructions of the whole run for the first input; None if the bench does not count them.
     """
 
     outputs: tuple[Mapping[str, Values], ...]
@@ -36,25 +36,25 @@ class BenchRun:
 
 
 class Bench(Protocol):
-    """Runs modules."""
+    """Interface of the classes that run modules."""
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Name of the bench in tables."""
 
     @property
     def compiler(self) -> str | None:
-        """Name of the toolchain, or path of the compiler; None where it is chosen by rule."""
+        """Name of the toolchain, or path of the compiler; None for the default toolchain."""
 
     def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
-        """Runs a module on some inputs.
+        """Runs a module with several inputs.
 
         Raises:
             AboardError: It does not build, does not fit, or crashes.
         """
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
-        """Returns the regions of a module that are not exact, from a run that is traced.
+        """Returns the regions of a module whose results are not exact, from a run with tensor capture.
 
         Raises:
             AboardError: It does not build, does not fit, or crashes.
@@ -63,7 +63,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """Runs modules of `-runtime=host` here. Shows whether they are exact, not how fast they are."""
+    """Runs modules of `-runtime=host` in this process. It checks results and does not count instructions."""
 
     name: str = "this process"
     compiler: str | None = None
@@ -84,10 +84,10 @@ class OnBoard:
 
     Attributes:
         board: The board.
-        runner: Name of the runner; None for the first that can.
-        template: Name of the project template; None for the board's own.
-        options: Its options.
-        toolchain: Name of the toolchain; None to choose by rule.
+        runner: Name of the runner; None for the first runner that supports the board.
+        template: Name of the project template; None for the default template of the board.
+        options: Options of the template.
+        toolchain: Name of the toolchain; None for the default toolchain.
     """
 
     board: Board
@@ -98,7 +98,7 @@ class OnBoard:
 
     @property
     def name(self) -> str:
-        """Board and runner."""
+        """Names of the board and the runner."""
         return f"{self.board.id} ({runners.choose(self.board, self.runner).name})"
 
     @property
@@ -116,13 +116,13 @@ class OnBoard:
         return BenchRun(outputs, counted if len(counted) == len(counts) else None, profile.run.instructions)
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
-        """Compares regions in an image that is traced; see `Bench.faults`."""
+        """Compares regions in an image with tensor capture; see `Bench.faults`."""
         with self._session(module, {"trace": "on"}) as device:
             return list(region_check.faults(module, device.trace, inputs))
 
     @contextmanager
     def _session(self, module: Module, further: Mapping[str, str]) -> Iterator[Session]:
-        """Builds an image with further options of the template, in a folder that is gone afterwards, and boots it."""
+        """Builds an image with additional template options in a temporary folder, and boots the image."""
         with Scratch() as temporary:
             folder = temporary / module.name
             project = create([module], self.board, self.template, folder, {**self.options, **further})

@@ -1,8 +1,8 @@
-"""The search: every point of every device, one build each, all regions of the device at that point.
+"""The search: builds one image for each point of each device; all regions of the device use that point.
 
-Points whose code is the same share a build. A point must give the results of the host alone, bit for bit. Regions do
-not disturb each other's time, so the best point of each is found from the same builds; what is chosen in the end is
-built and checked once more as a whole.
+Points with the same code share a build. A point must give the results of the host alone, bit for bit. The time of a
+region does not depend on other regions, so the same builds give the best point of each region. Finally, all best points
+are built and checked together.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class TriedPoint:
     Attributes:
         device: Label of the device.
         point: Value of every knob.
-        regions: Instructions of the device's regions by workload, equal ones together; empty if nothing was counted.
-        total: Instructions of the whole run, with the other devices at their defaults; None if nothing was counted.
-        refused: Why there is no code for this point; empty where there is.
+        regions: Instructions of the device's regions by workload, summed over equal workloads; empty if not measured.
+        total: Instructions of the whole run, with the other devices at their defaults; None if not measured.
+        refused: Why the device generates no code for this point; empty if it does.
     """
 
     device: str
@@ -54,10 +54,10 @@ class Best:
 
     Attributes:
         device: Label of the device.
-        record: What is recorded.
+        record: The tuning record.
         names: Names of the regions in the manifest.
-        instructions: Of these regions together.
-        default: The same with the default of every knob.
+        instructions: Instructions of these regions together.
+        default: Instructions of these regions with the default of every knob.
     """
 
     device: str
@@ -69,16 +69,16 @@ class Best:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found.
+    """The results of a search.
 
     Attributes:
         model: Name of the model.
         target: The target.
-        bench: Where points were tried.
-        samples: Inputs for which each point was compared with the host alone.
-        trials: The points, device by device, its defaults first.
-        best: By workload; empty if instructions are not counted.
-        host: Instructions of the host alone, likewise None.
+        bench: Name of the bench that tried the points.
+        samples: Number of inputs for which each point was compared with the host alone.
+        trials: The trials, device by device, starting with the defaults of each device.
+        best: The best points by workload; empty if the bench does not count instructions.
+        host: Instructions of the host alone; None if the bench does not count instructions.
         default: Instructions with the default of every knob.
         tuned: Instructions with the best points together.
     """
@@ -96,16 +96,16 @@ class Found:
 
 @dataclass(frozen=True)
 class TuningSearch:
-    """A search that is prepared: everything that can be refused early has been looked at.
+    """A prepared search. All checks that need no build have passed.
 
     Attributes:
         model: A TFLite file: its path, or its bytes.
         target: A composite target.
-        bench: Where points are tried.
+        bench: The bench that tries the points.
         alone: The model for the host alone.
         untuned: The model with the default of every knob.
-        plan: What will be tried: label of the device and point, device by device, its defaults first.
-        inputs: What points are compared with the host alone for.
+        plan: Label of the device and point of each trial, device by device, starting with the defaults of each device.
+        inputs: Inputs for which each point is compared with the host alone.
     """
 
     model: str | Path | bytes
@@ -133,14 +133,14 @@ class TuningSearch:
         Args:
             model: A TFLite file: its path, or its bytes.
             target: A composite target.
-            bench: Where points are tried.
+            bench: The bench that tries the points.
             name: C identifier of the model.
-            samples: Random inputs to compare; the smallest and the largest are added.
-            limit: Most points of a device; None for all.
-            known: Earlier records: what they name is tried right after the defaults.
+            samples: Number of random inputs; an input of smallest and one of largest values are added.
+            limit: Largest number of points per device; None for all points.
+            known: Earlier records; their points are tried right after the defaults.
 
         Raises:
-            TargetError: There is nothing to tune.
+            TargetError: No device of the target has a region with knobs.
             AboardError: The model does not compile.
         """
         chosen = Target(target)
@@ -156,7 +156,7 @@ class TuningSearch:
 
     @property
     def builds(self) -> int:
-        """How many images a run builds at most: the host alone, the defaults, every other point, the best together."""
+        """Largest number of images that a run builds: host alone, defaults, every other point, best points together."""
         devices = {device for device, _ in self.plan}
         return len(self.plan) - len(devices) + 3
 
@@ -167,7 +167,7 @@ class TuningSearch:
             on_build: Called after each of `builds`.
 
         Raises:
-            TargetError: A point is not exact, or does not run; it is named.
+            TargetError: A point is not exact or does not run; the message names the point.
             AboardError: The host alone or the defaults do not build or run.
         """
         expected = self.bench.run(self.alone, self.inputs)
@@ -229,14 +229,14 @@ class TuningSearch:
 
 @dataclass(frozen=True)
 class _Built:
-    """Runs modules; of several with the same code only the first is built."""
+    """Runs modules. Modules with the same code share one build."""
 
     bench: Bench
     inputs: Sequence[Named]
     outcomes: dict[tuple[object, ...], BenchRun] = field(default_factory=dict)
 
     def run(self, module: Module, expected: BenchRun, what: str) -> BenchRun:
-        """Returns what a module did; one that is not exact, in its outputs or in any region, is refused."""
+        """Returns the results of a module; refuses a module whose outputs or regions are not exact."""
         code = (*sorted(module.files.items()), *module.manifest.cflags)
         if code not in self.outcomes:
             outcome = self.bench.run(module, self.inputs)
@@ -252,11 +252,11 @@ class _Built:
 
 
 class NotExactError(TargetError):
-    """A point does not give the results that it should."""
+    """A point does not give the results of the host alone."""
 
 
 def _compare(outcome: BenchRun, expected: BenchRun, what: str) -> None:
-    """Refuses results that are not those of the host alone, bit for bit."""
+    """Refuses results that differ from the results of the host alone in any bit."""
     for number, (got, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
         for name, values in wanted.items():
             if got[name].tobytes() != values.tobytes():
@@ -268,7 +268,7 @@ def _compare(outcome: BenchRun, expected: BenchRun, what: str) -> None:
 
 
 def _regions(module: Module) -> Iterator[tuple[int, SubgraphAttributes, str]]:
-    """Yields the regions with knobs: index in the manifest, attributes, workload."""
+    """Yields the regions with knobs, as index in the manifest, attributes and workload."""
     nodes = {} if module.graph is None else {node.name: node for node in module.graph.nodes}
     for index, record in enumerate(module.manifest.nodes):
         attrs = nodes[record.name].attrs
@@ -279,7 +279,7 @@ def _regions(module: Module) -> Iterator[tuple[int, SubgraphAttributes, str]]:
 def _plan(
     module: Module, target: Target, limit: int | None, known: Mapping[Key, TuningRecord]
 ) -> Iterator[tuple[str, Point]]:
-    """Yields the points of each device that has regions, its defaults first."""
+    """Yields the points of each device that has regions, starting with its defaults."""
     regions = {(attrs.label, text) for _, attrs, text in _regions(module)}
     for label, device in zip(labels(target), target.devices, strict=True):
         workloads = {text for other, text in regions if other == label}
@@ -307,7 +307,7 @@ def _tried(module: Module, outcome: BenchRun, device: str, point: Point) -> Trie
 
 
 def _best(module: Module, target: Target, trials: Sequence[TriedPoint], toolchain: str) -> tuple[Best, ...]:
-    """Returns the best point of every workload; of equal ones the first, so that defaults stay where nothing is won."""
+    """Returns the best point of every workload; of equal points the first, so that defaults win ties."""
     names: dict[tuple[str, str], list[str]] = {}
     for index, attrs, text in _regions(module):
         names.setdefault((attrs.label, text), []).append(module.manifest.nodes[index].name)

@@ -1,1 +1,1 @@
-"""What can be tuned of a device, and records of what was found to be best. Knows nothing of the compiler."""
+"""The tunable parameters of devices, and records of the best values. The compiler is not imported here."""

@@ -1,4 +1,4 @@
-"""Which point a region gets: the defaults, a point that was given, or the best that was recorded."""
+"""Chooses the point for a region: the defaults, a given point, or the best recorded point."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DEFAULT, GIVEN, RECORD = "default", "given", "record"
 
 @dataclass(frozen=True)
 class TunedRegion:
-    """A region, as tuning sees it.
+    """A region of the graph and the device that computes it.
 
     Attributes:
         target: The whole target.
         device: The device that computes the region.
-        label: What tables call the device.
-        workload: What is computed, in canonical form (`aboard.partition.workload`).
+        label: Name of the device in tables.
+        workload: The computation in canonical form (`aboard.partition.workload`).
     """
 
     target: Target
@@ -34,11 +34,12 @@ class TunedRegion:
 
 @dataclass(frozen=True)
 class ChosenPoint:
-    """The point that a region gets.
+    """The point for a region.
 
     Attributes:
-        values: Value of every knob of the device; empty where it has none.
-        origin: Where they are from: `default`, `given`, `record`, or why a record was left aside; empty without knobs.
+        values: Value of every knob of the device; empty if the device has no knobs.
+        origin: Origin of the values: `default`, `given`, `record`, or the reason why a record was not used; empty
+            without knobs.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -46,28 +47,28 @@ class ChosenPoint:
 
 
 class Tuning(Protocol):
-    """Chooses points."""
+    """Interface of the classes that choose points."""
 
     def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the point of a region whose device has knobs.
+        """Returns the point for a region whose device has knobs.
 
         Raises:
-            TargetError: There is one, and it is not valid.
+            TargetError: The point is not valid for the device.
         """
 
 
 @dataclass(frozen=True)
 class Given:
-    """The same point for all regions of a device.
+    """Chooses the same point for all regions of a device.
 
     Attributes:
-        points: Values by label of the device; knobs that are not named keep their default.
+        points: Values of knobs, by label of the device; knobs that are not named keep their default.
     """
 
     points: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the point of the device, or its defaults where none was given."""
+        """Returns the given point of the device; without one, its defaults."""
         point = self.points.get(place.label)
         if point is None:
             return ChosenPoint(space.defaults(place.device), DEFAULT)
@@ -82,7 +83,7 @@ DEFAULTS = Given()
 
 
 def choose(tuning: Tuning, place: TunedRegion) -> ChosenPoint:
-    """Returns the point of a region; devices without knobs need none.
+    """Returns the point for a region; empty for a device without knobs.
 
     Raises:
         AboardError: The point is not valid, or the records cannot be read.
@@ -91,7 +92,7 @@ def choose(tuning: Tuning, place: TunedRegion) -> ChosenPoint:
 
 
 def mismatch(device: Target, point: Mapping[str, Value]) -> str:
-    """Returns why a point is not one of a device's space, or an empty text."""
+    """Returns why a point is not in the space of a device; empty if it is."""
     knobs = {knob.name: knob for knob in space.knobs(device)}
     for name, value in point.items():
         if name not in knobs:

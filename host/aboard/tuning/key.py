@@ -1,4 +1,4 @@
-"""What a measurement depends on, beside what is computed: the device, what surrounds it, and what compiled the code."""
+"""Keys of tuning records: the device, its host and SoC, the toolchain and the workload."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from aboard.errors import ToolError
 from aboard.project import toolchain as toolchains
 from aboard.target import Target
 
-#: The SoC of a target without hardware, and the toolchain where none is installed.
+#: Placeholder for the SoC if a target names no hardware, and for the toolchain if none is installed.
 NONE = ""
 
 
 class DeviceKey(NamedTuple):
-    """A device in its surroundings. Other devices of the composite target are no part of it.
+    """A device with its host and SoC, without the other devices of the composite target.
 
     Attributes:
-        soc: SoC of the host, such as `nordic/nrf5340`: boards with one SoC share records. Empty where none is named.
-        core: Core of the host, with what it is made without: `cortex-m33+nodsp`.
-        kind: Kind of the device with the attributes that make up its identity (`-model=v2`).
-        opt: `-opt` of the host, which also compiles the device's code.
+        soc: SoC of the host, such as `nordic/nrf5340`; boards with the same SoC share records. Empty if none is named.
+        core: Core of the host with its modifiers: `cortex-m33+nodsp`.
+        kind: Kind of the device, with its identity attributes (`-model=v2`).
+        opt: `-opt` of the host, which also applies to the device's code.
     """
 
     soc: str
@@ -31,12 +31,12 @@ class DeviceKey(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a record is found by.
+    """The key of a record.
 
     Attributes:
-        device: The device in its surroundings.
+        device: The device with its host and SoC.
         toolchain: Name and version of the compiler.
-        workload: What is computed, in canonical form.
+        workload: The computation in canonical form.
     """
 
     device: DeviceKey
@@ -59,7 +59,7 @@ def _soc(hardware: str | None) -> str:
 
 
 def _kind(device: Target) -> str:
-    """Returns kind and identity of a device; a core of a board is named by the SoC, which all such boards share."""
+    """Returns kind and identity of a device. A core of a board is named by its SoC, so that boards share records."""
     if device.hardware is None:
         return device.key
     board, _, core = device.hardware.partition(":")
@@ -68,7 +68,7 @@ def _kind(device: Target) -> str:
 
 
 def toolchain(target: Target, override: str | None = None) -> str:
-    """Returns name and version of the toolchain that would build for a target's host; empty where there is none.
+    """Returns name and version of the toolchain for a target's host; empty if there is no toolchain.
 
     Args:
         target: The target.

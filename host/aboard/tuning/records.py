@@ -1,8 +1,9 @@
-"""Records of what was measured to be best, in one JSON file.
+"""Records of the best measured points, in one JSON file.
 
-A record belongs to a device on a SoC, the core and `-opt` of its host, the toolchain, and the workload
-(`aboard.tuning.key`). So it serves every model with such a layer, on every board with that SoC, whatever other devices
-the target has. It holds no names, no dates and no paths: the same records give the same code anywhere.
+The key of a record is the device, the SoC, the core and `-opt` of the host, the toolchain, and the workload
+(`aboard.tuning.key`). A record therefore serves every model with such a layer on every board with that SoC; other
+devices of the target do not matter. A record holds no names, dates or paths, so that the same records give the same
+code on every machine.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ class TuningRecord(BaseModel):
     """The best point of a workload.
 
     Attributes:
-        soc: SoC of the host; empty where the target names no hardware.
+        soc: SoC of the host; empty if the target names no hardware.
         core: Core of the host.
-        kind: Kind of the device, with the attributes that make up its identity.
+        kind: Kind of the device, with its identity attributes.
         opt: `-opt` of the host.
         toolchain: Name and version of the compiler.
-        workload: What is computed, in canonical form.
+        workload: The computation in canonical form.
         values: Value of every knob.
-        instructions: What the region took at this point, for people.
+        instructions: Instructions of the region at this point, for information.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,7 +56,7 @@ class TuningRecord(BaseModel):
 
     @property
     def key(self) -> Key:
-        """What it is found by."""
+        """The key of the record."""
         return Key(DeviceKey(self.soc, self.core, self.kind, self.opt), self.toolchain, self.workload)
 
 
@@ -68,21 +69,21 @@ class _RecordsFile(BaseModel):
 
 @dataclass(frozen=True)
 class Recorded:
-    """Chooses among records.
+    """Chooses points from records.
 
     Attributes:
         entries: The records by their keys.
-        toolchain: Name of the toolchain, or path of the compiler, that will build; None for the one chosen by rule.
+        toolchain: Name of the toolchain or path of the compiler for the build; None for the default toolchain.
     """
 
     entries: Mapping[Key, TuningRecord]
     toolchain: str | None = None
 
     def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the recorded point of a region, else the defaults.
+        """Returns the recorded point for a region, else the defaults.
 
-        A record of another toolchain is left aside, and so is one that names a knob or value which the device no longer
-        has (its package is another version).
+        A record is not used if it belongs to another toolchain, or if it names a knob or value that the device does not
+        have because its package has another version.
         """
         device = device_key(place.target, place.device)
         known = {
@@ -107,22 +108,22 @@ class Recorded:
 
 
 class Records:
-    """The records of a file, read when the first is asked for.
+    """The records of a file. The file is read on first use.
 
     Attributes:
         path: The file.
     """
 
     def __init__(self, path: Path, *, required: bool = False, toolchain: str | None = None) -> None:
-        """Names the file.
+        """Sets the file; a required file is read at once.
 
         Args:
             path: The file.
-            required: True when it must be there; else none is as good as an empty one.
-            toolchain: As `Recorded.toolchain`.
+            required: True if the file must exist; otherwise a missing file counts as empty.
+            toolchain: As for `Recorded.toolchain`.
 
         Raises:
-            InputError: It is required, and cannot be read or is damaged.
+            InputError: The file is required, and cannot be read or is damaged.
         """
         self.path = path
         self.toolchain = toolchain
@@ -140,26 +141,26 @@ class Records:
         return _read(self.path, required=self._required)
 
     def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the recorded point of a region, else the defaults; see `Recorded.choose`."""
+        """Returns the recorded point for a region, else the defaults; see `Recorded.choose`."""
         return Recorded(self.entries, self.toolchain).choose(place)
 
 
 def default_path() -> Path:
-    """Returns the user's file of records: what `ABOARD_TUNING` names, or one in the folder for data of programs."""
+    """Returns the user's file of records: the file in `ABOARD_TUNING`, or a file in the user's data folder."""
     named = os.environ.get(VARIABLE)
     return Path(named) if named else platformdirs.user_data_path("aboard") / FILE_NAME
 
 
 def by_key(found: Iterable[TuningRecord]) -> dict[Key, TuningRecord]:
-    """Returns records by their keys."""
+    """Returns the records as a dict by key."""
     return {record.key: record for record in found}
 
 
 def store(path: Path, found: Iterable[TuningRecord]) -> None:
-    """Adds records to a file; each takes the place of the one with its key. The file changes at once, or not at all.
+    """Adds records to a file and replaces records with the same keys. The file is written in one step.
 
     Args:
-        path: The file; made where there is none.
+        path: The file; created if missing.
         found: The records.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The space that can be tuned: the knobs of a device (column `tuning`), their defaults, and all points."""
+"""The tuning space of a device: its knobs (column `tuning`), their defaults, and all points."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from aboard.target.kind import Value
 
 
 def knobs(device: Target) -> tuple[Knob, ...]:
-    """Returns the knobs of a device, in the order in which it names them; empty where it has none.
+    """Returns the knobs of a device in the order of the column; empty if the device has no knobs.
 
     Raises:
-        TargetError: The column holds something else than knobs, a knob without values, or a name or value twice.
+        TargetError: The column holds other objects than knobs, a knob without values, or a duplicate name or value.
     """
     found: tuple[Knob, ...] = columns.call(device, "tuning") or ()
     where = f"kind {device.kind.name}, column tuning"
@@ -33,17 +33,17 @@ def knobs(device: Target) -> tuple[Knob, ...]:
 
 
 def defaults(device: Target) -> dict[str, Value]:
-    """Returns the default of every knob of a device by name: the first of its values."""
+    """Returns the default (the first value) of every knob of a device, by name."""
     return {knob.name: knob.values[0] for knob in knobs(device)}
 
 
 def size(device: Target) -> int:
-    """Returns how many points the space of a device has; 1 where it has no knobs."""
+    """Returns the number of points in the space of a device; 1 if the device has no knobs."""
     return math.prod(len(knob.values) for knob in knobs(device))
 
 
 def points(device: Target) -> Iterator[dict[str, Value]]:
-    """Yields every point of a device's space, the defaults first, the last knob changing fastest."""
+    """Yields every point of a device's space, starting with the defaults; the last knob changes fastest."""
     yield from _product(knobs(device))
 
 
@@ -53,5 +53,5 @@ def _product(found: Sequence[Knob]) -> Iterator[dict[str, Value]]:
 
 
 def shown(point: Mapping[str, Value]) -> str:
-    """Returns a point in words: `tile_rows=4, unroll=2`; `defaults` where there is nothing to choose."""
+    """Returns a point as text: `tile_rows=4, unroll=2`; `defaults` for an empty point."""
     return ", ".join(f"{name}={value}" for name, value in point.items()) or "defaults"
