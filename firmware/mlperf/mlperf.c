@@ -227,7 +227,8 @@ static void put_results(const aboard_mlperf_t *server) {
     }
 }
 
-/* Splits a command into words and stores their starts in `words`; the last word contains all words from MAX_WORDS on. */
+/* Splits a command into words and stores their starts in `words`; the last word contains all words from MAX_WORDS on.
+ */
 static void split(char *text, char **words) {
     size_t count = 0;
     for (char *at = text; *at != 0 && count < MAX_WORDS; ++at) {

@@ -3,7 +3,8 @@
 
 #include "aboard/port.h"
 
-/* Longer than any text here. Without a bound, the compiler would turn the loop into a call of strlen, which may not exist.
+/* Longer than any text here. Without a bound, the compiler would turn the loop into a call of strlen, which may not
+ * exist.
  */
 #define MAX_TEXT 1024
 #define DIGITS 20 /* digits of the largest 64-bit number */

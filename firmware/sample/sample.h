@@ -3,10 +3,10 @@
  * @file sample.h
  * Proves a build: runs a model on samples and compares its results with the results of the compiler.
  *
- * Inputs are not stored: both sides make them from the number of the sample. Integers that do not depend on floats have
- * to be equal, of which a checksum is stored; of all others some values, which have to be near. Where the model was
- * compiled with ABOARD_HOOKS and ABOARD_TRACE, the results of every operator of the first sample are compared too, so
- * that the first one at fault is named.
+ * Inputs are not stored: both sides generate them from the number of the sample. For integer results that do not depend
+ * on floats, a checksum is stored and must be equal. For all other results, some values are stored and must be near. If
+ * the model was compiled with ABOARD_HOOKS and ABOARD_TRACE, the results of every operator of the first sample are also
+ * compared, to find the first wrong operator.
  *
  * This file is not part of the model or of its sizes. The test of a model includes it once (test/<name>_test.c).
  */
@@ -150,7 +150,7 @@ static inline uint32_t aboard_sample_checksum(uint32_t crc, const uint8_t *from,
     return crc;
 }
 
-/** Tap hook: updates the checksums with rows of an operator's result. */
+/** Trace hook: updates the checksums with rows of an operator's result. */
 static inline aboard_status_t aboard_sample_trace(void *user, const aboard_trace_t *trace) {
     const aboard_sample_test_t *const test = (const aboard_sample_test_t *)user;
     for (uint32_t i = 0; i < test->result_count; ++i) {

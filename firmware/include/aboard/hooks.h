@@ -4,7 +4,7 @@
  * The hook calls of generated code before and after every step, and the build options that enable them.
  *
  * - ABOARD_HOOKS: 1 calls aboard_hooks_t.begin and .end around every node (profiling).
- * - ABOARD_TRACE: 1 hands every node's rows to aboard_hooks_t.trace as they are produced; needs ABOARD_HOOKS.
+ * - ABOARD_TRACE: 1 passes the rows of every node to aboard_hooks_t.trace when they are produced; needs ABOARD_HOOKS.
  * - ABOARD_RUN_OP: 1 compiles aboard_model_t.run_op, which runs a single node.
  *
  * Each option is 0 by default. Without the options, only an unused argument remains of the hooks. Only generated code
@@ -53,7 +53,7 @@
 #endif
 
 #if ABOARD_TRACE
-/** Hands rows to the trace hook; the arguments initialise an aboard_trace_t, in the order of its fields. */
+/** Passes rows to the trace hook; the arguments initialise an aboard_trace_t, in the order of its fields. */
 #define ABOARD_TRACE_ROWS(...)                                                                                         \
     if (hooks != NULL && hooks->trace != NULL) {                                                                       \
         const aboard_trace_t trace = {__VA_ARGS__};                                                                    \

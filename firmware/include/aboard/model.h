@@ -82,7 +82,7 @@ typedef struct {
     void *user;                                                    /**< Argument of every call. */
     aboard_status_t (*begin)(void *user, uint16_t node);           /**< Called before a step. */
     aboard_status_t (*end)(void *user, uint16_t node);             /**< Called after a step. */
-    aboard_status_t (*trace)(void *user, const aboard_trace_t *t); /**< After a step, with ABOARD_TRACE only. */
+    aboard_status_t (*trace)(void *user, const aboard_trace_t *t); /**< Called after a step, with ABOARD_TRACE only. */
 } aboard_hooks_t;
 
 /**

@@ -34,7 +34,7 @@ ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
     return (view->buffer_rows >= view->rows ? r : (r + view->start_row) % view->buffer_rows) * view->row_stride;
 }
 
-/** Rows from `r` on that are contiguous in memory, at most `count`. */
+/** Number of rows from `r` on that are contiguous in memory, at most `count`. */
 ABOARD_INLINE int32_t aboard_rows_together(const aboard_view_t *view, int32_t r, int32_t count) {
     return view->buffer_rows >= view->rows
                ? count

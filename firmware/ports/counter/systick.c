@@ -43,7 +43,8 @@ void aboard_counter_interrupt(void) {
 static uint64_t read_ticks(void) {
     uint32_t down = CVR;
     uint32_t high = turns;
-    /* The counter wrapped and its exception is still pending. `down` may be from before or after the wrap: read again. */
+    /* The counter wrapped and its exception is still pending. `down` may be from before or after the wrap: read again.
+     */
     if ((ICSR & ICSR_PENDSTSET) != 0) {
         down = CVR;
         high++;

@@ -24,7 +24,8 @@
 #include "counter.h"
 
 #define PATTERN 0xA5u
-/* Bytes of stack to watch, and bytes below the current frame that are in use (the ABI's red zone, this file's frames). */
+/* Bytes of stack to watch, and bytes below the current frame that are in use (the ABI's red zone, this file's frames).
+ */
 #define WATCHED_BYTES (256u * 1024u)
 #define MARGIN_BYTES 1024u
 #define POLL_MILLISECONDS 200

@@ -48,7 +48,8 @@ void aboard_port_write(const uint8_t *data, size_t count) {
 }
 
 void aboard_port_idle(void) {
-    /* With interrupts disabled, no byte can arrive unnoticed between the check and the sleep. It still ends the sleep. */
+    /* With interrupts disabled, no byte can arrive unnoticed between the check and the sleep. It still ends the sleep.
+     */
     const uint32_t mask = aboard_irq_save();
     if (written == taken) {
         aboard_irq_wait();

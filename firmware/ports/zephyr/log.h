@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file log.h
- * Text of printk and Zephyr's logging. The server sends it as LOG events, because the serial line carries only RPC frames.
+ * Text of printk and Zephyr's logging. The server sends it as LOG events, because the serial line carries only RPC
+ * frames.
  */
 #ifndef ABOARD_ZEPHYR_LOG_H
 #define ABOARD_ZEPHYR_LOG_H
