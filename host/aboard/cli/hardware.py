@@ -13,7 +13,6 @@ from aboard.boards import cpu as cpus
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_boards import (
-    UsbPortInfo,
     DetectResult,
     GpuInfo,
     HardwareBoardInfo,
@@ -22,6 +21,7 @@ from aboard.cli.schema_boards import (
     HardwareShowResult,
     MemoryInfo,
     OriginInfo,
+    UsbPortInfo,
 )
 from aboard.errors import BoardError, did_you_mean
 from aboard.reports.table import amount, facts, table
