@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from aboard.errors import ModelError, ToolError
 from aboard.importers import load
@@ -91,8 +92,8 @@ class Reference(ABC):
 class _Numpy(Reference):
     name = "numpy"
 
+    @override
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
-        del wanted
         return run_all(self.graph, inputs)
 
 

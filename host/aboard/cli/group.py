@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 
 import click
+from typing_extensions import override
 
 from aboard.errors import did_you_mean
 
@@ -35,12 +36,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 
 class _LazyGroup(click.Group):
+    @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
         return list(COMMANDS)
 
+    @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
@@ -54,8 +55,8 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 

@@ -1,1 +1,1 @@
-"""A device that runs an image: finding, flashing, talking, timing."""
+"""The device path on the host: finds a board, flashes it, runs models on it and times them."""

@@ -1,7 +1,7 @@
-"""What is on this machine of the tools that aboard uses: pure data, for `aboard doctor`.
+"""Lists the tools that aboard uses and whether they are installed, as data for `aboard doctor`.
 
-Needed is what takes a model to an answer of an emulated board: what reads it, builds it, compiles it for a
-microcontroller and emulates that. All else is optional: it is for some boards only, or for more comfort.
+A tool is needed if a model cannot run on an emulated board without it: model readers, build tools, a cross compiler and
+an emulator. All other tools are optional: they serve some boards only.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from aboard.project import toolchain
 from aboard.target import kind, kinds, plugins
 
 Kind = Literal["toolchain", "build", "emulator", "probe", "device", "package"]
-#: `needed`; `one` where one of those of its kind is needed; `optional`.
+#: `needed`; `one` (one tool of this kind is needed); `optional`.
 Need = Literal["needed", "one", "optional"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """A tool, and whether it is there.
+    """A tool and whether it is installed.
 
     Attributes:
         name: Command, or name of the Python package.
-        kind: `toolchain`, `build`, `emulator`, `probe` (flashes boards), `device` (a plug-in, or what one needs) or
-            `package` (of Python).
+        kind: `toolchain`, `build`, `emulator`, `probe` (flashes boards), `device` (a plug-in, or a tool that a plug-in
+            needs) or `package` (of Python).
         purpose: What aboard uses it for.
-        found: True when it is there and runs.
-        version: What it says; None where it is missing, or is not asked because it does not answer without a board.
-        path: Where it is.
-        how_to_get: What to do where it is missing, or does not run.
-        problem: Why a tool that is there does not run.
-        need: Whether aboard can do without.
+        found: True when the tool is installed and runs.
+        version: The version that the tool prints; None if the tool is missing, or prints none without a board.
+        path: Path of the program.
+        how_to_get: How to install or repair the tool.
+        problem: Why an installed tool does not run.
+        need: `needed`, `one` (one tool of this kind is needed) or `optional`.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Check:
 
 @dataclass(frozen=True)
 class _Tool:
-    """A program; `version_arguments` is None where it cannot be asked without a board or a licence."""
+    """A program; `version_arguments` is None if it prints no version without a board or a licence."""
 
     name: str
     kind: Kind
@@ -77,13 +77,13 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("renode-test", "emulator", "runs Robot tests on emulated boards", programs.RENODE_SOURCE, None),
 )
 
-#: Cores of emulators that emulate some only.
+#: Cores that each emulator supports, where it supports some only.
 _EMULATED: Mapping[str, Callable[[cpus.Cpu], bool]] = {
     "qemu-system-arm": lambda cpu: cpu.is_arm_m,
     "qemu-system-riscv32": lambda cpu: cpu.is_riscv,
 }
 
-#: Packages of Python that are looked up without being loaded; those that this module needs are there.
+#: Python packages, looked up without an import. The packages that this module imports are not listed.
 _PACKAGES: tuple[tuple[str, Need, str, str], ...] = (
     ("tflite", "needed", "reads models", "pip install tflite"),
     ("flatbuffers", "needed", "reads models", "pip install flatbuffers"),
@@ -98,10 +98,10 @@ _PACKAGES: tuple[tuple[str, Need, str, str], ...] = (
 
 
 def missing(checks: Sequence[Check]) -> list[str]:
-    """Returns what is needed and not there, in words; empty where all is.
+    """Returns the needed tools that are missing, one phrase each; empty if none is missing.
 
     Args:
-        checks: As `inspect` returns them.
+        checks: The result of `inspect`.
     """
     lacking = [check.name for check in checks if check.need == "needed" and not check.found]
     able: dict[str, set[str]] = {}
@@ -116,7 +116,7 @@ def missing(checks: Sequence[Check]) -> list[str]:
 
 
 def _architectures(name: str) -> set[str]:
-    """Returns what a compiler compiles for, or an emulator emulates: `Cortex-M`, `RISC-V`."""
+    """Returns the architectures that a compiler or an emulator supports: `Cortex-M`, `RISC-V`."""
     compilers = {compiler.name: compiler.cores for compiler in toolchain.COMPILERS}
     cores = compilers.get(name) or _EMULATED.get(name)
     return {"RISC-V" if cpu.is_riscv else "Cortex-M" for cpu in _microcontrollers() if cores is None or cores(cpu)}
@@ -125,7 +125,7 @@ def _architectures(name: str) -> set[str]:
 def inspect() -> list[Check]:
     """Returns a check for every tool that aboard can use, in the order toolchains, build tools, emulators, probes.
 
-    Never fails because of a tool: one that does not run is not found, with its `problem` said.
+    Raises no error for a broken tool: its check has `found` False and states the `problem`.
     """
     with ThreadPoolExecutor(max_workers=4) as pool:
         compilers = pool.map(_compiler, toolchain.COMPILERS)
@@ -136,7 +136,7 @@ def inspect() -> list[Check]:
 
 
 def _probes() -> list[_Tool]:
-    """Returns the programs of the flashers, those of other packages included."""
+    """Returns the programs of all flashers, including the flashers of other packages."""
     return [
         _Tool(flasher.program, "probe", flasher.purpose, flasher.how_to_get, flasher.version_arguments)
         for flasher in flashers.all_flashers().values()
@@ -200,7 +200,7 @@ def _packages() -> list[Check]:
 
 
 def _devices() -> list[Check]:
-    """Returns a check for all that kinds of target say they need, and for each plug-in that could not be loaded."""
+    """Returns a check for each tool that a kind of target needs, and for each plug-in that failed to load."""
     checks = [
         Check(
             found.name, "device", f"plug-in of {found.source}", False, None, None, "repair or remove it", found.problem
@@ -212,7 +212,7 @@ def _devices() -> list[Check]:
         try:
             needs = kind(name).probe()
         except Exception as error:
-            # A plug-in's probe is foreign code: that it fails is all that is said.
+            # A plug-in's probe is foreign code, so its failure is reported and not raised.
             failed = f"its probe failed: {error}"
             checks.append(Check(name, "device", "a kind of target", False, None, None, "repair its package", failed))
             continue
@@ -221,7 +221,7 @@ def _devices() -> list[Check]:
 
 
 def _zephyr() -> Check:
-    """A Zephyr tree is no program; it is looked for as a build would, from the current folder."""
+    """Looks for a Zephyr tree from the current folder, as a build does."""
     purpose = "builds Zephyr applications"
     try:
         tree = workspace.find(Path.cwd())
@@ -232,7 +232,7 @@ def _zephyr() -> Check:
 
 
 def _unicorn() -> Check:
-    """Unicorn is a Python package; it is looked up without being loaded."""
+    """Looks up the Python package unicorn without an import."""
     spec = importlib.util.find_spec("unicorn")
     version = importlib.metadata.version("unicorn") if spec else None
     path = str(Path(spec.origin).parent) if spec and spec.origin else None

@@ -1,4 +1,4 @@
-"""Flashes a project's image into a board, and asks the board over RPC whether it now runs that very build."""
+"""Flashes a project's image into a board, then asks the board over RPC for the id of the build that it runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LOG_NAME = "aboard_flash.log"
 _BAUD = 115_200
-# A board that was just flashed boots; it has no more than that to do.
+# After flashing, the board only has to boot, so it answers soon.
 _TIMING = Timing(hello_s=10.0)
 _PORT_WAIT_S = 5.0
 _POLL_S = 0.2

@@ -1,4 +1,4 @@
-"""Is the device the one the project was made for? Board, models and build, as both state them."""
+"""Compares board, models and build id of a device with those of a project."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _HASH_DIGITS = 12
 
 
 class BoardLike(Protocol):
-    """What a session has to know of a board."""
+    """The properties of a board that a session uses."""
 
     @property
     def id(self) -> str:
-        """Its id, as the image states it."""
+        """The board id that the image reports."""
 
     @property
     def memory(self) -> Sequence[RegionLike]:
-        """Its memory regions; none where they are not known."""
+        """Its memory regions; empty if they are unknown."""
 
 
 class ProjectLike(Protocol):
-    """What a session has to know of a project."""
+    """The properties of a project that a session uses."""
 
     @property
     def board(self) -> BoardLike:
@@ -39,11 +39,11 @@ class ProjectLike(Protocol):
 
     @property
     def image(self) -> Path:
-        """Where the image lies once it is built."""
+        """Path of the ELF file, which exists after a build."""
 
     @property
     def build_id(self) -> str:
-        """What the image states."""
+        """The build id that the image reports."""
 
     @property
     def models(self) -> Sequence[Manifest]:
@@ -51,16 +51,16 @@ class ProjectLike(Protocol):
 
 
 def check(hello: Hello, infos: Sequence[ModelInfo], project: ProjectLike, where: str) -> None:
-    """Refuses a device that is not the project's.
+    """Raises unless the device runs this project's build.
 
     Args:
-        hello: What the device says of itself.
-        infos: What it says of its models.
-        project: What is expected.
+        hello: The device's reply to HELLO.
+        infos: The device's description of each of its models.
+        project: The expected project.
         where: Name of the line.
 
     Raises:
-        WrongModelError: Board, models or build differ; both are named.
+        WrongModelError: Board, models or build differ. The message names both values.
     """
     if hello.board != project.board.id:
         raise WrongModelError(

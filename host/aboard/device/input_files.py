@@ -25,12 +25,13 @@ _SUFFIXES = (".npy", ".npz", ".bin")
 
 
 def random(tensors: Sequence[TensorRecord], rng: np.random.Generator) -> Named:
-    """Returns random inputs by name, as the head of this file says."""
+    """Returns random inputs by name, drawn as the module docstring defines."""
     return {tensor.name: _draw(tensor, rng) for tensor in tensors}
 
 
 def extremes(tensors: Sequence[TensorRecord]) -> list[Named]:
-    """Returns the inputs whose elements are all smallest, and all largest: -1 and 1 for floats."""
+    """Returns two inputs: every element the smallest of its type, and every element the largest; -1 and 1 for
+    floats."""
     return [{tensor.name: np.full(tensor.shape, _limits(tensor)[end]) for tensor in tensors} for end in (0, 1)]
 
 
@@ -43,7 +44,7 @@ def load(source: str, tensors: Sequence[TensorRecord]) -> Named:
         tensors: The model's inputs.
 
     Raises:
-        InputError: The file cannot be read, or does not hold these inputs.
+        InputError: The file cannot be read, or its arrays do not match the inputs.
     """
     if source.startswith(_RANDOM):
         return random(tensors, np.random.default_rng(_seed(source)))
@@ -74,17 +75,17 @@ def save(path: Path, named: Mapping[str, Values], *, force: bool = False) -> Non
     Args:
         path: The file.
         named: The outputs.
-        force: Whether a file is overwritten that aboard did not write, or that was changed since.
+        force: Overwrite the file even if aboard did not write it, or if it was changed since.
 
     Raises:
-        InputError: The file cannot be written, is another's, or is not named `.npz`.
+        InputError: The file cannot be written, was not written by aboard, or is not named `.npz`.
     """
     check_output(path, force=force)
     outputs.write_file(path, npz(named), force=force)
 
 
 def npz(named: Mapping[str, Values]) -> bytes:
-    """Returns arrays as a `.npz` file: the same bytes for the same arrays, sealed in the comment of the archive."""
+    """Returns arrays as a `.npz` file: equal arrays give equal bytes. The archive's comment holds aboard's seal."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, values in named.items():
@@ -95,10 +96,11 @@ def npz(named: Mapping[str, Values]) -> bytes:
 
 
 def check_output(path: Path, *, force: bool = False) -> None:
-    """Refuses an `--output` that cannot be written, before anything is run for it.
+    """Checks before a run that the file of `--output` can be written.
 
     Raises:
-        InputError: It is not named `.npz`, its folder is not there, or aboard did not write what is there.
+        InputError: It is not named `.npz`, its folder does not exist, or another program wrote the file that exists
+            there.
     """
     if path.suffix != ".npz":
         raise InputError(f"--output {path}: got {path.suffix or 'no suffix'}, expected .npz. Name it {path.stem}.npz")

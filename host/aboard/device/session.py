@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 _TRACE_ATTEMPTS = 20
 _END_S = 1.0
 _POLL_S = 0.01
-#: How long a call waits for a port that was gone: boards with USB of their own need a second or two.
+#: How long a call waits for a port that has gone, in seconds: boards with native USB need a second or two.
 REOPEN_S = 10.0
 
 
 class RunnerLike(Protocol):
-    """What boots an image, or flashes a board, and gives a line to it."""
+    """The interface of runners that a session uses: a runner boots or flashes an image and opens the line to it."""
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """Name of the runner in messages."""
 
     def stop(self) -> None:
         """Ends the device; leaves no process behind."""
@@ -53,10 +53,10 @@ class RunnerLike(Protocol):
         """True while the device can answer."""
 
     def end_reason(self) -> str:
-        """Why it runs no more; empty while it runs."""
+        """Why the device has ended; empty while it runs."""
 
     def instructions(self, ticks: int, tick_hz: int, /) -> int | None:
-        """Turns ticks into instructions; None where they cannot be told."""
+        """Converts ticks to instructions; None if the runner cannot."""
 
     @property
     def real_time(self) -> bool:
@@ -68,16 +68,16 @@ class Session(AbstractContextManager["Session"]):
 
     A `model` argument is a model's name or number; it may be left out when there is only one.
 
-    Every call raises, besides what it names: `TransportError` (the line is gone or the emulator was killed: the session
-    is over), `DeviceTimeout`, `ProtocolError`, `DeviceStatusError`, `DeviceFault` (the device crashed; the next call
-    works again) and `DeviceError` (it restarted; likewise).
+    Every call raises the errors listed with it, and: `TransportError` (the line is gone or the emulator was killed; the
+    session has ended), `DeviceTimeout`, `ProtocolError`, `DeviceStatusError`, `DeviceFault` (the device crashed; the
+    next call works again) and `DeviceError` (the device restarted; the next call works again).
 
-    A serial port may go and come back, when the board is unplugged or restarts with its own USB: the call that notices
+    A serial port disappears for a while when the board is unplugged, or restarts with native USB: the call that notices
     raises `TransportError`; the next one waits for the port, opens it, checks that the firmware is the same, and works.
     """
 
     def __init__(self, project: ProjectLike, client: Client, transport: Transport, runner: RunnerLike | None) -> None:
-        """Takes transport and runner over; `attach` connects a session."""
+        """Takes ownership of transport and runner; `attach` also connects."""
         self._project = project
         self._client = client
         self._transport = transport
@@ -98,7 +98,7 @@ class Session(AbstractContextManager["Session"]):
         timing: Timing | None = None,
         on_log: Callable[[str], None] | None = None,
     ) -> Self:
-        """Connects to a device that is running; takes transport and runner over, also when it fails.
+        """Connects to a running device. Takes ownership of transport and runner, even if it fails.
 
         Raises:
             WrongModelError: The device runs another build than the project's.
@@ -114,7 +114,7 @@ class Session(AbstractContextManager["Session"]):
 
     @property
     def hello(self) -> Hello:
-        """What the device says of itself."""
+        """The device's reply to HELLO: protocol version, features, board, build."""
         return self._client.hello
 
     @property
@@ -124,7 +124,7 @@ class Session(AbstractContextManager["Session"]):
 
     @property
     def lost_events(self) -> int:
-        """Logs and the like that the device sent and that did not arrive."""
+        """Number of events (logs, trace rows, progress) that the device sent and that did not arrive."""
         return self._client.lost_events
 
     def run(self, inputs: Inputs, model: str | int | None = None) -> Results:
@@ -164,14 +164,14 @@ class Session(AbstractContextManager["Session"]):
     ) -> Series:
         """Runs a model `count` times on the same inputs and times it; the outputs stay on the device.
 
-        Ctrl-C ends the series on the device too, with the run that is going on.
+        Ctrl-C also ends the series on the device, after the current run.
 
         Args:
             inputs: As for `run`.
-            count: How often.
+            count: Number of runs, 1 or more.
             model: Which model.
-            within_s: Longest time in seconds, as this machine counts them. Then the series ends with the run that is
-                going on, and its `count` says how many there were.
+            within_s: Longest time in seconds of this machine's clock. Then the series ends after the current run, and
+                the `count` of the result is the number of completed runs.
 
         Raises:
             InputError: A name, shape or type is wrong, the count is not 1 or more, or the time is negative.
@@ -235,7 +235,7 @@ class Session(AbstractContextManager["Session"]):
         Raises:
             InputError: An input is wrong, or a node is not the model's.
             DeviceStatusError: The image was built without `-O trace=on`.
-            DeviceError: The line loses more than repeating can make good.
+            DeviceError: The line loses more data than repeated runs can replace.
         """
         number, manifest = self._find(model)
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
@@ -260,12 +260,12 @@ class Session(AbstractContextManager["Session"]):
     def run_op(
         self, node: str | int, inputs: Mapping[str, npt.ArrayLike], count: int = 1, model: str | int | None = None
     ) -> RunResult:
-        """Runs one node apart from the model's plan.
+        """Runs one node alone, in the workspace instead of the arena.
 
         Args:
             node: Its name or index.
             inputs: Its operands by tensor name, in the shapes of the model file or as compiled.
-            count: How often to run it; the time returned is that of the fastest run.
+            count: How often to run it; the returned time is that of the fastest run.
             model: Which model.
 
         Raises:
@@ -286,7 +286,7 @@ class Session(AbstractContextManager["Session"]):
         return RunResult(outputs, self._duration(reply.ticks_min), reply.stack_bytes)
 
     def _read_operand(self, record: OperandRecord) -> bytes:
-        """Returns the content of an operand in the workspace."""
+        """Reads an operand of a node from the workspace."""
         content = self._client.read_workspace(record.offset, tensor_layout.span(record))
         return tensor_layout.extract(content, record)
 
@@ -296,10 +296,10 @@ class Session(AbstractContextManager["Session"]):
             return self._client.stats()
 
     def fault(self, *, clear: bool = False) -> FaultReport | None:
-        """Returns what is known of the device's last crash, if there was one.
+        """Returns the report of the device's last crash; None if there was none.
 
         Args:
-            clear: Whether to clear it afterwards.
+            clear: Clear the record on the device afterwards.
         """
         with self._guard():
             record = self._client.fault()
@@ -308,34 +308,34 @@ class Session(AbstractContextManager["Session"]):
         return self._explain(record) if record.kind else None
 
     def measure_line(self, count: int = 10) -> LineRate:
-        """Measures how fast data passes over the line; the first model's first input is gone then.
+        """Measures the data rate of the line. This overwrites the first input of the first model.
 
         Args:
-            count: How often that input is written and read.
+            count: How often the input is written and read.
         """
         with self._guard():
             rate = self._transport.bytes_per_second
             return throughput.measure(self._client, rate, self.models[0].inputs[0].bytes, count)
 
     def listen(self, seconds: float) -> None:
-        """Hands logs on for some time, when there is nothing to run."""
+        """Receives logs of the device for `seconds` without running a model."""
         with self._guard():
             self._client.listen(seconds)
 
     def reset(self) -> None:
-        """Restarts the device; inputs and outputs on it are gone."""
+        """Restarts the device. Its inputs and outputs are lost."""
         with self._guard():
             try:
                 self._client.reset()
             except TransportError:
-                # A board with USB of its own takes its port away when it restarts.
+                # The port of a board with native USB disappears during a restart.
                 if not self._comes_back():
                     raise
                 self._reopen()
                 self._client.connect()
 
     def close(self) -> None:
-        """Ends the session, and the emulator if there is one. A second call does nothing."""
+        """Ends the session and stops the emulator, if there is one. A second call does nothing."""
         self._failure = self._failure or TransportError("It was closed. Open a new one")
         try:
             self._transport.close()
@@ -353,7 +353,7 @@ class Session(AbstractContextManager["Session"]):
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Ends the session when the line is gone, and tells a dead emulator from a silent device."""
+        """Ends the session if the line is gone, and reports whether the emulator died or the device is silent."""
         if self._failure is not None:
             raise TransportError(f"session: is over. {self._failure}") from self._failure
         try:
@@ -372,7 +372,7 @@ class Session(AbstractContextManager["Session"]):
             raise self._failure from error
 
     def _comes_back(self) -> bool:
-        """True for a line that can be opened again, with a device behind it that has not ended for good."""
+        """True if the line can be opened again and the device has not ended for good."""
         return self._transport.reopens and (self._runner is None or self._runner.alive())
 
     def _reopen(self) -> None:
@@ -381,11 +381,11 @@ class Session(AbstractContextManager["Session"]):
         self._port_is_gone = False
 
     def _with_reason(self, message: str) -> TransportError:
-        """Returns the error, with what ended the emulator if that is known."""
+        """Returns the error with the reason why the emulator ended, if it is known."""
         runner = self._runner
         if runner is None:
             return TransportError(message)
-        # The line ends a moment before its process can be seen to have ended.
+        # The line closes a moment before the process reports its end.
         deadline = time.monotonic() + _END_S
         while runner.alive() and time.monotonic() < deadline:
             time.sleep(_POLL_S)
@@ -393,14 +393,14 @@ class Session(AbstractContextManager["Session"]):
         return TransportError(f"{message} ({runner.name}: {reason})" if reason else message)
 
     def _check(self, hello: Hello) -> None:
-        """Refuses a device that is not the project's."""
+        """Raises unless the device runs the project's build."""
         infos = [self._client.model(number) for number in range(hello.models)]
         image_check.check(hello, infos, self._project, self._transport.name)
-        # Only now: what another device says of its models must not stay behind.
+        # Stored after the check, so that the models of a refused device are never kept.
         self._infos = infos
 
     def _explain(self, record: FaultRecord) -> FaultReport:
-        """Decodes a fault record with the project's image."""
+        """Decodes a fault record; the project's image gives the function names and lines."""
         project = self._project
         return faults.decode(record, project.models[0].core, project.image, project.path, project.board.memory)
 
@@ -428,7 +428,7 @@ class Session(AbstractContextManager["Session"]):
         on_trace: Callable[[TraceEvent], bool] | None = None,
         within_s: float | None = None,
     ) -> RunReply:
-        """Writes the inputs and runs a model; where it takes its input in rows, much of that is done as they come."""
+        """Writes the inputs and runs a model. A model with streamed input computes while its rows arrive."""
         number = request.model
         if self._infos[number].input_in_rows:
             begin = BeginRequest(number, request.flags, request.first, request.last)

@@ -1,6 +1,6 @@
 """Inputs and outputs of a model as numpy arrays: checked against the manifest, to and from bytes.
 
-Both the session (device path) and the host runtime use this, so that the same mistake has the same message.
+Session and host runtime share this code, so that the same mistake gives the same message.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from aboard.base.manifest_records import TensorRecord
 from aboard.errors import InputError, did_you_mean
 
 Values = npt.NDArray[np.generic]
-#: What a caller gives: one array for a model with one input, or arrays by tensor name.
+#: Inputs from a caller: one array for a model with one input, or arrays by tensor name.
 Inputs: TypeAlias = npt.ArrayLike | Mapping[str, npt.ArrayLike]
-#: What a caller gets: one array for a model with one output, else arrays by tensor name.
+#: Outputs to a caller: one array for a model with one output, else arrays by tensor name.
 Results: TypeAlias = Values | dict[str, Values]
 
 
@@ -27,7 +27,7 @@ def encode(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> list[by
     Args:
         feed: One array, or arrays by tensor name.
         tensors: The model's inputs.
-        where: Named in messages, such as the model's name.
+        where: Prefix of error messages, such as the model's name.
 
     Raises:
         InputError: A name, shape or type is wrong, or a value does not fit the type.
@@ -72,7 +72,7 @@ def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _cast(array: Values, wanted: np.dtype[np.generic], record: TensorRecord, where: str) -> Values:
-    """Returns the values in the wanted type where they are exactly representable."""
+    """Returns the values in the wanted type; raises unless every value is exactly representable."""
     problem = InputError(
         f"{where}: input {record.name} has a wrong type, got {array.dtype}, expected {wanted}. "
         + (

@@ -1,7 +1,7 @@
-"""Operands of single nodes as numpy arrays: into and out of rows with gaps, and back to the model's own channels.
+"""Operands of single nodes as numpy arrays: to and from rows with gaps, and back to the model file's channels.
 
-The passes may remove channels that nothing depends on. What is handed to the user has the reference model's shape: a
-masked array where channels are missing, whose masked elements have no value.
+The passes may remove channels that no output depends on. Users get arrays in the shape of the model file: if channels
+were removed, a masked array, whose masked elements are the removed ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aboard.errors import InputError, ProtocolError, did_you_mean
 
 
 def rows_of(operand: OperandRecord) -> tuple[int, int, int]:
-    """Returns rows, pixels of a row and channels of a pixel, as kernels count them."""
+    """Returns (rows, pixels a row, channels a pixel), as kernels count them."""
     shape = operand.shape
     channels = shape[-1] if shape else 1
     if len(shape) >= 3:
@@ -27,31 +27,31 @@ def rows_of(operand: OperandRecord) -> tuple[int, int, int]:
 
 
 def dense_bytes(operand: OperandRecord) -> int:
-    """Returns the bytes of an operand stored without gaps."""
+    """Returns the size of an operand without gaps, in bytes."""
     return math.prod(operand.shape) * np.dtype(operand.dtype).itemsize
 
 
 def span(operand: OperandRecord) -> int:
-    """Returns the bytes from the first to one past the last, gaps included."""
+    """Returns the size of an operand with its gaps, in bytes."""
     rows, cols, channels = rows_of(operand)
     pixel = channels * np.dtype(operand.dtype).itemsize
     return (rows - 1) * operand.row_stride + (cols - 1) * operand.pixel_stride + pixel
 
 
 def reference_shape(operand: OperandRecord) -> tuple[int, ...]:
-    """Returns the shape of the tensor in the model as given."""
+    """Returns the shape that the tensor has in the model file."""
     if operand.channel_map is None:
         return operand.shape
     return (*operand.shape[:-1], operand.reference_channels or max(operand.channel_map) + 1)
 
 
 def place(values: Values, operand: OperandRecord, where: str) -> bytes:
-    """Returns the bytes to write at the operand's offset; gaps are 0.
+    """Returns the bytes to write at the operand's offset; bytes in gaps are 0.
 
     Args:
-        values: In the reference shape or in the compiled one.
-        operand: Where it goes.
-        where: Named in messages.
+        values: In the shape of the model file, or in the compiled shape.
+        operand: The operand, with its offset and strides.
+        where: Prefix of error messages.
 
     Raises:
         InputError: Shape or type is wrong.
@@ -71,7 +71,7 @@ def place(values: Values, operand: OperandRecord, where: str) -> bytes:
 
 
 def place_all(inputs: Mapping[str, npt.ArrayLike], record: NodeRecord, where: str) -> list[tuple[int, bytes]]:
-    """Returns where in the workspace to write what, for all operands of a node.
+    """Returns (offset in the workspace, bytes) for every operand of a node.
 
     Raises:
         InputError: A name, shape or type is wrong.
@@ -92,10 +92,10 @@ def extract(memory: bytes, operand: OperandRecord) -> bytes:
 
 
 def widen(dense: bytes, operand: OperandRecord) -> Values:
-    """Returns an operand in its reference shape, from its bytes without gaps.
+    """Returns an operand in the shape of the model file, from its bytes without gaps.
 
     Raises:
-        ProtocolError: The number of bytes is not the operand's.
+        ProtocolError: The number of bytes differs from the operand's size.
     """
     if len(dense) != dense_bytes(operand):
         raise ProtocolError(f"{operand.tensor}: wrong size, got {len(dense)} bytes, expected {dense_bytes(operand)}")
@@ -113,7 +113,7 @@ def widen(dense: bytes, operand: OperandRecord) -> Values:
 
 
 def _byte_places(operand: OperandRecord) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
-    """Returns where each byte of the operand lies, counted from its offset, in the order without gaps."""
+    """Returns the position of each byte of the operand, relative to its offset, in the order without gaps."""
     rows, cols, channels = rows_of(operand)
     pixel = np.arange(channels * np.dtype(operand.dtype).itemsize)
     row = np.arange(cols)[:, None] * operand.pixel_stride + pixel

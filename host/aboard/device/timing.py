@@ -1,7 +1,7 @@
-"""What a device measured: one run, a series of runs, and the ticks of every node.
+"""Times that a device measured: of one run, of a series of runs, and of every node.
 
-An emulator counts instructions. How long the core would take for them is an estimate (`EstimatedTime`): only a device
-measures time.
+An emulator counts instructions. The time that a core needs for these instructions is an estimate (`EstimatedTime`):
+only a device measures time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Duration:
     """A time on the device.
 
     Attributes:
-        ticks: Of the device's counter.
-        tick_hz: Ticks in a second.
-        instructions: The same in instructions; None where they cannot be told.
-        is_real: False where the counter counts the virtual time of an emulator.
+        ticks: Ticks of the device's counter.
+        tick_hz: Ticks a second.
+        instructions: Instructions executed in that time; None if they are unknown.
+        is_real: False if the counter counts the virtual time of an emulator.
     """
 
     ticks: int
@@ -34,20 +34,20 @@ class Duration:
 
     @property
     def microseconds(self) -> float | None:
-        """The same in microseconds; None in an emulator, whose time says nothing of a core's."""
+        """The duration in microseconds; None in an emulator, whose virtual time is not a core's time."""
         return self.ticks * _MICRO / self.tick_hz if self.is_real else None
 
 
 @dataclass(frozen=True)
 class EstimatedTime:
-    """How long a core would take for instructions that an emulator counted.
+    """The estimated time that a core needs for instructions that an emulator counted.
 
     Attributes:
-        cycles: The instructions times the cycles that the model's kernels take for each, memory without wait states.
-        seconds: The cycles at the board's clock.
-        core: The core that the cycles were estimated for; another than the board's where that was not measured.
-        error: Largest relative error of that among models that were left out of the fit: of cycles for each
-            instruction where instructions were counted, else of cycles; None where another core had to stand in.
+        cycles: Instructions times the cycles an instruction of the model's kernels, for memory without wait states.
+        seconds: Cycles divided by the board's clock rate.
+        core: The core that the estimate is for. It differs from the board's core if that core was never measured.
+        error: Largest relative error among models that were left out of the fit. If instructions were counted, it is
+            the error of cycles an instruction, else of cycles. None if another core was used in place of the board's.
     """
 
     cycles: int
@@ -57,7 +57,8 @@ class EstimatedTime:
 
     @classmethod
     def of(cls, manifest: Manifest, instructions: int | None, clock_hz: int | None) -> EstimatedTime | None:
-        """Returns the estimate for a run of a model; None without a count, a clock, or estimates for all nodes."""
+        """Returns the estimate for a run; None without an instruction count, a clock rate, or estimates for all
+        nodes."""
         counted = [node.estimated_instructions for node in manifest.nodes]
         cycles = [node.estimated_cycles for node in manifest.nodes]
         if instructions is None or clock_hz is None or None in counted or None in cycles:
@@ -70,7 +71,7 @@ class EstimatedTime:
 
     @classmethod
     def predicted(cls, manifest: Manifest, clock_hz: int | None) -> EstimatedTime | None:
-        """Returns the estimate before anything has run; None without a clock, or without estimates for all nodes."""
+        """Returns the estimate from predicted instructions; None without a clock rate or estimates for all nodes."""
         cycles = [node.estimated_cycles for node in manifest.nodes]
         known = manifest.prediction
         if clock_hz is None or known is None or None in cycles:
@@ -88,8 +89,8 @@ class RunResult:
 
     Attributes:
         outputs: Arrays by tensor name.
-        duration: Time of the run alone, without the transfer and without the restoring of inputs.
-        stack_bytes: Most stack the run had in use; 0 where it cannot be told.
+        duration: Time of the run, without data transfer and without restoring the inputs.
+        stack_bytes: High-water mark of the stack during the run; 0 if it is unknown.
     """
 
     outputs: dict[str, Values]
@@ -103,7 +104,7 @@ class RunResult:
 
     @property
     def instructions(self) -> int | None:
-        """Instructions; None where they cannot be told."""
+        """Instructions executed; None if they are unknown."""
         return self.duration.instructions
 
     @property
@@ -117,11 +118,11 @@ class Series:
     """Many runs of the same inputs.
 
     Attributes:
-        count: How many.
-        fewest: The fastest run.
-        most: The slowest.
-        total: All together.
-        stack_bytes: Most stack that a run had in use; 0 where it cannot be told.
+        count: Number of runs.
+        fewest: Duration of the fastest run.
+        most: Duration of the slowest run.
+        total: Sum of all runs.
+        stack_bytes: High-water mark of the stack over all runs; 0 if it is unknown.
     """
 
     count: int
@@ -148,12 +149,12 @@ class NodeTime:
 
 @dataclass(frozen=True)
 class Profile:
-    """The time of every node, beside a run that was not profiled.
+    """The time of every node, and the time of a run without profiling.
 
     Attributes:
         model: Name of the model.
         nodes: In order of execution.
-        run: The same inputs without the profiling, which itself costs some ticks per node.
+        run: A second run of the same inputs without profiling, because profiling costs some ticks a node.
     """
 
     model: str

@@ -1,6 +1,6 @@
-"""What is attached to this machine: USB devices with their serial ports, and drives of boot loaders.
+"""Lists what is attached to this machine: USB devices with their serial ports, and drives of boot loaders.
 
-`find` says which of them a board is; with two that it could be, a serial number or a port chooses.
+`find` returns the USB device that is a given board. If several match, a serial number or a port selects one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class UsbDevice:
 
     Attributes:
         usb_id: `vid:pid`, as in board files.
-        serial_number: None where it tells none.
-        description: What it calls itself.
+        serial_number: None if the device reports none.
+        description: The name that the device reports.
         ports: Its serial ports, sorted.
         boards: Ids of the boards it may be.
     """
@@ -38,11 +38,11 @@ class UsbDevice:
 
     @property
     def label(self) -> str:
-        """What to call it in messages: its serial number, else its port, else its USB id."""
+        """Name in messages: the serial number, else the port, else the USB id."""
         return self.serial_number or (self.ports[0] if self.ports else self.usb_id)
 
     def is_at(self, place: Connection) -> bool:
-        """True unless a place names another serial number."""
+        """True if the place names this device's serial number or none."""
         return place.serial_number is None or _plain(place.serial_number) == _plain(self.serial_number or "")
 
 
@@ -51,9 +51,10 @@ class Connection:
     """Where a board is attached.
 
     Attributes:
-        serial_number: Of its debug probe; None where it is not known, and a tool takes the only one there is.
-        port: Its serial port; None where it is not known.
-        drive: Folder of its boot loader's drive; None where none was named.
+        serial_number: Serial number of its debug probe; None if it is unknown: the tool then takes the only probe that
+            is attached.
+        port: Its serial port; None if it is unknown.
+        drive: Folder of its boot loader's drive; None if none was named.
     """
 
     serial_number: str | None = None
@@ -62,10 +63,10 @@ class Connection:
 
 
 def devices(sysfs: Path = _SYSFS) -> list[UsbDevice]:
-    """Returns what is attached, by USB id and serial number.
+    """Returns the attached devices, sorted by USB id and serial number.
 
     Args:
-        sysfs: Where Linux lists USB devices; elsewhere only those with a serial port are found.
+        sysfs: Folder in which Linux lists USB devices. On other systems only devices with a serial port are found.
     """
     known = usb_ids.boards_by_usb_id()
     by_key: dict[tuple[str, str | None], UsbDevice] = {}
@@ -83,7 +84,7 @@ def _with_ports() -> Iterator[UsbDevice]:
 
 
 def _on_bus(sysfs: Path, known: dict[str, list[str]]) -> Iterator[UsbDevice]:
-    """Yields the devices that Linux lists: a debug probe without a serial port is found here alone."""
+    """Yields the devices that Linux lists. A debug probe without a serial port is found only here."""
     for folder in sorted(sysfs.glob("*")) if sysfs.is_dir() else ():
         vendor, product = _said(folder, "idVendor"), _said(folder, "idProduct")
         if vendor and product:
@@ -104,12 +105,12 @@ def find(board: Board, named: str | None = None, found: Iterable[UsbDevice] | No
 
     Args:
         board: The board.
-        named: A serial number, a serial port, or the folder of a boot loader's drive; None to take the only one that
-            could be the board.
-        found: What is attached; looked up where it is not given.
+        named: A serial number, a serial port, or the folder of a boot loader's drive; None to take the only device that
+            may be the board.
+        found: The attached devices; looked up by default.
 
     Raises:
-        ToolError: Several devices could be the board, and none is named.
+        ToolError: Several devices may be the board, and none is named.
     """
     known = list(devices() if found is None else found)
     if named is not None:
@@ -131,7 +132,7 @@ def _named(named: str, known: list[UsbDevice]) -> Connection:
         owner = next((device for device in known if named in device.ports), None)
         return Connection(owner.serial_number if owner else None, named)
     same = [device for device in known if _plain(device.serial_number or "") == _plain(named)]
-    # A probe that the system does not list is left to the tool, which knows its own.
+    # If the system does not list the probe, the tool looks for it itself.
     return _place(same[0]) if same else Connection(named)
 
 
@@ -140,5 +141,5 @@ def _place(device: UsbDevice) -> Connection:
 
 
 def _plain(serial_number: str) -> str:
-    """Serial numbers are told with leading zeros by some tools, without by others, in either case."""
+    """Normalises a serial number: tools print them with or without leading zeros, in upper or lower case."""
     return serial_number.lstrip("0").lower()

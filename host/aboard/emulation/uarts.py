@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 
+from typing_extensions import override
+
 _PAGE = 0x1000
 
 
@@ -69,16 +71,16 @@ def _nothing() -> None:
 class Cmsdk(Uart):
     """UART of Arm's Cortex-M System Design Kit."""
 
+    @override
     def read(self, offset: int, size: int) -> int:
         """DATA and STATE."""
-        del size
         if offset == 0x00:
             return self._take()
         return int(bool(self._waiting)) << 1 if offset == 0x04 else 0
 
+    @override
     def write(self, offset: int, size: int, value: int) -> None:
         """DATA and CTRL."""
-        del size
         if offset == 0x00:
             self.send(bytes([value & 0xFF]))
         elif offset == 0x08:
@@ -94,16 +96,16 @@ class Pl011(Uart):
 
     divisor = 0
 
+    @override
     def read(self, offset: int, size: int) -> int:
         """DR and FR."""
-        del size
         if offset == 0x00:
             return self._take()
         return 0 if self._waiting or offset != 0x18 else 1 << 4
 
+    @override
     def write(self, offset: int, size: int, value: int) -> None:
         """DR, IBRD, FBRD and IMSC."""
-        del size
         if offset == 0x00:
             self.send(bytes([value & 0xFF]))
         elif offset == 0x24:
@@ -133,17 +135,17 @@ class _Stm32(Uart):
         super().reset()
         self.divisor = self._control = 0
 
+    @override
     def read(self, offset: int, size: int) -> int:
         """Data and status: what is sent is gone at once. Nothing comes before the USART and its receiver are on."""
-        del size
         on = self._control & self.running == self.running
         if offset == self.taken:
             return self._take() if on else 0
         return 0x80 | int(on and bool(self._waiting)) << 5 if offset == self.status else 0
 
+    @override
     def write(self, offset: int, size: int, value: int) -> None:
         """Data, CR1 and BRR, which is fixed while the USART is on. Nothing goes out without a divisor."""
-        del size
         if offset == self.given and self._control & 8 and self.divisor:
             self.send(bytes([value & 0xFF]))
         elif offset == self.control:
@@ -187,18 +189,18 @@ class Nrf51(Uart):
     def _ready(self) -> bool:
         return bool(self._waiting) and not self._noticed
 
+    @override
     def read(self, offset: int, size: int) -> int:
         """RXDRDY, TXDRDY and RXD."""
-        del size
         if offset == 0x518:
             self._noticed = False
             self.changed()
             return self._take()
         return int({0x108: self._ready, 0x11C: self._sent}.get(offset, False))
 
+    @override
     def write(self, offset: int, size: int, value: int) -> None:
         """STARTRX, RXDRDY, TXDRDY, INTENSET and TXD."""
-        del size
         if offset == 0x108:
             self._noticed = bool(self._waiting) and not value
         elif offset == 0x000:
@@ -221,17 +223,17 @@ class Ns16550(Uart):
         self._shift = reg_shift
         self._divisor = False
 
+    @override
     def read(self, offset: int, size: int) -> int:
         """RBR and LSR; what is sent is gone at once."""
-        del size
         register = offset >> self._shift
         if register == 0:
             return self._take()
         return 0x60 | bool(self._waiting) if register == 5 else 0
 
+    @override
     def write(self, offset: int, size: int, value: int) -> None:
         """THR, IER and LCR, whose highest bit puts the divisor in the place of the first two."""
-        del size
         register = offset >> self._shift
         if register == 3:
             self._divisor = bool(value & 0x80)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.errors import ToolError
 from aboard.flashers.base import Capabilities, Done, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Diagnosis, Problem
@@ -61,8 +63,8 @@ class EspTool(Flasher[EspToolSettings]):
         Problem.LOCKED: "The chip takes only images signed for it: flash it with ESP-IDF",
     }
 
+    @override
     def command(self, job: Job[EspToolSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         settings = job.settings
         port = ["--port", job.port] if job.port else []
         resets = ["--before", "default-reset", "--after", "hard-reset"]
@@ -81,14 +83,15 @@ class EspTool(Flasher[EspToolSettings]):
             str(job.image),
         ]
 
+    @override
     def run(self, job: Job[EspToolSettings]) -> Done:
         """Flashes an image; see `Flasher.run`. Without a port esptool would talk to whatever is attached."""
         if job.port is None:
             raise self.error(job, Diagnosis(Problem.NO_PROBE, "no serial port of the board"))
         return super().run(job)
 
+    @override
     def convert(self, elf: Path, scratch: Path, settings: EspToolSettings) -> Path:
-        """Returns the binary beside the ELF file, which has the boot ROM's header; see `Flasher.convert`."""
         super().convert(elf, scratch, settings)
         binary = elf.with_suffix(".bin")
         if not binary.is_file():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from typing_extensions import override
+
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Problem
 
@@ -53,8 +55,8 @@ class JLink(Flasher[JLinkSettings]):
         Problem.LOCKED: "Unlock it in J-Link Commander (unlock), which erases all of the flash",
     }
 
+    @override
     def command(self, job: Job[JLinkSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         settings = job.settings
         chosen = ["-USB", job.serial_number.lstrip("0")] if job.serial_number else []
         connection = ["-device", settings.device, "-if", settings.interface, "-speed", str(settings.speed_khz)]
@@ -78,9 +80,8 @@ class JLink(Flasher[JLinkSettings]):
         lines = ("r", f"loadfile {job.image.name}", "r", "g", "q")
         return {_SCRIPT: "\n".join(lines) + "\n"}
 
+    @override
     def gdb_server(self, job: Job[JLinkSettings], program: str, port: int) -> list[str] | None:
-        """Returns the command line of SEGGER's gdb server; see `Flasher.gdb_server`."""
-        del program
         settings = job.settings
         chosen = f"usb={job.serial_number.lstrip('0')}" if job.serial_number else "usb"
         connection = ["-device", settings.device, "-if", settings.interface, "-speed", str(settings.speed_khz)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from typing_extensions import override
+
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Diagnosis, Problem
 
@@ -47,8 +49,8 @@ class NrfJprog(Flasher[NrfJprogSettings]):
         Problem.LOCKED: "Unlock it, which erases all of the flash: nrfjprog --recover",
     }
 
+    @override
     def command(self, job: Job[NrfJprogSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         settings = job.settings
         core = ["--coprocessor", settings.coprocessor] if settings.coprocessor else []
         chosen = ["--snr", job.serial_number.lstrip("0")] if job.serial_number else []

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.base import quoting
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Problem
@@ -63,20 +65,20 @@ class OpenOcd(Flasher[OpenOcdSettings]):
         Problem.NOT_SUPPORTED: "Install OpenOCD 0.12 or later, or the chip maker's",
     }
 
+    @override
     def command(self, job: Job[OpenOcdSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         before = ["init", *job.settings.before] if job.settings.before else []
         # The image is named without its folder: Tcl would read blanks and braces in it.
         last = f"program {job.image.name} verify reset exit"
         return [*_connected(job, program), *(word for text in [*before, last] for word in ("-c", text))]
 
+    @override
     def convert(self, elf: Path, scratch: Path, settings: OpenOcdSettings) -> Path:
-        """Copies the image to where it has a plain name; see `Flasher.convert`."""
         super().convert(elf, scratch, settings)
         return Path(shutil.copyfile(elf, scratch / "image.elf"))
 
+    @override
     def gdb_server(self, job: Job[OpenOcdSettings], program: str, port: int) -> list[str] | None:
-        """Returns the command line of its gdb server; see `Flasher.gdb_server`."""
         ports = (f"gdb_port {port}", "telnet_port disabled", "tcl_port disabled")
         return [*_connected(job, program), *(word for text in ports for word in ("-c", text))]
 

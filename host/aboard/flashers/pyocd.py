@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Problem
 
@@ -48,12 +50,12 @@ class PyOcd(Flasher[PyOcdSettings]):
         Problem.LOCKED: "Unlock it, which erases all of the flash: pyocd erase --mass",
     }
 
+    @override
     def command(self, job: Job[PyOcdSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         return [program, "load", *_chosen(job), "--format", "elf", str(job.image)]
 
+    @override
     def gdb_server(self, job: Job[PyOcdSettings], program: str, port: int) -> list[str] | None:
-        """Returns the command line of its gdb server; see `Flasher.gdb_server`."""
         return [program, "gdbserver", *_chosen(job), "--port", str(port), "--telnet-port", "0"]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Problem
 
@@ -46,13 +48,12 @@ class StLink(Flasher[StLinkSettings]):
         Problem.NO_TARGET: "Check power and the debug cable, or set under_reset = true in [flash.stlink]",
     }
 
+    @override
     def command(self, job: Job[StLinkSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         return [program, *_chosen(job), "--reset", "--format", "ihex", "write", str(job.image)]
 
+    @override
     def gdb_server(self, job: Job[StLinkSettings], program: str, port: int) -> list[str] | None:
-        """Returns the command line of its gdb server; see `Flasher.gdb_server`."""
-        del program
         return ["st-util", *_chosen(job), "-p", str(port)]
 
 

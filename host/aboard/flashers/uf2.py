@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.flashers import formats
 from aboard.flashers.base import Capabilities, Done, Flasher, Job, Settings
 from aboard.flashers.problems import Diagnosis, Problem
@@ -46,15 +48,16 @@ class Uf2(Flasher[Uf2Settings]):
         Problem.SEVERAL: "Name the folder of its drive with --device",
     }
 
+    @override
     def command(self, job: Job[Uf2Settings], program: str) -> list[str]:
         """Returns what is done, in words of a shell; no program is run."""
-        del program
         return ["cp", job.image.name, job.port or "DRIVE"]
 
+    @override
     def convert(self, elf: Path, scratch: Path, settings: Uf2Settings) -> Path:
-        """Writes the UF2 file; see `Flasher.convert`."""
         return formats.write_uf2(elf, scratch / "image.uf2", settings.family)
 
+    @override
     def run(self, job: Job[Uf2Settings]) -> Done:
         """Copies the file; see `Flasher.run`. The board restarts when it has it all."""
         drive = self._drive(job)

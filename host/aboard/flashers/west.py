@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from aboard.boards.board import Board
 from aboard.boards.zephyr import workspace
 from aboard.flashers.base import Capabilities, Finding, Flasher, Job, Settings
@@ -61,26 +63,26 @@ class West(Flasher[WestSettings]):
         "openocd, or another tool of the board",
     }
 
+    @override
     def supports(self, board: Board, template: str | None = None) -> str | None:
-        """Returns why it cannot flash a board; see `Flasher.supports`."""
         if template not in (_TEMPLATE, None):
             return f"which flashes projects of the template {_TEMPLATE}"
         return None if board.zephyr else "which Zephyr does not have"
 
+    @override
     def command(self, job: Job[WestSettings], program: str) -> list[str]:
-        """Returns the command line; see `Flasher.command`."""
         return [program, "flash", *_chosen(job)]
 
+    @override
     def gdb_server(self, job: Job[WestSettings], program: str, port: int) -> list[str] | None:
-        """Returns the command line of the runner's gdb server; see `Flasher.gdb_server`."""
         return [program, "debugserver", *_chosen(job), "--gdb-port", str(port)]
 
+    @override
     def folder(self, job: Job[WestSettings]) -> Path:
-        """Returns the workspace, where `west flash` is a command; see `Flasher.folder`."""
         return workspace.find(job.project).topdir or job.project
 
+    @override
     def environment(self, job: Job[WestSettings]) -> Mapping[str, str]:
-        """Returns the environment with the Zephyr tree in it; see `Flasher.environment`."""
         return {**os.environ, workspace.BASE: str(workspace.find(job.project).base)}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from aboard import flashers
 from aboard.boards.board import Board
 from aboard.device import flash, usb
@@ -21,16 +23,16 @@ class FlashedRunner(SerialRunner):
     flasher: ClassVar[str]
 
     @classmethod
+    @override
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board; see `Runner.supports`."""
         return super().supports(board) or flashers.all_flashers()[cls.flasher].supports(board)
 
     @classmethod
+    @override
     def missing(cls, board: Board) -> str | None:
-        """Returns how to get the tool where it is missing; see `Runner.missing`."""
-        del board
         return flashers.all_flashers()[cls.flasher].missing()
 
+    @override
     def start(self, project: Project) -> Transport:
         """Flashes the image and opens the port; see `Runner.start`.
 

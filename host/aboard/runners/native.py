@@ -9,6 +9,8 @@ import re
 import time
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.errors import ToolError
@@ -40,17 +42,17 @@ class NativeRunner(Runner):
         return True
 
     @classmethod
+    @override
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board; see `Runner.supports`."""
         if not board.is_host:
             return "which is no machine of host class"
         core = cpus.find(board.core().mcpu)
         return None if core.runs_here else f"whose {core.name} this machine does not execute"
 
     @classmethod
+    @override
     def missing(cls, board: Board) -> str | None:
         """Needs nothing."""
-        del board
         return None
 
     @property
@@ -58,8 +60,8 @@ class NativeRunner(Runner):
         """Process id of the image; None when it was not started."""
         return self._process.pid if self._process else None
 
+    @override
     def start(self, project: Project) -> Transport:
-        """Starts the image; see `Runner.start`."""
         self.stop()
         self._process = Supervised("the firmware", [require_image(project)])
         path = _terminal(self._process)
@@ -75,8 +77,8 @@ class NativeRunner(Runner):
             self.stop()
             raise
 
+    @override
     def stop(self) -> None:
-        """Ends the process; see `Runner.stop`."""
         if self._process:
             self._process.stop()
 
@@ -84,8 +86,8 @@ class NativeRunner(Runner):
         """True while the process runs."""
         return self._process is not None and self._process.alive()
 
+    @override
     def end_reason(self) -> str:
-        """Says why it runs no more; see `Runner.end_reason`."""
         return self._process.end_reason() if self._process else "it was not started"
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from typing_extensions import override
+
 from aboard.base import programs
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board, Qemu
@@ -86,13 +88,13 @@ class QemuRunner(Runner):
         self._scratch: Scratch | None = None
 
     @classmethod
+    @override
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board; see `Runner.supports`."""
         return None if board.emulator.qemu else "whose file has no [emulator.qemu]"
 
     @classmethod
+    @override
     def missing(cls, board: Board) -> str | None:
-        """Returns how to get QEMU where it is missing; see `Runner.missing`."""
         program = board.emulator.qemu.program if board.emulator.qemu else "qemu-system-arm"
         if programs.find(program):
             return None
@@ -109,8 +111,8 @@ class QemuRunner(Runner):
         """Process id of QEMU; None when it was not started."""
         return self._process.pid if self._process else None
 
+    @override
     def start(self, project: Project) -> Transport:
-        """Boots the image; see `Runner.start`."""
         self.stop()
         emulator = self.board.emulator.qemu
         if emulator is None:
@@ -127,8 +129,8 @@ class QemuRunner(Runner):
             self.stop()
             raise
 
+    @override
     def gdb_server(self, project: Project, port: int) -> list[str] | None:
-        """Returns QEMU's command line with its gdb server; see `Runner.gdb_server`."""
         emulator = self.board.emulator.qemu
         if emulator is None:
             return None
@@ -136,8 +138,8 @@ class QemuRunner(Runner):
         return [*command(str(program), emulator, require_image(project), "pty"), "-S", "-gdb", f"tcp:127.0.0.1:{port}"]
 
     @classmethod
+    @override
     def announced(cls, said: str) -> str | None:
-        """Returns the pseudo-terminal that QEMU has named; see `Runner.announced`."""
         found = _PTY.search(said)
         return found.group(1) if found else None
 
@@ -165,8 +167,8 @@ class QemuRunner(Runner):
                 )
             time.sleep(_POLL_S)
 
+    @override
     def stop(self) -> None:
-        """Ends QEMU; see `Runner.stop`."""
         if self._process:
             self._process.stop()
         if self._scratch:
@@ -177,8 +179,8 @@ class QemuRunner(Runner):
         """True while QEMU runs."""
         return self._process is not None and self._process.alive()
 
+    @override
     def end_reason(self) -> str:
-        """Says why it runs no more; see `Runner.end_reason`."""
         return self._process.end_reason() if self._process else "it was not started"
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:

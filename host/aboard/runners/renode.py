@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from typing_extensions import override
+
 from aboard.base import programs
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board, Renode
@@ -88,14 +90,13 @@ class RenodeRunner(Runner):
         self._said = ""
 
     @classmethod
+    @override
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board; see `Runner.supports`."""
         return None if board.emulator.renode else "whose file has no [emulator.renode]"
 
     @classmethod
+    @override
     def missing(cls, board: Board) -> str | None:
-        """Returns how to get Renode where it is missing or too old; see `Runner.missing`."""
-        del board
         program = programs.find_renode()
         if program is None:
             named = os.environ.get(programs.RENODE_PATH)
@@ -103,8 +104,8 @@ class RenodeRunner(Runner):
             return f"renode is not {place}, expected Renode. To get it: {programs.RENODE_SOURCE}"
         return programs.renode_problem(program)
 
+    @override
     def fresh(self) -> RenodeRunner:
-        """Returns the same, not started; see `Runner.fresh`."""
         return RenodeRunner(self.board, self._serial)
 
     @property
@@ -112,8 +113,8 @@ class RenodeRunner(Runner):
         """Process id of Renode; None when it was not started."""
         return self._process.pid if self._process else None
 
+    @override
     def start(self, project: Project) -> Transport:
-        """Boots the image; see `Runner.start`."""
         self.stop()
         renode = self.board.emulator.renode
         if renode is None:
@@ -166,8 +167,8 @@ class RenodeRunner(Runner):
             f"Renode: did not start, got {got}, expected a serial line. Try the script by hand: renode {SCRIPT}"
         )
 
+    @override
     def stop(self) -> None:
-        """Ends Renode; see `Runner.stop`."""
         if self._process:
             self._process.stop()
         if self._scratch:
@@ -179,8 +180,8 @@ class RenodeRunner(Runner):
         """True while Renode runs."""
         return self._process is not None and self._process.alive()
 
+    @override
     def end_reason(self) -> str:
-        """Says why it runs no more, with the last errors of its log; see `Runner.end_reason`."""
         if self._process is None:
             return "it was not started"
         reason = self._process.end_reason()

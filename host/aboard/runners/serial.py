@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from aboard.boards.board import Board
 from aboard.device import flash, usb
 from aboard.errors import ToolError
@@ -43,22 +45,23 @@ class SerialRunner(Runner):
         return self._is_board
 
     @classmethod
+    @override
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board; see `Runner.supports`."""
         if board.is_host:
             return "which is a machine of host class"
         return None if board.rpc or board.zephyr else "whose file has no [rpc]"
 
     @classmethod
+    @override
     def missing(cls, board: Board) -> str | None:
         """Needs nothing but the board."""
-        del board
         return None
 
+    @override
     def fresh(self) -> Runner:
-        """Returns the same, not started; see `Runner.fresh`."""
         return type(self)(self.board, self.device, self.port)
 
+    @override
     def start(self, project: Project) -> Transport:
         """Opens the port; see `Runner.start`.
 
@@ -92,6 +95,6 @@ class SerialRunner(Runner):
         """True while the port is open: whether the board runs is seen by its answers."""
         return self._line is not None
 
+    @override
     def end_reason(self) -> str:
-        """Says why it runs no more; see `Runner.end_reason`."""
         return "" if self.alive() else "it was not started"

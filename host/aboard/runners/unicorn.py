@@ -6,6 +6,8 @@ import atexit
 import importlib.util
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.errors import DeviceFault, ToolError, TransportError
@@ -32,6 +34,7 @@ class _MachineTransport(Transport):
         self._machine = machine
         self._closed = False
 
+    @override
     def read(self, timeout_s: float) -> bytes:
         """Waits for bytes; see `Transport.read`. A fault that the model of a device found is raised as it is."""
         self._check_open()
@@ -44,13 +47,13 @@ class _MachineTransport(Transport):
             )
         return data
 
+    @override
     def write(self, data: bytes) -> None:
-        """Sends all bytes; see `Transport.write`."""
         self._check_open()
         self._machine.write(data)
 
+    @override
     def close(self) -> None:
-        """Gives the line back; see `Transport.close`."""
         self._closed = True
 
     def _check_open(self) -> None:
@@ -84,23 +87,22 @@ class UnicornRunner(Runner):
         self._machine: Machine | None = None
 
     @classmethod
+    @override
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board; see `Runner.supports`."""
         core = cpus.find(board.core().mcpu)
         if core.base == "cortex-m55":
             return "whose cortex-m55 Unicorn does not have"
         return None if board.emulator.unicorn else "whose file has no [emulator.unicorn]"
 
     @classmethod
+    @override
     def missing(cls, board: Board) -> str | None:
-        """Returns how to get Unicorn where it is missing; see `Runner.missing`."""
-        del board
         if importlib.util.find_spec("unicorn") is not None:
             return None
         return "the package unicorn is not installed. To get it: pip install unicorn"
 
+    @override
     def start(self, project: Project) -> Transport:
-        """Boots the image; see `Runner.start`."""
         self.stop()
         require_image(project)
         problem = self.missing(self.board)
@@ -113,8 +115,8 @@ class UnicornRunner(Runner):
         self._machine.start(project.image)
         return _MachineTransport(self._machine, f"unicorn {self.board.id}")
 
+    @override
     def stop(self) -> None:
-        """Ends the machine; see `Runner.stop`."""
         atexit.unregister(self.stop)
         if self._machine:
             self._machine.stop()
@@ -123,8 +125,8 @@ class UnicornRunner(Runner):
         """True while the machine runs."""
         return self._machine is not None and self._machine.alive()
 
+    @override
     def end_reason(self) -> str:
-        """Says why it runs no more; see `Runner.end_reason`."""
         if self._machine is None:
             return "it was not started"
         return "" if self._machine.alive() else f"unicorn: {self._machine.failure}"

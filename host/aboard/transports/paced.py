@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from typing_extensions import override
+
 from aboard.transports.base import Transport
 
 #: Shortest pause that a clock of this machine keeps well, in seconds; several bytes go between two of them if need be.
@@ -27,12 +29,12 @@ class PacedTransport(Transport):
         self._step = max(1, int(bytes_per_second * _SHORTEST_PAUSE_S))
         self._free_at = 0.0
 
+    @override
     def read(self, timeout_s: float) -> bytes:
-        """Waits for bytes; see `Transport.read`."""
         return self._inner.read(timeout_s)
 
+    @override
     def write(self, data: bytes) -> None:
-        """Sends all bytes, at the pace; see `Transport.write`."""
         for start in range(0, len(data), self._step):
             piece = data[start : start + self._step]
             time.sleep(max(0.0, self._free_at - time.monotonic()))

@@ -7,6 +7,8 @@ import select
 import subprocess
 import time
 
+from typing_extensions import override
+
 from aboard.errors import TransportError
 from aboard.transports.base import WRITE_TIMEOUT_S, Transport
 
@@ -41,8 +43,8 @@ class PipeTransport(Transport):
         process.stdin.close()
         return cls(read_fd, write_fd, name)
 
+    @override
     def read(self, timeout_s: float) -> bytes:
-        """Waits for bytes; see `Transport.read`."""
         self._check_open()
         if not self._wait(self._read_fd, select.POLLIN, timeout_s):
             return b""
@@ -56,8 +58,8 @@ class PipeTransport(Transport):
             raise self._gone(None)
         return data
 
+    @override
     def write(self, data: bytes) -> None:
-        """Sends all bytes; see `Transport.write`."""
         self._check_open()
         rest = memoryview(data)
         deadline = time.monotonic() + WRITE_TIMEOUT_S

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import serial
 from serial.tools import list_ports
+from typing_extensions import override
 
 from aboard.errors import TransportError
 from aboard.transports.base import WRITE_TIMEOUT_S, Transport
@@ -88,6 +89,7 @@ class SerialTransport(Transport):
             )
         return port
 
+    @override
     def reopen(self, timeout_s: float) -> None:
         """Opens the port again; see `Transport.reopen`. A USB device may have another name now."""
         self.close()
@@ -107,8 +109,8 @@ class SerialTransport(Transport):
                 )
             time.sleep(_RETRY_S)
 
+    @override
     def read(self, timeout_s: float) -> bytes:
-        """Waits for bytes; see `Transport.read`."""
         port = self._opened()
         try:
             # Waited for here: to give the port another timeout would set the whole port up again.
@@ -120,8 +122,8 @@ class SerialTransport(Transport):
             # TypeError, ValueError: what comes of a port that is closed while it is read.
             raise self._gone(error) from error
 
+    @override
     def write(self, data: bytes) -> None:
-        """Sends all bytes; see `Transport.write`."""
         port = self._opened()
         try:
             port.write(data)
