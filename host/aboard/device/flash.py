@@ -39,16 +39,16 @@ _INTERRUPTED = (
 
 @dataclass(frozen=True)
 class Flashed:
-    """What was done.
+    """The result of flashing, or of a dry run.
 
     Attributes:
         flasher: Name of the flasher.
-        command: What was run, or would be.
-        place: Where the board is.
+        command: The command line that was run, or would be run.
+        place: Where the board is attached.
         verified: True when the tool compared the flash with the image.
         answered: True when the board answered over RPC that it runs this build; None where it was not asked.
-        seconds: How long the tool took.
-        log: What it said; None where it was not run.
+        seconds: Run time of the tool.
+        log: File with the output of the tool; None if the tool was not run.
     """
 
     flasher: str
@@ -61,7 +61,7 @@ class Flashed:
 
 
 def baud(project: Project) -> int:
-    """Returns the bits in a second of a project's line, as its image sets them."""
+    """Returns the baud rate that a project's image sets on its line, in bits a second."""
     chosen = project.info.options.get("baud")
     if isinstance(chosen, int) and chosen > 0:
         return chosen
@@ -69,14 +69,14 @@ def baud(project: Project) -> int:
 
 
 def open_line(project: Project, port: str) -> Transport:
-    """Opens the serial port of a project's board as its file says: rate, flow control, levels of DTR and RTS.
+    """Opens the serial port with the settings of the board's file: rate, flow control, levels of DTR and RTS.
 
     Args:
         project: The project.
         port: Path of the port.
 
     Raises:
-        TransportError: The port is busy (who has it is named), or gone.
+        TransportError: The port is gone, or busy; the message names the process that holds it.
     """
     rpc = project.board.rpc
     if rpc is None:
@@ -86,11 +86,11 @@ def open_line(project: Project, port: str) -> Transport:
 
 @extensions.blamed()
 def plan(project: Project, flasher: Flasher[Any], place: Connection) -> tuple[str, ...]:
-    """Returns the command line that `write` would run; nothing is run.
+    """Returns the command line that `write` would run. Runs nothing.
 
     Raises:
         ToolError: There is no image, or the tool is missing.
-        BoardError: What the board's file says to the tool is wrong.
+        BoardError: The tool's settings in the board's file are wrong.
     """
     with job(project, flasher, place) as told:
         return tuple(flasher.command(told, flasher.program or flasher.name))
@@ -105,11 +105,11 @@ def write(
     Args:
         project: The project, built.
         flasher: The tool.
-        place: Where the board is.
-        on_note: Receives what has become of the board when this is interrupted.
+        place: Where the board is attached.
+        on_note: Receives the state of the board's flash if flashing is interrupted.
 
     Raises:
-        FlashError: The tool failed; the message says what has become of the board.
+        FlashError: The tool failed. The message states whether the board's flash was changed.
         ToolError: There is no image, or the tool is missing.
     """
     log = project.path / "build" / LOG_NAME
@@ -130,7 +130,7 @@ def write(
 
 
 def check(project: Project, port: str, timing: Timing = _TIMING) -> None:
-    """Asks a board whether it runs a project's build.
+    """Raises unless the board runs this project's build.
 
     Args:
         project: The project.
@@ -138,8 +138,8 @@ def check(project: Project, port: str, timing: Timing = _TIMING) -> None:
         timing: Deadlines.
 
     Raises:
-        FlashError: It runs another, or does not answer.
-        TransportError: The port is busy (who has it is named), or gone.
+        FlashError: The board runs another build, or does not answer.
+        TransportError: The port is gone, or busy; the message names the process that holds it.
     """
     from aboard.device.session import Session
 
@@ -162,7 +162,7 @@ def check(project: Project, port: str, timing: Timing = _TIMING) -> None:
 
 
 def port_of(project: Project, place: Connection, named: str | None = None) -> str | None:
-    """Returns the serial port of a board; waits a moment for one that has restarted. None where there is none."""
+    """Returns the serial port of a board, or None. Waits a moment if the board is restarting with native USB."""
     if named is not None or place.port is not None:
         return named or place.port
     deadline = time.monotonic() + (_PORT_WAIT_S if project.board.usb else 0)
@@ -176,7 +176,7 @@ def port_of(project: Project, place: Connection, named: str | None = None) -> st
 
 
 def version(flasher: Flasher[Any]) -> str | None:
-    """Returns the version of a flasher's program; None where it tells none without a board."""
+    """Returns the version of a flasher's program; None if it prints none without a board."""
     path = programs.find(flasher.program) if flasher.program else None
     if path is None or flasher.version_arguments is None:
         return None
@@ -188,11 +188,11 @@ def version(flasher: Flasher[Any]) -> str | None:
 
 @contextmanager
 def job(project: Project, flasher: Flasher[Any], place: Connection) -> Iterator[Job[Any]]:
-    """Gives what a flasher is told, with the image in its form; its scratch folder is gone afterwards.
+    """Yields the flasher's job with the converted image; deletes the job's scratch folder afterwards.
 
     Raises:
-        ToolError: There is no image, or not in the form the tool takes.
-        BoardError: What the board's file says to the tool is wrong.
+        ToolError: There is no image, or it cannot be converted for the tool.
+        BoardError: The tool's settings in the board's file are wrong.
     """
     if not project.image.is_file():
         raise ToolError(f"{project.image}: no image, expected a built project. Run `aboard build {project.path}`")

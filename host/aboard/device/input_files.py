@@ -30,8 +30,7 @@ def random(tensors: Sequence[TensorRecord], rng: np.random.Generator) -> Named:
 
 
 def extremes(tensors: Sequence[TensorRecord]) -> list[Named]:
-    """Returns two inputs: every element the smallest of its type, and every element the largest; -1 and 1 for
-    floats."""
+    """Returns two inputs: every element at the minimum of its type, then at the maximum; -1 and 1 for floats."""
     return [{tensor.name: np.full(tensor.shape, _limits(tensor)[end]) for tensor in tensors} for end in (0, 1)]
 
 

@@ -57,8 +57,7 @@ class EstimatedTime:
 
     @classmethod
     def of(cls, manifest: Manifest, instructions: int | None, clock_hz: int | None) -> EstimatedTime | None:
-        """Returns the estimate for a run; None without an instruction count, a clock rate, or estimates for all
-        nodes."""
+        """Returns the estimate for a run; None without an instruction count, a clock rate or all nodes' estimates."""
         counted = [node.estimated_instructions for node in manifest.nodes]
         cycles = [node.estimated_cycles for node in manifest.nodes]
         if instructions is None or clock_hz is None or None in counted or None in cycles:

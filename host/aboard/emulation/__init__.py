@@ -1,13 +1,13 @@
-"""Microcontrollers in this process: Unicorn executes the instructions, these modules are what lies around the core.
+"""Emulates microcontrollers in this process: Unicorn executes the core, these modules model the rest.
 
 machine.py       loads an image and runs it in a thread: memory, instruction count, the line to the host
 cortex_m.py      exceptions, SysTick, NVIC and system control of Cortex-M
 riscv.py         traps, CLINT and PLIC of RISC-V
 uarts.py         serial ports by IP block
 registers.py     clocks, resets and pins: registers that hold what is written
-boot.py          what a boot ROM does before the image
+boot.py          boot ROMs: the steps before the image starts
 timers.py        counters outside the core
-bus.py           what models of devices provide, and what they see of the machine
+bus.py           the interfaces between device models and the machine
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Bus", "DeviceModel", "Machine", "machine"]
 
 
 def machine(board: Board, devices: Iterable[DeviceModel] = ()) -> Machine:
-    """Returns a machine that is a board, not started.
+    """Returns a machine that emulates a board, not started.
 
     Args:
         board: The board.
-        devices: Models of what lies beside the board's own parts.
+        devices: Models of devices in addition to the board's own parts.
 
     Raises:
-        ToolError: The board's core or serial port is not modelled, or a device lies where something else is.
+        ToolError: There is no model of the board's core or serial port, or a device overlaps another part.
     """
     made = _board(board)
     for model in devices:

@@ -1,4 +1,4 @@
-"""Boot ROMs, as far as images depend on them: one that checks a block of the image, copies it to RAM and calls it."""
+"""Boot ROMs, as far as images need them: RP2040's checks the image's first block, copies it to RAM and calls it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CHECKSUM_BYTES = 4
 
 
 def crc32(data: bytes) -> int:
-    """Returns the CRC-32 that RP2040's boot ROM computes (data sheet, 2.8.1.3.1): nothing is reflected or inverted."""
+    """Returns the CRC-32 of RP2040's boot ROM (data sheet, 2.8.1.3.1): not reflected, not inverted."""
     crc = _START
     for byte in data:
         crc ^= byte << 24
@@ -20,10 +20,10 @@ def crc32(data: bytes) -> int:
 
 
 def code(boot: Boot, block: bytes) -> bytes:
-    """Returns what the boot ROM copies to RAM.
+    """Returns the code that the boot ROM copies to RAM.
 
     Args:
-        boot: The boot ROM's demands.
+        boot: The requirements of the boot ROM.
         block: The first bytes of the image.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Models of devices that a machine maps: what they provide (`DeviceModel`) and what they are given (`Bus`).
+"""The interfaces of device models: a model implements `DeviceModel` and uses a `Bus`.
 
-A package that brings a device returns its models in the column `peripherals`. A model that finds itself used wrongly
-raises `aboard.errors.DeviceFault`: the machine ends, and the session reports the text.
+The package of a device returns its models in the column `peripherals`. A model that detects wrong use raises
+`aboard.errors.DeviceFault`: the machine stops, and the session reports the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aboard.errors import DeviceFault
 
 
 class Bus(Protocol):
-    """What a model may do in its machine.
+    """The operations that a device model may use in its machine.
 
     Attributes:
         count: Instructions that the core has executed: the machine's time.
@@ -43,10 +43,10 @@ class Bus(Protocol):
         """
 
     def schedule(self, count: int, event: Callable[[], None]) -> None:
-        """Has a function called once so many instructions have been executed; at the next block where they have."""
+        """Calls a function once the instruction count is reached; at the start of the next block if it has passed."""
 
     def interrupt(self, number: int, *, active: bool) -> None:
-        """Sets the line of an external interrupt, which stays as it is until it is set again.
+        """Sets the level of an external interrupt line, which keeps its level until the next call.
 
         Raises:
             DeviceFault: The machine's core has no such lines.
@@ -57,7 +57,7 @@ class DeviceModel(Protocol):
     """A model of a device.
 
     Attributes:
-        name: What messages call it.
+        name: Name in messages.
         base: Address of its first register.
         size: Bytes of its registers.
     """
@@ -67,7 +67,7 @@ class DeviceModel(Protocol):
     size: int
 
     def attach(self, bus: Bus) -> None:
-        """Takes the bus of the machine that the device is part of; called once, before anything else."""
+        """Receives the bus of the device's machine; called once, before any other method."""
 
     def reset(self) -> None:
         """Puts it into the state after a reset of the machine."""
@@ -80,21 +80,21 @@ class DeviceModel(Protocol):
             size: Bytes of the access: 1, 2 or 4.
 
         Raises:
-            DeviceFault: It cannot be read so, or not now.
+            DeviceFault: The access is not allowed in this size or at this time.
         """
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Takes a value for a register; arguments and errors as for `read`."""
+        """Writes a register; arguments and errors as for `read`."""
 
 
 class Core(Protocol):
-    """What a bus has to know of the machine that it is part of.
+    """The properties of a machine that its bus uses.
 
     Attributes:
         uc: The emulator of the core.
         board: The board.
         count: Instructions that the core has executed.
-        has_lines: True when models can ask for interrupts.
+        has_lines: True if device models can raise interrupts.
     """
 
     uc: unicorn.Uc
@@ -114,7 +114,7 @@ class MachineBus:
 
     Attributes:
         deadline: Count at which the next event is due.
-        lines: External interrupts that models ask for.
+        lines: Numbers of the external interrupt lines that are set.
     """
 
     def __init__(self, machine: Core, never: int) -> None:
@@ -159,13 +159,13 @@ class MachineBus:
         self._machine.look()
 
     def run(self, count: int) -> None:
-        """Calls the functions whose time has come."""
+        """Calls the functions that are due."""
         while self._events and self._events[0][0] <= count:
             heapq.heappop(self._events)[2]()
         self._update()
 
     def reset(self) -> None:
-        """Forgets events and interrupts."""
+        """Clears all scheduled functions and interrupt lines."""
         self._events.clear()
         self.lines.clear()
         self._update()

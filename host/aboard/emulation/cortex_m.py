@@ -1,7 +1,7 @@
 """Cortex-M around Unicorn's core: exceptions, SysTick, NVIC and system control, as far as our ports use them.
 
-All exceptions but the fault have one priority, so none interrupts another. The handler returns to an address of our
-own in place of EXC_RETURN, where the registers are put back as they were.
+All exceptions except HardFault have one priority, so none interrupts another. A handler returns to a special address in
+place of EXC_RETURN; there the emulator restores the registers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FRAME = (
     arm.UC_ARM_REG_R12,
     arm.UC_ARM_REG_LR,
 )
-# Where handlers return to: a page that may be executed and that no board uses.
+# Return address of handlers: an executable page that no board uses.
 _RETURN = 0x9FFFF010  # bit 4 as in EXC_RETURN: the frame has no registers of the FPU
 _IT_BITS = 0x0600FC00
 _PENDSTSET, _PENDSTCLR = 1 << 26, 1 << 25
@@ -75,12 +75,12 @@ class SystemControl:
         return self._stored.get(0xD08, 0)
 
     def update(self, count: int) -> None:
-        """Notices the turns of SysTick that have ended."""
+        """Records the SysTick periods that have ended."""
         while count >= self.deadline:
             self.systick_pending = bool(self._control & 2) or self.systick_pending
             self._turns += 1
             self._schedule()
-            # A register that is read may be the first to notice.
+            # A register read may be the first to detect the end of a period.
             self._core.look()
 
     def read(self, offset: int, size: int) -> int:
@@ -102,7 +102,7 @@ class SystemControl:
         return computed.get(offset, self._stored.get(offset, 0))
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Takes a value for a register."""
+        """Writes a register."""
         del size
         if offset == 0x010:
             self._control = value
@@ -167,7 +167,7 @@ class CortexM(Machine):
         uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._note_address)
 
     def set_deadline(self) -> None:
-        """Takes over the next instruction count at which a timer runs out or a device is due."""
+        """Sets the deadline to the next instruction count at which a timer or a device is due."""
         timer = self._timer.deadline if self._timer else NEVER
         self.deadline = min(self._system.deadline, timer, self.bus.deadline)
 
@@ -188,7 +188,7 @@ class CortexM(Machine):
         return self._vector(1) | 1
 
     def _boot(self, boot: Boot) -> int:
-        """Does what the boot ROM does; returns where the image's block is in RAM."""
+        """Runs the steps of the boot ROM; returns the RAM address of the image's first block."""
         start = self.board.load_memory.address if self.board.load_memory else 0
         try:
             code = boots.code(boot, bytes(self.uc.mem_read(start, boot.block_bytes)))
@@ -200,7 +200,7 @@ class CortexM(Machine):
         return boot.run_address | 1
 
     def service(self, pc: int) -> bool:
-        """Takes an interrupt, ends one, or restarts; returns whether execution goes on elsewhere than at `pc`."""
+        """Enters or leaves an interrupt, or restarts; returns True if execution continues elsewhere than at `pc`."""
         self._update()
         if self.restart:
             self.uc.reg_write(arm.UC_ARM_REG_PC, self.reset())
@@ -212,17 +212,17 @@ class CortexM(Machine):
         if number and self._may_interrupt():
             self._enter(number, pc)
             return True
-        # Handlers are watched for their end, and what waits is tried again before the next block.
+        # The core checks for the end of a handler, and for pending interrupts, before the next block.
         self.attention = bool(number or self.active)
         return False
 
     def wake(self) -> bool:
-        """True when an interrupt is pending, whether it may be taken or not."""
+        """True if an interrupt is pending, even a masked one."""
         self._update()
         return self._pending() != 0
 
     def resume_address(self) -> int:
-        """Returns where execution goes on, as Thumb code."""
+        """Returns the address at which execution continues, with the Thumb bit."""
         return int(self.uc.reg_read(arm.UC_ARM_REG_PC)) | 1
 
     def fault(self, error: unicorn.UcError) -> int:
@@ -236,7 +236,7 @@ class CortexM(Machine):
         return int(self.uc.reg_read(arm.UC_ARM_REG_PC)) | 1
 
     def count_instructions(self, code: bytes) -> int:
-        """Returns how many Thumb instructions a block has: those of 32 bits begin with 0b11101, 0b11110 or 0b11111."""
+        """Returns how many Thumb instructions a block has: 32-bit ones begin with 0b11101, 0b11110 or 0b11111."""
         count = at = 0
         while at < len(code):
             at += 4 if code[at + 1] >> 3 >= 0b11101 else 2
@@ -261,7 +261,7 @@ class CortexM(Machine):
 
     def _may_interrupt(self) -> bool:
         masked = self.uc.reg_read(arm.UC_ARM_REG_PRIMASK) & 1
-        # Inside an IT block the handler would inherit its conditions.
+        # Inside an IT block, the handler would inherit the block's conditions.
         return not masked and not self.uc.reg_read(arm.UC_ARM_REG_XPSR) & _IT_BITS
 
     def _enter(self, number: int, pc: int) -> None:
@@ -272,7 +272,7 @@ class CortexM(Machine):
         values = [int(self.uc.reg_read(register)) for register in _FRAME]
         values += [pc, int(self.uc.reg_read(arm.UC_ARM_REG_XPSR))]
         stack = (int(self.uc.reg_read(arm.UC_ARM_REG_SP)) - 4 * len(values)) & ~7
-        with contextlib.suppress(unicorn.UcError):  # a stack that ran out of memory: the handler of a fault sees it
+        with contextlib.suppress(unicorn.UcError):  # the stack is outside memory: the fault handler reports that
             self.uc.mem_write(stack, struct.pack(f"<{len(values)}I", *values))
         self.active = number
         self.attention = True
@@ -296,7 +296,7 @@ class CortexM(Machine):
         return False
 
     def _cause(self, error: unicorn.UcError) -> tuple[int, int]:
-        """Returns what the fault registers say: CFSR and the address."""
+        """Returns CFSR and the fault address for an error of Unicorn."""
         address, self._bad_address = self._bad_address, None
         if error.errno == unicorn.UC_ERR_FETCH_UNMAPPED:
             return _BUS_FETCH, 0

@@ -1,7 +1,7 @@
 """A machine: a core with memory and peripherals, which runs an image in a thread of this process.
 
-Time is counted in instructions, block by block. Between blocks the core looks at what asks for its attention: a byte
-from the host, a timer that has run out, the end.
+Time is counted in instructions, block by block. Between blocks the core handles events: a byte from the host, an
+expired timer, a stop.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from aboard.emulation.bus import DeviceModel, MachineBus
 from aboard.emulation.uarts import Uart
 from aboard.errors import DeviceFault, ToolError
 
-#: Instructions until nothing asks for attention.
+#: A deadline beyond every run: no event is due.
 NEVER = 1 << 62
 _PAGE = 4096
-# Nothing is mapped there, so execution never gets to it.
+# Nothing is mapped at this address, so execution never reaches it.
 _NOWHERE = 0xFFFFFFF0
 
 
@@ -42,7 +42,7 @@ class Peripheral(Protocol):
 
 
 class LockupError(Exception):
-    """The core cannot execute the next instruction and has nowhere to go."""
+    """The core cannot execute the next instruction and cannot take an exception either."""
 
 
 class Machine(ABC):
@@ -50,16 +50,16 @@ class Machine(ABC):
 
     Attributes:
         uc: The emulator of the core.
-        board: What it is.
-        uart: The serial port that the host talks to.
+        board: The emulated board.
+        uart: The serial port of the RPC.
         count: Instructions executed, up to the end of the current block.
-        deadline: Count at which a timer runs out.
-        attention: True when something may have to be done before the next block.
-        failure: Why it runs no more; empty while it runs.
-        device_fault: What the model of a device found wrong; the machine has ended then.
-        bus: What models of devices see of it.
-        registers: Values of the registers that the set-up of the image wrote and that have no model, by address.
-        has_lines: True when models can ask for interrupts.
+        deadline: Instruction count at which the next event is due.
+        attention: True if an event may have to be handled before the next block.
+        failure: Why the machine stopped; empty while it runs.
+        device_fault: The fault that a device model raised and that stopped the machine; None without one.
+        bus: The bus for device models.
+        registers: Values of registers without a model that the image's set-up wrote, by address.
+        has_lines: True if device models can raise interrupts.
     """
 
     has_lines: ClassVar[bool] = False
@@ -92,7 +92,7 @@ class Machine(ABC):
         for page in registers.pages(board, self.registers):
             self.add(page)
 
-    # What a core adds.
+    # The parts that each core implements.
 
     @abstractmethod
     def reset(self) -> int:
@@ -103,33 +103,33 @@ class Machine(ABC):
         """Takes an interrupt before the block at `pc`, if one is pending and enabled.
 
         Returns:
-            Whether execution goes on elsewhere than at `pc`.
+            True if execution continues elsewhere than at `pc`.
         """
 
     @abstractmethod
     def wake(self) -> bool:
-        """True when a core that sleeps has to go on."""
+        """True if a sleeping core has to wake up."""
 
     @abstractmethod
     def resume_address(self) -> int:
-        """Returns where execution goes on, as Unicorn wants it."""
+        """Returns the address at which execution continues, in Unicorn's form."""
 
     @abstractmethod
     def fault(self, error: unicorn.UcError) -> int:
-        """Takes the exception that an instruction caused; returns where execution goes on.
+        """Takes the exception that an instruction caused; returns the address at which execution continues.
 
         Raises:
-            LockupError: It happened where no further exception can be taken.
+            LockupError: The core cannot take a further exception.
         """
 
     @abstractmethod
     def count_instructions(self, code: bytes) -> int:
         """Returns how many instructions a block has."""
 
-    # What peripherals and runners use.
+    # The interface for peripherals and runners.
 
     def add(self, peripheral: Peripheral) -> None:
-        """Maps a peripheral; its pages are its own."""
+        """Maps a peripheral, which takes whole pages."""
 
         def read(_uc: unicorn.Uc, offset: int, size: int, _data: Any) -> int:
             return peripheral.read(offset - skip, size)
@@ -142,10 +142,10 @@ class Machine(ABC):
         self.uc.mmio_map(peripheral.base - skip, pages * _PAGE, read, None, write, None)
 
     def attach(self, model: DeviceModel) -> None:
-        """Makes a device part of the machine.
+        """Maps a device.
 
         Raises:
-            ToolError: Something else is mapped where its registers are.
+            ToolError: The addresses of its registers are already mapped.
         """
         model.attach(self.bus)
         self._devices.append(model)
@@ -165,11 +165,11 @@ class Machine(ABC):
             model.reset()
 
     def set_deadline(self) -> None:
-        """Takes over the next instruction count at which something is due."""
+        """Sets the deadline to the next instruction count at which an event is due."""
         self.deadline = self.bus.deadline
 
     def look(self) -> None:
-        """Asks the core to look for interrupts before the next block."""
+        """Makes the core test for interrupts before the next block."""
         self.attention = True
 
     def ticks(self, tick_hz: int, since: int = 0) -> int:
@@ -180,10 +180,10 @@ class Machine(ABC):
         """Returns the instruction count at which that counter reaches a tick."""
         return since - -tick * self.instructions_per_second // tick_hz
 
-    # The host's side.
+    # The interface for the host.
 
     def start(self, image: Path) -> None:
-        """Loads an image and lets it run."""
+        """Loads an image and starts it."""
         with image.open("rb") as stream:
             for segment in ELFFile(stream).iter_segments("PT_LOAD"):
                 if segment["p_filesz"]:
@@ -191,7 +191,7 @@ class Machine(ABC):
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends it and waits for the end. A second call does nothing."""
+        """Stops the machine and waits for its end. A second call does nothing."""
         with self._changed:
             self._stopping = True
             self.attention = True
@@ -211,7 +211,7 @@ class Machine(ABC):
             self._changed.notify_all()
 
     def read(self, timeout_s: float) -> bytes:
-        """Returns what the serial port has sent, after waiting for the first byte; nothing when time is over."""
+        """Waits for the first byte from the serial port and returns all bytes sent so far; empty after the time-out."""
         with self._changed:
             self._changed.wait_for(lambda: self._sent or not self._thread.is_alive() or self.failure, timeout_s)
             data = bytes(self._sent)
@@ -251,7 +251,7 @@ class Machine(ABC):
             self._sleep()
 
     def _sleep(self) -> None:
-        """The core waits for an interrupt; what a device has still to do is done at once."""
+        """The core waits for an interrupt; time advances at once to the next event of a device."""
         if self.bus.deadline < NEVER and not self.wake():
             self.count = max(self.count, self.bus.deadline)
             self.bus.run(self.count)

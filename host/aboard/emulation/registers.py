@@ -1,6 +1,6 @@
-"""Registers that hold what is written: clocks, resets and pins, as far as an image's set-up touches them.
+"""Registers that store written values: clocks, resets and pins, as far as an image's set-up uses them.
 
-Which status bits follow which control bits is data of the SoC file (`[[status]]`).
+The SoC file defines which status bits follow which control bits (`[[status]]`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Registers:
 
         Args:
             base: Its address.
-            values: Values by address, those of other pages among them: status bits may follow registers there.
+            values: Register values by address, of all pages: status bits may follow registers of other pages.
             status: The status bits that follow control bits.
         """
         self.base = base
@@ -37,7 +37,7 @@ class Registers:
         self._status = tuple(status)
 
     def read(self, offset: int, size: int) -> int:
-        """Returns what was written, with the status bits as they are now."""
+        """Returns the stored value with the current status bits."""
         del size
         address = self.base + offset
         value = self._values.get(address, 0)
@@ -52,7 +52,7 @@ class Registers:
         self._values[self.base + offset] = value
 
     def _followed(self, rule: BoardStatus) -> int:
-        """Returns the status bits of a rule: bit for bit, from the lowest on."""
+        """Returns the status bits of a rule, which follow its control bits one by one from the lowest."""
         control = self._values.get(rule.address if rule.of is None else rule.of, 0)
         pairs = zip(_bits(rule.bits), _bits(rule.follows), strict=True)
         return sum(bit for bit, of in pairs if bool(control & of) != rule.inverted)
@@ -63,11 +63,11 @@ def _bits(mask: int) -> list[int]:
 
 
 def pages(board: Board, values: dict[int, int]) -> list[Registers]:
-    """Returns the pages that a board's boot block and set-up touch, and that have no model of their own.
+    """Returns the register pages that a board's boot block and set-up use and that have no other model.
 
     Args:
         board: The board.
-        values: Where they keep their values, by address; empty after a reset.
+        values: Storage of the register values by address; empty after a reset.
     """
     touched = {step.address for step in board.setup} | {rule.address for rule in board.status}
     touched |= {board.boot.address} if board.boot else set()

@@ -1,4 +1,4 @@
-"""RISC-V around Unicorn's core: traps in machine mode, CLINT and PLIC, as far as our port uses them."""
+"""RISC-V around Unicorn's core: traps in machine mode, CLINT and PLIC, as far as aboard's port uses them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Plic:
 
     @property
     def requests(self) -> bool:
-        """True while it asks for the core's external interrupt."""
+        """True while it requests the core's external interrupt."""
         enabled = self._enabled.get(self._irq // 32, 0) >> self._irq % 32 & 1
         return bool(enabled) and not self._claimed and self._uart.requests
 
     def read(self, offset: int, size: int) -> int:
-        """Enable and claim registers."""
+        """Reads the enable and claim registers."""
         del size
         if offset == 0x200004 and self.requests:
             self._claimed = True
@@ -59,7 +59,7 @@ class Plic:
         return self._enabled.get((offset - 0x2000) // 4, 0) if 0x2000 <= offset < 0x2080 else 0
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Enable and complete registers."""
+        """Writes the enable and complete registers."""
         del size
         if 0x2000 <= offset < 0x2080:
             self._enabled[(offset - 0x2000) // 4] = value
@@ -92,7 +92,7 @@ class RiscV(Machine):
         return self.board.load_memory.address if self.board.load_memory else 0
 
     def service(self, pc: int) -> bool:
-        """Takes the external interrupt; returns whether execution goes on elsewhere than at `pc`."""
+        """Takes the external interrupt if it is pending; returns True if execution continues elsewhere than at `pc`."""
         if not self._pending():
             return False
         if not self._csr(riscv.UC_RISCV_REG_MSTATUS) & _MIE:
@@ -102,11 +102,11 @@ class RiscV(Machine):
         return True
 
     def wake(self) -> bool:
-        """True when an interrupt is pending, whether it may be taken or not."""
+        """True if an interrupt is pending, even a masked one."""
         return self._pending()
 
     def resume_address(self) -> int:
-        """Returns where execution goes on."""
+        """Returns the address at which execution continues."""
         return self._csr(riscv.UC_RISCV_REG_PC)
 
     def fault(self, error: unicorn.UcError) -> int:
@@ -121,7 +121,7 @@ class RiscV(Machine):
         return self._csr(riscv.UC_RISCV_REG_MTVEC) & ~3
 
     def count_instructions(self, code: bytes) -> int:
-        """Returns how many instructions a block has: the compressed ones do not end in 0b11."""
+        """Returns how many instructions a block has: compressed ones do not end in 0b11."""
         count = at = 0
         while at < len(code):
             at += 4 if code[at] & 3 == 3 else 2

@@ -1,4 +1,4 @@
-"""Counters outside the core, as far as our drivers use them."""
+"""Timers outside the core, as far as aboard's drivers use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BITS = (16, 8, 24, 32)
 
 
 class Clock(Protocol):
-    """What a timer knows of its machine."""
+    """The clock of a machine, as its timers see it."""
 
     count: int
 
@@ -21,7 +21,7 @@ class Clock(Protocol):
         """Returns the ticks of a counter that began at an instruction count."""
 
     def look(self) -> None:
-        """Asks the core to look for interrupts before the next block."""
+        """Makes the core test for interrupts before the next block."""
 
     def at_tick(self, tick: int, tick_hz: int, since: int = 0) -> int:
         """Returns the instruction count at which that counter reaches a tick."""
@@ -33,7 +33,7 @@ class Nrf51Timer:
     Attributes:
         base: Address of its first register.
         size: Bytes of its registers.
-        hz: Ticks in a second.
+        hz: Ticks a second.
     """
 
     size = _PAGE
@@ -55,7 +55,7 @@ class Nrf51Timer:
 
     @property
     def requests(self) -> bool:
-        """True while it asks for its interrupt."""
+        """True while it requests its interrupt."""
         return any(event and self._enabled >> 16 + n & 1 for n, event in enumerate(self._events))
 
     @property
@@ -64,7 +64,7 @@ class Nrf51Timer:
         return min(self._due)
 
     def update(self, count: int) -> None:
-        """Raises the events whose time has come."""
+        """Raises the compare events that are due."""
         for n, due in enumerate(self._due):
             if count >= due:
                 self._events[n] = True
@@ -80,7 +80,7 @@ class Nrf51Timer:
         return 0
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Tasks, EVENTS_COMPARE, INTENSET, BITMODE and CC."""
+        """Writes the tasks, EVENTS_COMPARE, INTENSET, BITMODE and CC."""
         del size
         if offset in (0x000, 0x00C):
             self._started = self._clock.count
@@ -130,8 +130,8 @@ class Mtime:
         self._clock = clock
 
     def read(self, offset: int, size: int) -> int:
-        """The lower or upper half."""
+        """Reads the lower or upper half."""
         return self._clock.ticks(self._hz) >> 8 * offset & (1 << 8 * size) - 1
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Our driver does not set it."""
+        """Ignores the value: aboard's driver does not set mtime."""

@@ -1,4 +1,5 @@
-"""Serial ports by IP block, as far as our drivers use them. What the host sends waits without limit, as in QEMU."""
+"""Serial ports by IP block, as far as aboard's drivers use them. Bytes from the host are queued without limit, as in
+QEMU."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ class Uart(ABC):
     Attributes:
         base: Address of its first register.
         size: Bytes of its registers.
-        send: Takes the bytes it sends.
-        changed: Called when its interrupt request may have changed.
+        send: Receives the bytes that the image sends.
+        changed: Called when the interrupt request may have changed.
     """
 
     size = _PAGE
@@ -31,7 +32,7 @@ class Uart(ABC):
         self._waiting: deque[int] = deque()
 
     def receive(self, data: bytes) -> None:
-        """Takes bytes from the line."""
+        """Queues bytes from the host."""
         self._waiting.extend(data)
         self.changed()
 
@@ -41,7 +42,7 @@ class Uart(ABC):
 
     @property
     def requests(self) -> bool:
-        """True while it asks for its receive interrupt."""
+        """True while it requests its receive interrupt."""
         return self.interrupts and bool(self._waiting)
 
     @abstractmethod
@@ -91,7 +92,7 @@ class Pl011(Uart):
     """PrimeCell UART PL011.
 
     Attributes:
-        divisor: What IBRD and FBRD hold, in 1/64.
+        divisor: Baud rate divisor of IBRD and FBRD, in 1/64.
     """
 
     divisor = 0
@@ -117,10 +118,10 @@ class Pl011(Uart):
 
 
 class _Stm32(Uart):
-    """USART of STM32, in either generation: the registers lie elsewhere, the bits of those that matter are the same.
+    """USART of STM32. The two generations differ in register addresses, not in the bits used here.
 
     Attributes:
-        divisor: What BRR holds.
+        divisor: Value of BRR.
     """
 
     control, divisor_at, status, taken, given, running = 0, 0, 0, 0, 0, 0
@@ -137,7 +138,7 @@ class _Stm32(Uart):
 
     @override
     def read(self, offset: int, size: int) -> int:
-        """Data and status: what is sent is gone at once. Nothing comes before the USART and its receiver are on."""
+        """Reads data and status. The transmitter is always ready. No byte arrives before USART and receiver are on."""
         on = self._control & self.running == self.running
         if offset == self.taken:
             return self._take() if on else 0
@@ -145,7 +146,7 @@ class _Stm32(Uart):
 
     @override
     def write(self, offset: int, size: int, value: int) -> None:
-        """Data, CR1 and BRR, which is fixed while the USART is on. Nothing goes out without a divisor."""
+        """Writes data, CR1 and BRR. BRR is fixed while the USART is on. No byte is sent without a divisor."""
         if offset == self.given and self._control & 8 and self.divisor:
             self.send(bytes([value & 0xFF]))
         elif offset == self.control:
@@ -168,7 +169,7 @@ class Stm32UsartV2(_Stm32):
 
 
 class Nrf51(Uart):
-    """UART of nRF51. An event is raised for each byte, when it becomes the one that RXD holds."""
+    """UART of nRF51. Each byte raises an event when it reaches RXD."""
 
     def __init__(self, base: int) -> None:
         super().__init__(base)
@@ -216,7 +217,7 @@ class Nrf51(Uart):
 
 
 class Ns16550(Uart):
-    """UART 16550, its registers next to each other or spread."""
+    """UART 16550, with a register stride of 1 << `reg_shift` bytes."""
 
     def __init__(self, base: int, reg_shift: int = 0) -> None:
         super().__init__(base)
@@ -225,7 +226,7 @@ class Ns16550(Uart):
 
     @override
     def read(self, offset: int, size: int) -> int:
-        """RBR and LSR; what is sent is gone at once."""
+        """Reads RBR and LSR. The transmitter is always ready."""
         register = offset >> self._shift
         if register == 0:
             return self._take()
@@ -233,7 +234,7 @@ class Ns16550(Uart):
 
     @override
     def write(self, offset: int, size: int, value: int) -> None:
-        """THR, IER and LCR, whose highest bit puts the divisor in the place of the first two."""
+        """Writes THR, IER and LCR. Bit 7 of LCR maps the divisor in place of THR and IER."""
         register = offset >> self._shift
         if register == 3:
             self._divisor = bool(value & 0x80)
@@ -243,7 +244,7 @@ class Ns16550(Uart):
             self._enable(value & 1)
 
 
-#: Models by the driver that boards name.
+#: Models by the driver name in board files.
 MODELS: Mapping[str, type[Uart]] = {
     "cmsdk": Cmsdk,
     "pl011": Pl011,

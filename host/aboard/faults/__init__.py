@@ -1,7 +1,7 @@
-"""What a fault record means: cause, function, file and line, from the record and the project's image.
+"""Decodes fault records to cause, function, file and line, with the project's image.
 
-`decode` is the whole of it; it never raises, because it explains an error. One file for each architecture says what the
-words of a record are and what they tell, `symbols` finds functions and lines.
+`decode` is the only entry point. It never raises, because it explains an error. One file for each architecture defines
+the words of a record and their meaning. `symbols` finds functions and lines.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from aboard.faults.symbols import Symbols
 _NAMES = ("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr", "sp")
 _LR, _PC, _SP = 5, 6, 8
 _ADDRESS_VALID = 0x8080
-#: Bits of CFSR in the order in which they are asked for: the stack's first, then what is most precise.
+#: Bits of CFSR in the order in which they are tested: stack faults first, then the most precise cause.
 _CAUSES = (
     (0x00101010, Cause.STACK_OVERFLOW),  # STKOF, STKERR, MSTKERR
     (0x01000000, Cause.UNALIGNED),
@@ -25,14 +25,14 @@ _CAUSES = (
     (0x0000A602 | 0x20, Cause.BUS),  # PRECISERR, IMPRECISERR, LSPERR, DACCVIOL, MLSPERR
 )
 _THUMB = 1
-#: Bytes that LDR, LDRB and LDRH and their stores with an immediate offset move, by the upper four bits.
+#: Bytes moved by LDR, LDRB, LDRH and their stores with immediate offset, by the upper four bits of the opcode.
 _SIZES = {0x6: 4, 0x7: 1, 0x8: 2}
-#: The core saves r0 to r3 of the registers that a base may be in.
+#: Base registers that the exception frame holds: r0 to r3.
 _LAST_SAVED = 3
 
 
 def read(record: FaultRecord, stack: Stack, symbols: Symbols | None) -> Evidence:
-    """Returns what a record tells."""
+    """Returns registers, cause, program counter, callers and address of a record."""
     words = record.registers
     stacked = any(words[:_SP])
     names = [(name, value) for name, value in zip(_NAMES, words, strict=False) if stacked or (name == "sp" and value)]
@@ -40,7 +40,7 @@ def read(record: FaultRecord, stack: Stack, symbols: Symbols | None) -> Evidence
     sp = registers.get("sp")
     pc = words[_PC] if stacked else None
     callers = chain(words[_LR] if stacked else 0, words[_SP + 1 :])
-    # 0 is an address only where the core says so.
+    # The address 0 counts only if the core marks the address register as valid.
     address = record.address if record.status & _ADDRESS_VALID or record.address else None
     if stack.overflowed(sp, address):
         return Evidence(registers, Cause.STACK_OVERFLOW, pc, callers, sp if address is None else address)
@@ -53,7 +53,7 @@ def read(record: FaultRecord, stack: Stack, symbols: Symbols | None) -> Evidence
 
 
 def _by_instruction(words: Sequence[int], symbols: Symbols | None) -> tuple[Cause, int | None]:
-    """Returns cause and address where the core states none: Armv6-M and Armv8-M Baseline have no CFSR."""
+    """Decodes cause and address from the instruction, for cores without CFSR: Armv6-M and Armv8-M Baseline."""
     if not any(words[:_SP]) or symbols is None:
         return Cause.UNKNOWN, None
     code = symbols.code(words[_PC] & ~_THUMB, 2)

@@ -1,4 +1,4 @@
-"""From a record and an image to a report."""
+"""Builds a fault report from a record and an image."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from aboard.faults.symbols import Symbols
 
 _BOTTOM = "__stack_bottom"
 _NULL_BYTES = 4096
-#: A return address is behind the call.
+#: A return address points behind the call instruction.
 _CALL_BYTES = 2
 
 
 class RegionLike(Protocol):
-    """What has to be known of a memory region."""
+    """The properties of a memory region that a report uses."""
 
     @property
     def name(self) -> str:
@@ -30,7 +30,7 @@ class RegionLike(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is made of."""
+        """Kind of memory, such as flash or RAM."""
 
     @property
     def address(self) -> int:
@@ -42,18 +42,18 @@ class RegionLike(Protocol):
 
 
 def decode(record: FaultRecord, core: str, image: Path, root: Path, regions: Sequence[RegionLike] = ()) -> FaultReport:
-    """Returns what a record means. What cannot be found out is left out.
+    """Returns the report of a record. Fields that cannot be determined stay empty.
 
     Args:
         record: The record.
         core: The core, as in the target attribute `-mcpu`.
-        image: The image that crashed; where it cannot be read, functions and lines stay unknown.
-        root: The project, which files are named relative to.
+        image: The image that crashed. If it cannot be read, functions and lines stay unknown.
+        root: Folder of the project; file names in the report are relative to it.
         regions: The memory regions of the board; none for a process.
     """
     with ExitStack() as opened:
         symbols = None
-        # Without an image, what the record says by itself is still worth telling.
+        # Without an image, the report still holds the fields of the record itself.
         with suppress(OSError, ELFError, DWARFError):
             symbols = opened.enter_context(Symbols(image, root))
         evidence = _read(record, core, symbols)
@@ -82,7 +82,7 @@ def _find(symbols: Symbols | None, address: int | None) -> tuple[CodePlace, ...]
     try:
         return symbols.find(address)
     except (DWARFError, ELFError, KeyError, AttributeError):
-        return ()  # debug information of a form that is not known
+        return ()  # debug information in an unknown format
 
 
 def _region(evidence: Evidence, regions: Sequence[RegionLike]) -> str:

@@ -1,4 +1,4 @@
-"""What an architecture makes of a record, before names are looked up."""
+"""The decoded record of an architecture, before symbols are looked up."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 from aboard.base.fault_record import Cause
 
-#: So far below the stack an access is taken for one of the stack's: more than what a function saves at its start.
+#: An access within so many bytes below the stack counts as a stack overflow: more than a function's prologue saves.
 NEAR_BYTES = 4096
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Where the stack lies, as far as the image says.
+    """The extent of the stack, as far as the image defines it.
 
     Attributes:
-        bottom: Lowest address; None where it is not known.
+        bottom: Lowest address; None if it is unknown.
     """
 
     bottom: int | None = None
 
     def overflowed(self, sp: int | None, address: int | None = None) -> bool:
-        """True where the stack pointer is below the stack, or memory right below it was reached for."""
+        """True if the stack pointer is below the stack, or the access was right below the stack."""
         if self.bottom is None:
             return False
         reached = address is not None and self.bottom - NEAR_BYTES <= address < self.bottom
@@ -31,14 +31,14 @@ class Stack:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a record tells.
+    """The decoded fields of a record.
 
     Attributes:
         registers: Values by name.
-        cause: What most likely happened.
-        pc: Where, as linked; None where it is not known.
-        callers: Return addresses, as linked, innermost first.
-        address: Memory address that was reached for; None where it is not known.
+        cause: The most likely cause.
+        pc: Program counter as a link address; None if it is unknown.
+        callers: Return addresses as link addresses, innermost first.
+        address: Memory address of the access; None if it is unknown.
     """
 
     registers: Mapping[str, int]
@@ -52,8 +52,8 @@ def chain(link: int, found: Sequence[int]) -> tuple[int, ...]:
     """Returns the return addresses of a fault, innermost first.
 
     Args:
-        link: The link register; 0 where it is not known. A function that has saved it finds it on the stack again.
-        found: What was found on the stack; 0 where there was no more.
+        link: The link register; 0 if it is unknown. It may also be on the stack, if a function has saved it.
+        found: Return addresses found on the stack; 0 for none.
     """
     rest = [word for word in found if word]
     return tuple(rest if not link or rest[:1] == [link] else [link, *rest])

@@ -1,4 +1,4 @@
-"""Fault records of a process: numbers of signals and their codes, as Linux has them."""
+"""Fault records of a process: signal numbers and codes of Linux."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from aboard.faults.symbols import Symbols
 _ILL, _TRAP, _BUS, _FPE, _SEGV = 4, 5, 7, 8, 11
 _BUS_UNALIGNED = 1
 _SIGNALS = {_ILL: Cause.UNDEFINED, _TRAP: Cause.BREAKPOINT, _BUS: Cause.BUS, _FPE: Cause.DIVISION, _SEGV: Cause.BUS}
-#: A stack grows by pages as it is used, so what is reached for close to the stack pointer is the stack.
+#: A stack grows by pages as it is used, so an access close to the stack pointer is an access to the stack.
 _NEAR_BYTES = 65536
 
 
 def read(record: FaultRecord, symbols: Symbols | None) -> Evidence:
-    """Returns what a record tells."""
+    """Returns cause, program counter, callers and address of a record."""
     linked, pc, sp, address = (low | high << 32 for low, high in zip(*[iter(record.registers[:8])] * 2, strict=True))
     registers = {"pc": pc, "sp": sp} if pc else {}
     found = linked if pc else None

@@ -27,7 +27,7 @@ _OF_MEMORY = (Cause.UNALIGNED, Cause.BUS)
 
 
 def read(record: FaultRecord, stack: Stack) -> Evidence:
-    """Returns what a record tells."""
+    """Returns registers, cause, program counter, callers and address of a record."""
     words = record.registers
     registers = dict(zip(_NAMES, words, strict=False))
     callers = chain(words[_RA], words[_PC + 1 :])

@@ -1,4 +1,4 @@
-"""Functions and lines of an image, from its symbol table and its DWARF."""
+"""Functions and lines of an image, from its symbol table and its DWARF debug information."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Symbols:
 
         Args:
             image: An ELF file.
-            root: The project, which files are named relative to.
+            root: Folder of the project; file names are relative to it.
 
         Raises:
-            OSError: It cannot be read.
-            ELFError: It is no ELF file.
+            OSError: The image cannot be read.
+            ELFError: The image is no ELF file.
         """
         self._stream = image.open("rb")
         self._root = root
@@ -57,12 +57,12 @@ class Symbols:
         self._stream.close()
 
     def value(self, name: str) -> int | None:
-        """Returns the address of a symbol."""
+        """Returns the address of a symbol; None if there is no such symbol."""
         symbol = self._names.get(name)
         return int(symbol["st_value"]) if symbol is not None else None
 
     def code(self, address: int, count: int) -> bytes:
-        """Returns bytes of code; nothing where there is none."""
+        """Returns bytes of code; empty if the image has no code there."""
         for section in self._elf.iter_sections():
             start = section["sh_addr"]
             if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and start <= address < start + section["sh_size"]:
@@ -70,10 +70,10 @@ class Symbols:
         return b""
 
     def find(self, address: int) -> tuple[CodePlace, ...]:
-        """Returns the places of an instruction, innermost first; none where the image has no code there.
+        """Returns the source places of an instruction, innermost inlined function first; empty if there is no code.
 
         Args:
-            address: As linked; of Thumb code with or without its lowest bit.
+            address: Link address; for Thumb code with or without bit 0.
         """
         address = self._plain(address)
         if not self.code(address, 1):
@@ -98,7 +98,7 @@ class Symbols:
         return str(symbol.name) if address < start + max(symbol["st_size"], 1) else None
 
     def _unit(self, address: int) -> Any:
-        """Returns the compilation unit of an address; by the table of addresses where the compiler made one."""
+        """Returns the compilation unit of an address; uses the address table (.debug_aranges) if there is one."""
         if self._dwarf is None:
             return None
         ranges = self._dwarf.get_aranges()
@@ -129,7 +129,7 @@ class Symbols:
         return False
 
     def _places(self, unit: Any, address: int) -> tuple[CodePlace, ...]:
-        """Returns the line of an address, and outwards where each function is expanded."""
+        """Returns the line of an address, then the lines of the calls that were inlined, innermost first."""
         scopes = list(self._scopes(unit, unit.get_top_DIE(), address))
         program = self._dwarf.line_program_for_CU(unit)
         file, line = self._line(unit, program, address)
@@ -142,7 +142,7 @@ class Symbols:
         return tuple(places) or (CodePlace(address, self._symbol(address), file, line),)
 
     def _scopes(self, unit: Any, die: Any, address: int) -> Iterator[Any]:
-        """Yields the function at an address and those expanded in it there, outermost first."""
+        """Yields the function at an address and the functions inlined in it there, outermost first."""
         for child in die.iter_children():
             is_function = child.tag == "DW_TAG_subprogram"
             if (is_function or child.tag in _SCOPES) and self._covers(unit, child, address):
@@ -178,7 +178,7 @@ class Symbols:
         return self._relative(path)
 
     def _relative(self, path: PurePosixPath) -> str:
-        """Returns the path in the project, also when that was moved after the build."""
+        """Returns the path relative to the project, even if the project was moved after the build."""
         for first in range(len(path.parts)):
             inner = PurePosixPath(*path.parts[first:])
             if not inner.is_absolute() and (self._root / inner).is_file():
@@ -187,12 +187,12 @@ class Symbols:
 
 
 def _unlike(symbols: list[Any]) -> list[Any]:
-    """Returns one symbol for each address, so that they have an order."""
+    """Returns one symbol for each address, so that sorting by address is unambiguous."""
     return list({symbol["st_value"]: symbol for symbol in symbols}.values())
 
 
 def _name(die: Any) -> str | None:
-    """Returns the name of a function, which may stand where it is declared."""
+    """Returns the name of a function, which DWARF may store in the entry of its declaration."""
     seen = 0
     while "DW_AT_name" not in die.attributes and seen < 4:
         link = next((name for name in ("DW_AT_abstract_origin", "DW_AT_specification") if name in die.attributes), None)

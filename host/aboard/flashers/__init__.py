@@ -1,7 +1,7 @@
-"""Flashers: tools that write an image into a board's flash. Each is one module of this package, or a package's own.
+"""Flashers: tools that write an image into a board's flash. Each is a module here or in a plug-in package.
 
-A module is a flasher's when it defines a class that derives from `Flasher` and has a `name`; nothing lists them. Other
-packages name theirs in an entry point of the group `aboard.flashers` (docs/adding_a_runner.md).
+A class of a module here that derives from `Flasher` and has a `name` is a flasher; there is no list. Other packages
+name their flashers in entry points of the group `aboard.flashers` (docs/adding_a_runner.md).
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def _ours() -> tuple[type[Flasher[Any]], ...]:
 
 @functools.cache
 def from_packages() -> tuple[Extension, ...]:
-    """Returns what became of the flashers that other packages bring."""
+    """Returns the flashers of other packages, loaded or with the reason why loading failed."""
     return tuple(extensions.load(GROUP, Flasher))
 
 
 @functools.cache
 def all_flashers() -> Mapping[str, Flasher[Any]]:
-    """Returns the flashers by name, in the order in which they are tried; those of packages go before ours."""
+    """Returns the flashers by name, in the order in which they are tried: those of other packages first."""
     theirs: list[type[Flasher[Any]]] = [extension.found for extension in from_packages() if extension.found is not None]
     named = {flasher.name: flasher for flasher in (*_ours(), *theirs)}
     ordered = sorted(named.values(), key=lambda flasher: (flasher.order, flasher.name))
@@ -76,12 +76,12 @@ def choose(
 
     Args:
         board: The board.
-        name: Which; without it the first that can flash the board and is installed.
+        name: Name of a flasher; by default the first installed one that can flash the board.
         template: Template of the project.
-        installed: Whether its tool has to be there.
+        installed: Require that the flasher's tool is installed.
 
     Raises:
-        ToolError: The flasher is not known, cannot flash the board, or is not installed.
+        ToolError: The flasher is unknown, cannot flash the board, or is not installed.
     """
     if name is not None:
         return _named(board, name, template, installed)

@@ -1,7 +1,7 @@
-"""What a flasher is: it knows one tool that writes images into a board's flash.
+"""The contract of flashers: each drives one tool that writes images into a board's flash.
 
-What the tool can do is data, its command line is built by a pure function, and what it says is read by another. The
-one place that starts it is `Flasher.run`.
+The tool's capabilities are data. One pure function builds its command line, another reads its output. Only
+`Flasher.run` starts the tool.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_EVIDENCE = 200
 
 
 class Settings(BaseModel):
-    """What a board file says to a tool: the keys of its table. A flasher derives its own."""
+    """Settings of a tool in a board file: the keys of its table. Each flasher derives its own class."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,14 +40,14 @@ SettingsT = TypeVar("SettingsT", bound=Settings)
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a tool can do.
+    """Capabilities of a tool.
 
     Attributes:
-        form: Form of the image that it takes.
-        selects: How one of several boards is chosen: by the serial number of its probe, by its serial port, or by the
-            folder of its drive.
-        verifies: True when it compares the flash with the image itself.
-        debugs: True when it has a gdb server.
+        form: Format of the image that the tool takes.
+        selects: How the tool selects one of several boards: by the serial number of its probe, by its serial port, or
+            by the folder of its drive.
+        verifies: True if the tool compares the flash with the image.
+        debugs: True if the tool has a gdb server.
     """
 
     form: Form
@@ -58,17 +58,17 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Job(Generic[SettingsT]):
-    """What is to be flashed, and where.
+    """What to flash, and where.
 
     Attributes:
         board: Id of the board.
-        settings: What its file says to the tool.
+        settings: The tool's settings in the board's file.
         elf: The built image.
-        image: The image in the form the tool takes.
-        scratch: Folder for scripts, which is gone afterwards.
+        image: The image in the format that the tool takes.
+        scratch: Temporary folder for scripts, deleted after the job.
         project: Folder of the project.
-        serial_number: Of the probe; None to take the only one there is.
-        port: Serial port of the board; None where it is not known.
+        serial_number: Serial number of the probe; None to take the only one that is attached.
+        port: Serial port of the board; None if it is unknown.
     """
 
     board: str
@@ -83,11 +83,11 @@ class Job(Generic[SettingsT]):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a line of output means.
+    """The meaning of a line of output.
 
     Attributes:
-        pattern: Regular expression, searched in the output; case counts.
-        problem: What it tells.
+        pattern: Regular expression, searched in the output; case-sensitive.
+        problem: The problem that a match means.
     """
 
     pattern: str
@@ -96,11 +96,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Done:
-    """A tool that has done its work.
+    """The result of a tool that succeeded.
 
     Attributes:
-        command: What was run; empty where nothing had to be.
-        output: What it said.
+        command: The command line that was run; empty if no program was needed.
+        output: Its output, both streams.
     """
 
     command: tuple[str, ...]
@@ -113,17 +113,17 @@ class Flasher(ABC, Generic[SettingsT]):
     Attributes:
         name: Name on the command line, and of the table in board files.
         order: Flashers with lower numbers are tried first.
-        interface: Version of this contract that the class was written for; a number, not `INTERFACE`.
+        interface: Version of this contract that the class was written for. Write it as a number, not as `INTERFACE`.
         program: The tool's program; None where it needs none.
-        purpose: What it does, in a few words.
-        how_to_get: What to do where the program is missing, without a full stop.
-        version_arguments: What makes the program print its version; None where it does not answer without a probe.
-        capabilities: What it can do.
-        settings: What a board file says to it.
-        findings: What its output means; the first that is found counts.
-        proof: Regular expression that its output has when all went well; None where the exit code is enough.
-        gdb_start: What gdb is told once it is connected to the tool's gdb server.
-        advice: What to do about a problem, where this tool knows better than `problems.ADVICE`.
+        purpose: What the tool does, in a few words.
+        how_to_get: How to install the program, without a full stop.
+        version_arguments: Arguments with which the program prints its version; None if it needs a probe for that.
+        capabilities: Capabilities of the tool.
+        settings: Class of its settings in a board file.
+        findings: Meanings of its output; the first match counts.
+        proof: Regular expression that the output contains on success; None if the exit code is enough.
+        gdb_start: gdb's commands after the connection to the tool's gdb server.
+        advice: Advice by problem, where this tool needs other advice than `problems.ADVICE`.
     """
 
     name: ClassVar[str]
@@ -145,7 +145,7 @@ class Flasher(ABC, Generic[SettingsT]):
         """Returns the command line that flashes an image, verifies it where the tool can, and starts it."""
 
     def scripts(self, job: Job[SettingsT]) -> Mapping[str, str]:
-        """Returns the files that the command line names, by their names in the job's scratch folder."""
+        """Returns the text of the scripts that the command line names, by file name in the job's scratch folder."""
         del job
         return {}
 
@@ -155,14 +155,14 @@ class Flasher(ABC, Generic[SettingsT]):
         return None
 
     def diagnose(self, output: str, code: int) -> Diagnosis | None:
-        """Says what went wrong.
+        """Reads the tool's output for problems.
 
         Args:
             output: What the tool wrote, both streams.
             code: Its exit code.
 
         Returns:
-            The problem with the line that tells it, or None when all went well.
+            The problem with the line that shows it; None if the tool succeeded.
         """
         proven = code == 0 and (self.proof is None or re.search(self.proof, output, re.MULTILINE) is not None)
         if proven:
@@ -175,11 +175,11 @@ class Flasher(ABC, Generic[SettingsT]):
         return Diagnosis(Problem.FAILED, _shortened(lines[-1]) if lines else f"exit code {code} and no output")
 
     def supports(self, board: Board, template: str | None = None) -> str | None:
-        """Returns why it cannot flash a board, or None when it can.
+        """Returns the reason why it cannot flash a board; None if it can.
 
         Args:
             board: The board.
-            template: Template of the project, for tools that flash what one build system made.
+            template: Template of the project, for tools that flash the output of one build system only.
         """
         del template
         if board.flash is None:
@@ -188,7 +188,7 @@ class Flasher(ABC, Generic[SettingsT]):
         return None if self.name in board.flash.tools else f"whose file has no [flash.{self.name}]"
 
     def read(self, board: Board) -> SettingsT:
-        """Returns what a board's file says to the tool.
+        """Returns the tool's settings in a board's file.
 
         Raises:
             BoardError: A key is missing, unknown or wrong.
@@ -203,13 +203,13 @@ class Flasher(ABC, Generic[SettingsT]):
             ) from error
 
     def missing(self) -> str | None:
-        """Returns what has to be installed, and how, or None when all is there."""
+        """Returns what has to be installed, and how; None if nothing is missing."""
         if self.program is None or programs.find(self.program) is not None:
             return None
         return f"{self.program} is not on PATH. To get it: {self.how_to_get}"
 
     def convert(self, elf: Path, scratch: Path, settings: SettingsT) -> Path:
-        """Writes an image in the form the tool takes, and returns the file.
+        """Writes an image in the format that the tool takes, and returns the file.
 
         Raises:
             ToolError: There is no image, or it holds nothing to flash.
@@ -232,7 +232,7 @@ class Flasher(ABC, Generic[SettingsT]):
         """Flashes an image.
 
         Raises:
-            FlashError: The tool says that it failed.
+            FlashError: The tool failed.
             ToolError: The tool is missing.
         """
         program = programs.require(self.program or self.name, f"To get it: {self.how_to_get}")
@@ -251,7 +251,7 @@ class Flasher(ABC, Generic[SettingsT]):
         return Done(tuple(command), output)
 
     def error(self, job: Job[SettingsT], found: Diagnosis, output: str = "") -> FlashError:
-        """Returns the error of a problem, with advice and what has become of the board."""
+        """Returns the error for a problem, with advice and the state of the board's flash."""
         which = f" with serial number {job.serial_number}" if job.serial_number else ""
         advice = self.advice.get(found.problem, found.problem.advice)
         message = (

@@ -18,9 +18,9 @@ class EspToolSettings(Settings):
 
     Attributes:
         chip: esptool's name of the chip.
-        address: Where the image lies in flash.
-        baud: Bits in a second while it is written.
-        mode: How the flash is wired.
+        address: Flash address of the image.
+        baud: Baud rate while flashing, in bits a second.
+        mode: SPI mode of the flash, as esptool writes it.
         frequency: Clock of the flash, as esptool writes it.
     """
 
@@ -32,7 +32,7 @@ class EspToolSettings(Settings):
 
 
 class EspTool(Flasher[EspToolSettings]):
-    """Flashes with `esptool write-flash`: the binary that the build made beside the ELF file."""
+    """Flashes the binary that the build makes beside the ELF file, with `esptool write-flash`."""
 
     name: ClassVar[str] = "esptool"
     order: ClassVar[int] = 15
@@ -85,7 +85,8 @@ class EspTool(Flasher[EspToolSettings]):
 
     @override
     def run(self, job: Job[EspToolSettings]) -> Done:
-        """Flashes an image; see `Flasher.run`. Without a port esptool would talk to whatever is attached."""
+        """Flashes an image; see `Flasher.run`. Requires a port, because without one esptool takes any attached
+        device."""
         if job.port is None:
             raise self.error(job, Diagnosis(Problem.NO_PROBE, "no serial port of the board"))
         return super().run(job)

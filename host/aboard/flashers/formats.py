@@ -1,4 +1,4 @@
-"""Images in the forms that tools take: what an ELF file puts into flash, as Intel HEX and UF2."""
+"""Converts ELF images to the formats that tools take: Intel HEX and UF2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aboard.errors import ToolError
 
 _HEX_BYTES = 16
 _PAGE = 1 << 16
-# https://github.com/microsoft/uf2: blocks of 512 bytes with magic numbers at both ends, of which 256 bytes are data.
+# https://github.com/microsoft/uf2: blocks of 512 bytes with magic numbers at both ends and 256 bytes of data.
 _UF2_START = (0x0A324655, 0x9E5D5157)
 _UF2_END = 0x0AB16F30
 _UF2_FAMILY_PRESENT = 0x2000
@@ -27,7 +27,7 @@ class Segment:
     """A piece of an image.
 
     Attributes:
-        address: Where it lies in flash.
+        address: Its flash address.
         data: Its bytes.
     """
 
@@ -36,10 +36,10 @@ class Segment:
 
 
 def segments(elf: Path) -> list[Segment]:
-    """Returns what an image puts into flash, by address: data that is copied to RAM lies where it is stored.
+    """Returns the flash content of an image, sorted by address; initialised data is at its load address.
 
     Raises:
-        ToolError: The file is missing, no ELF file, or holds nothing to flash.
+        ToolError: The file is missing, is no ELF file, or holds nothing to flash.
     """
     try:
         with elf.open("rb") as stream:
@@ -73,7 +73,7 @@ def _hex_lines(segment: Segment) -> Iterator[str]:
         if address // _PAGE != page:
             page = address // _PAGE
             yield _record(0, 4, struct.pack(">H", page))
-        # A record must not run over the end of its page.
+        # A record must not cross the end of its 64 KiB page.
         length = min(_HEX_BYTES, _PAGE - address % _PAGE)
         yield _record(address % _PAGE, 0, segment.data[offset : offset + length])
         offset += length

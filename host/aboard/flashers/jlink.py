@@ -1,4 +1,4 @@
-"""SEGGER's J-Link Commander: J-Link probes, those on boards included."""
+"""SEGGER's J-Link Commander: J-Link probes, including on-board ones."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class JLink(Flasher[JLinkSettings]):
         ]
 
     def scripts(self, job: Job[JLinkSettings]) -> Mapping[str, str]:
-        """Returns what J-Link Commander does: reset and halt, write and verify, reset, go, quit."""
+        """Returns the script for J-Link Commander: reset and halt, write and verify, reset, go, quit."""
         lines = ("r", f"loadfile {job.image.name}", "r", "g", "q")
         return {_SCRIPT: "\n".join(lines) + "\n"}
 

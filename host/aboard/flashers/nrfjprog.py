@@ -19,7 +19,7 @@ class NrfJprogSettings(Settings):
 
     Attributes:
         family: Chip family.
-        coprocessor: Core, where the chip has several.
+        coprocessor: The core, for chips with several.
     """
 
     family: Literal["NRF51", "NRF52", "NRF53", "NRF54L", "NRF91"]
@@ -58,7 +58,7 @@ class NrfJprog(Flasher[NrfJprogSettings]):
         return [program, *actions, "-f", settings.family, *core, *chosen]
 
     def diagnose(self, output: str, code: int) -> Diagnosis | None:
-        """Says what went wrong; the exit code tells more than the words. See `Flasher.diagnose`."""
+        """Reads the exit code first, because it is more precise than the output. See `Flasher.diagnose`."""
         found = super().diagnose(output, code)
         if found is None or code not in _CODES:
             return found

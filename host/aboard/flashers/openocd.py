@@ -18,8 +18,8 @@ class OpenOcdSettings(Settings):
     """Keys of `[flash.openocd]`.
 
     Attributes:
-        config: What selects probe and chip, in order: files that OpenOCD finds (they end in `.cfg`), and commands.
-        before: Commands between the connection and the writing.
+        config: Configuration of probe and chip, in order: files that OpenOCD finds (`*.cfg`), and commands.
+        before: Commands after connecting and before writing.
     """
 
     config: tuple[str, ...]
@@ -68,7 +68,7 @@ class OpenOcd(Flasher[OpenOcdSettings]):
     @override
     def command(self, job: Job[OpenOcdSettings], program: str) -> list[str]:
         before = ["init", *job.settings.before] if job.settings.before else []
-        # The image is named without its folder: Tcl would read blanks and braces in it.
+        # The image is named without its folder: Tcl would interpret blanks and braces in the path.
         last = f"program {job.image.name} verify reset exit"
         return [*_connected(job, program), *(word for text in [*before, last] for word in ("-c", text))]
 
@@ -84,7 +84,7 @@ class OpenOcd(Flasher[OpenOcdSettings]):
 
 
 def _connected(job: Job[OpenOcdSettings], program: str) -> list[str]:
-    # A USB device states what it likes as its serial number, and Tcl would execute it.
+    # A USB device chooses its serial number, and Tcl would execute it.
     chosen = ["-c", f"adapter serial {quoting.tcl_word(job.serial_number)}"] if job.serial_number else []
     words = [("-f" if text.endswith(".cfg") else "-c", text) for text in job.settings.config]
     return [program, *chosen, *(word for pair in words for word in pair)]

@@ -1,4 +1,4 @@
-"""What can go wrong while a board is flashed: in our words, with what to do, and what has become of the board."""
+"""The problems of flashing a board: description, advice, and the state of the board's flash afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNKNOWN = "The board's flash may be erased or hold a part of the image: flash i
 
 
 class Problem(Enum):
-    """A problem; its value is the name in JSON and in `FlashError.problem`."""
+    """A problem. Its value is its name in JSON and in `FlashError.problem`."""
 
     NO_PROBE = "no_probe"
     SEVERAL = "several"
@@ -26,32 +26,32 @@ class Problem(Enum):
 
     @property
     def what(self) -> str:
-        """What is wrong."""
+        """Description of the problem, without the tool's name."""
         return _WORDS[self].what
 
     @property
     def expected(self) -> str:
-        """What was expected; the board's id follows."""
+        """The expected state. In messages the board's id follows."""
         return _WORDS[self].expected
 
     @property
     def advice(self) -> str:
-        """What to do, with `{program}` and `{board}` in it."""
+        """Advice, with the placeholders `{program}` and `{board}`."""
         return _WORDS[self].advice
 
     @property
     def left_behind(self) -> str:
-        """What has become of the board."""
+        """State of the board's flash afterwards."""
         return _UNKNOWN if self in _AFTER_ERASING else _UNTOUCHED
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A problem, and how it is known.
+    """A problem and its evidence.
 
     Attributes:
         problem: The problem.
-        evidence: The line of output that tells it.
+        evidence: The line of output that shows it.
     """
 
     problem: Problem

@@ -64,5 +64,5 @@ def _chosen(job: Job[PyOcdSettings]) -> list[str]:
     clock = ["--frequency", str(settings.frequency_hz)] if settings.frequency_hz else []
     probe = ["--uid", job.serial_number] if job.serial_number else []
     options = [word for option in settings.options for word in ("-O", option)]
-    # Without --no-wait it would wait for a probe forever.
+    # Without --no-wait pyOCD waits for a probe forever.
     return ["--no-wait", "--target", settings.target, *clock, *probe, *options]

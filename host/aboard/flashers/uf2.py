@@ -1,4 +1,4 @@
-"""UF2 boot loaders: the board is a drive that takes a file; no tool is needed."""
+"""UF2 boot loaders: the board appears as a drive that takes a file. No tool is needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Uf2Settings(Settings):
     """Keys of `[flash.uf2]`.
 
     Attributes:
-        board_id: What INFO_UF2.TXT on the drive says under `Board-ID`.
+        board_id: Value of `Board-ID` in the drive's INFO_UF2.TXT.
         family: Id of the chip family in the file.
     """
 
@@ -50,7 +50,7 @@ class Uf2(Flasher[Uf2Settings]):
 
     @override
     def command(self, job: Job[Uf2Settings], program: str) -> list[str]:
-        """Returns what is done, in words of a shell; no program is run."""
+        """Returns the copy as a shell command, for display; no program is run."""
         return ["cp", job.image.name, job.port or "DRIVE"]
 
     @override
@@ -59,7 +59,7 @@ class Uf2(Flasher[Uf2Settings]):
 
     @override
     def run(self, job: Job[Uf2Settings]) -> Done:
-        """Copies the file; see `Flasher.run`. The board restarts when it has it all."""
+        """Copies the file; see `Flasher.run`. The board restarts once it has the whole file."""
         drive = self._drive(job)
         target = drive / job.image.name
         try:
@@ -89,7 +89,7 @@ def drives() -> list[Path]:
 
 
 def board_id(drive: Path) -> str | None:
-    """Returns what a drive says its board is; None where it says nothing."""
+    """Returns the board id in a drive's INFO_UF2.TXT; None if there is none."""
     try:
         lines = (drive / _INFO).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -101,7 +101,7 @@ def board_id(drive: Path) -> str | None:
 def _mounted() -> Iterator[Path]:
     try:
         for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
-            # Blanks and the like are written as octal numbers there.
+            # /proc/mounts writes blanks and some other characters as octal numbers.
             yield Path(line.split()[1].encode().decode("unicode_escape"))
     except (OSError, IndexError):
         for folder in _FOLDERS:

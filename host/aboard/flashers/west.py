@@ -1,4 +1,4 @@
-"""Zephyr's own runners, through `west flash`: for projects of the template zephyr, with the board's own defaults."""
+"""Zephyr's runners through `west flash`, with the board's defaults: for projects of the template zephyr."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TEMPLATE = "zephyr"
 
 
 class WestSettings(Settings):
-    """Keys of `[flash.west]`, which may be left out.
+    """Keys of `[flash.west]`. The table is optional.
 
     Attributes:
         runner: Zephyr's runner; None for the board's default.
@@ -34,7 +34,7 @@ class WestSettings(Settings):
 
 
 class West(Flasher[WestSettings]):
-    """Flashes with `west flash`, what it has built."""
+    """Flashes the output of `west build` with `west flash`."""
 
     name: ClassVar[str] = "west"
     order: ClassVar[int] = 60
@@ -49,7 +49,7 @@ class West(Flasher[WestSettings]):
         Finding(r"required program .* not found|FATAL ERROR: .*not (?:found|installed)", Problem.NOT_STARTED),
         Finding(r"unknown command|not in a west workspace|no west workspace", Problem.NOT_STARTED),
         Finding(r"doesn't support --dev-id", Problem.NOT_SUPPORTED),
-        # What it runs says the same as elsewhere.
+        # west passes on the messages of the tools that it runs.
         *(f for tool in (OpenOcd, PyOcd, JLink, StLink, NrfJprog, EspTool) for f in tool.findings),
         Finding(
             r"no (?:matching )?(?:boards?|UF2 partitions?) (?:connected|found)|Unable to find a board", Problem.NO_PROBE

@@ -1,7 +1,7 @@
-"""The client: one request at a time, repeated until it is answered, never run twice.
+"""The client: sends one request at a time and repeats it until it is answered. The device runs each request once.
 
-A request that is repeated keeps its number, and the device answers a number it has seen from memory; so the client may
-repeat whatever it wants, whenever it wants. `Client.call` is the one way to the device.
+A repeated request keeps its number. The device answers a number that it has seen with the stored reply, so repeating a
+request is always safe. Every request goes through `Client.call`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _OVERHEAD = messages.HEADER.size + framing.CRC_BYTES
 _TICK_BYTES = 8
-#: Minor version from which on a device has the request STOP.
+#: First minor version of the protocol that has the request STOP.
 _STOPS = 2
 
 
 @dataclass(frozen=True)
 class _Hello:
-    """What a session starts with: its nonce, and what the device said; and the room the device has since then."""
+    """The state of a session: its nonce, the device's reply to HELLO, and the window for sending."""
 
     nonce: int
     reply: replies.Hello
@@ -44,12 +44,12 @@ class _Hello:
 
 
 class Client:
-    """Talks to one device over a transport, which stays the caller's to close.
+    """Talks to one device over a transport. The caller closes the transport.
 
     Attributes:
-        check: Called with what the device says of itself whenever a session starts; may ask it for more; raises to
-            refuse the device.
-        explain: Decodes a fault record for the errors that are raised.
+        check: Called with the reply to HELLO whenever a session starts. It may send requests, and raises to refuse the
+            device.
+        explain: Decodes a fault record for error messages.
     """
 
     explain: Callable[[FaultRecord], FaultReport] | None = None
@@ -77,15 +77,15 @@ class Client:
 
     @property
     def hello(self) -> replies.Hello:
-        """What the device said of itself; starts a session if there is none."""
+        """The device's reply to HELLO; starts a session if there is none."""
         return (self._session or self._greet()).reply
 
     def connect(self) -> replies.Hello:
-        """Starts a new session: after this no request of an earlier one can have an effect.
+        """Starts a new session. Requests of earlier sessions have no effect from then on.
 
         Raises:
-            DeviceTimeout: Nobody answers.
-            ProtocolError: What answers speaks another version, or not this protocol.
+            DeviceTimeout: The device does not answer.
+            ProtocolError: The device speaks another version, or another protocol.
         """
         return self._greet().reply
 
@@ -93,27 +93,25 @@ class Client:
         """Sends a request and waits for its reply.
 
         Args:
-            request: What to ask.
+            request: The request.
             patience_s: Longest time between two signs of progress once the device has accepted the request.
-            on_trace: Receives the TRACE events of this request; returns False for one with nothing new.
+            on_trace: Receives TRACE events of this request; returns False for an event with nothing new.
 
         Returns:
             The payload of the reply.
 
         Raises:
             DeviceStatusError: The device refused.
-            DeviceTimeout: It does not answer.
-            ProtocolError: Its answers are damaged, or not the protocol.
-            DeviceFault: It crashed and restarted.
-            DeviceError: It restarted for another reason. The next call starts a new session.
+            DeviceTimeout: The device does not answer.
+            ProtocolError: The replies are damaged, or not of this protocol.
+            DeviceFault: The device crashed and restarted.
+            DeviceError: The device restarted for another reason. The next call starts a new session.
             TransportError: The line is gone.
         """
         return self._call(request, patience_s, on_trace, None)
 
-    def _call(
-        self, request: Request, patience_s: float | None, on_trace: OnTrace | None, within_s: float | None
-    ) -> bytes:
-        """As `call`, but raises `OutOfTime` when the reply does not come within a time."""
+    def _call(self, request: Request, patience_s: float | None, on_trace: OnTrace | None, within_s: float | None) -> bytes:
+        """As `call`, but raises `OutOfTime` if the reply does not come in time."""
         session = self._session or self._greet()
         restarts = self._line.restarts
         status, payload = self._exchange(session, request, on_trace).run(patience_s, within_s)
@@ -130,29 +128,29 @@ class Client:
         return payload
 
     def _exchange(self, session: _Hello, request: Request, on_trace: OnTrace | None = None) -> Exchange:
-        """Gives a request the next number."""
+        """Sends a request under the next number."""
         self._id = (self._id + 1) & 0xFFFF
         header = Header(request.type, 0, self._id, session.nonce)
         payload, errand = request.pack(), Errand.of(request)
         return Exchange(self._line, self._timing, header, payload, session.window, self._pace, errand, on_trace)
 
     def forget(self) -> None:
-        """Ends the session, as far as this side knows: the next call starts a new one."""
+        """Ends the session on the host's side only. The next call starts a new one."""
         self._session = None
 
     def listen(self, seconds: float) -> None:
-        """Hands on the logs that arrive in this time, when there is nothing to ask."""
+        """Receives logs for some time without sending a request."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             for header, payload in self._line.receive(left):
                 self._line.note_event(header, payload)
 
     def model(self, number: int) -> replies.ModelInfo:
-        """Returns what the device knows of a model."""
+        """Returns the device's description of a model."""
         return replies.ModelInfo.unpack(self.call(messages.ModelRequest(number)))
 
     def write_input(self, model: int, index: int, data: bytes) -> None:
-        """Writes an input, in as many pieces as the device wants."""
+        """Writes an input in pieces that fit the device's messages."""
         for offset, length in self._pieces(len(data), messages.WriteRequest.overhead):
             self.call(messages.WriteRequest(model, index, offset, data[offset : offset + length]))
 
@@ -164,10 +162,10 @@ class Client:
         row_bytes: int | None = None,
         on_trace: OnTrace | None = None,
     ) -> None:
-        """Begins a run of a model that takes its input in rows, and brings them.
+        """Begins a run of a model with streamed input and sends the rows.
 
         Args:
-            request: What begins the run.
+            request: The request that begins the run.
             data: The whole input.
             row_bytes: Bytes of a row where no piece may go beyond one, as with a trace.
             on_trace: Receives the TRACE events of what the rows allow to compute.
@@ -197,17 +195,17 @@ class Client:
     ) -> replies.RunReply:
         """Runs a model or a node; arguments and errors as for `call`.
 
-        Whatever ends the wait early (a time-out, Ctrl-C) has the device told, so that it makes no more runs.
+        If the wait ends early (a time-out, Ctrl-C), the device receives STOP, so that it starts no further run.
 
         Args:
-            request: What to run, and how often.
+            request: Which model or node to run, and how often.
             patience_s: As for `call`.
             on_trace: As for `call`.
-            within_s: Ends a series after so many seconds: when the run that is going on then is done.
+            within_s: Time limit of a series in seconds. The series ends after the run that is going on then.
 
         Raises:
-            ProtocolError: The numbers in the reply cannot be right.
-            DeviceError: Besides what `call` names: another request has ended the series.
+            ProtocolError: The numbers in the reply contradict each other.
+            DeviceError: As for `call`, and if another request has ended the series.
         """
         can_stop = self.hello.minor >= _STOPS
         is_stopped = False
@@ -229,7 +227,7 @@ class Client:
         return reply
 
     def _stop_without_waiting(self, request: messages.RunRequest | messages.OpRunRequest) -> None:
-        """Has the device end a series that nobody waits for, as far as one frame can."""
+        """Sends STOP once for a series that nobody waits for any more, without waiting for the reply."""
         session = self._session
         if request.count == 1 or session is None or session.reply.minor < _STOPS:
             return
@@ -237,7 +235,7 @@ class Client:
             self._exchange(session, messages.StopRequest()).send_once()
 
     def node_ticks(self, count: int) -> list[int]:
-        """Returns the ticks of the first `count` nodes in the runs since the profile was last asked for."""
+        """Returns the ticks of the first `count` nodes, summed over the runs since the profile was last read."""
         ticks: list[int] = []
         for offset, length in self._pieces(count * _TICK_BYTES, align=_TICK_BYTES):
             nodes = length // _TICK_BYTES
@@ -272,7 +270,7 @@ class Client:
     def reset(self) -> None:
         """Restarts the device and starts a new session."""
         session = self._session or self._greet()
-        # Whether the reply comes or the restart was faster: a device that knows the session no more has restarted.
+        # The restart may be faster than the reply. A device that does not know the session has restarted.
         status, _ = self._exchange(session, messages.ResetRequest()).run()
         if status not in (Status.OK, Status.SESSION):
             raise DeviceStatusError(
@@ -287,7 +285,7 @@ class Client:
         header = Header(Type.HELLO, 0, 0, nonce)
         window = SendWindow()
         timing, payload = self._timing.for_hello(), messages.HelloRequest(0xFFFF).pack()
-        # It may be booting: how fast it has answered before says nothing.
+        # The device may be booting, so earlier round trips do not predict this one.
         exchange = Exchange(self._line, timing, header, payload, window, Pace(self._line, timing))
         status, payload = exchange.run()
         if status == Status.UNSUPPORTED or (payload and payload[0] != messages.MAJOR):
@@ -310,7 +308,8 @@ class Client:
         window.open(reply)
         session = self._session = _Hello(nonce, reply, window)
         try:
-            # The check may ask the device for more, so the session stands already; refused, it must not go on.
+            # The check may send requests, so the session exists already. If the check refuses the device, the session
+            # ends.
             if self.check is not None:
                 with self._recovering():
                     self.check(reply)
@@ -323,7 +322,7 @@ class Client:
         """Starts a new session with a device that has lost the old one, and returns what to raise."""
         where = f"{self._line.name}: {request.type.name}"
         if self._recovers:
-            # Not once more: a device may lose every session.
+            # Do not retry: a device may lose every session.
             return DeviceError(f"{where}: the device has lost a session that has just begun. Reset it")
         with self._recovering():
             return self._what_happened(where, said_so=said_so)
@@ -342,7 +341,7 @@ class Client:
 
     @contextlib.contextmanager
     def _recovering(self) -> Iterator[None]:
-        """While a session begins: what fails then is not repaired by another one."""
+        """Marks that a session is being started: an error then does not start another session."""
         before, self._recovers = self._recovers, True
         try:
             yield
@@ -354,7 +353,7 @@ class Client:
         return DeviceFault(f"{what}, got {report}{then}", report)
 
     def _raise_core_fault(self, request: Request) -> None:
-        """Raises the fault of another core of the device, where it was one that made a request fail."""
+        """Raises the fault of another core of the device, if that fault made the request fail."""
         fault = self.fault()
         if fault.core:
             raise self._crashed(
@@ -372,7 +371,7 @@ class Client:
         return payload
 
     def _pieces(self, count: int, overhead: int = 0, align: int = 1) -> Iterator[tuple[int, int]]:
-        """Cuts a range into (offset, length), as long as a message holds and as the errors of the line suggest."""
+        """Cuts a range into (offset, length) pieces that fit a message and suit the error rate of the line."""
         room = self.hello.max_frame - _OVERHEAD - overhead
         offset = 0
         while offset < count:

@@ -1,4 +1,4 @@
-"""One request and its reply, on a line that may lose either."""
+"""Sends one request and receives its reply on a line that may lose either."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from aboard.rpc.pace import Errand, Pace
 from aboard.rpc.timing import BACK_OFF, LONGEST_WAIT_S
 from aboard.rpc.timing import Timing as Timing
 
-#: Pause after a burst, for devices that ask for one: they take a few bytes at a time and lose the rest.
+#: Pause after a burst, for devices that need one: they take a few bytes at a time and lose the rest.
 BURST_PAUSE_S = 0.002
-#: How often a request is repeated without a wait because something was damaged; then only after one.
+#: How often a damaged frame makes the client repeat a request at once. After that it waits first.
 _MOST_HURRIES = 100
 
 #: Status and payload.
 Reply: TypeAlias = tuple[int, bytes]
-#: Takes a TRACE event; False says that there was nothing new in it.
+#: Takes a TRACE event; returns False if the event held nothing new.
 OnTrace: TypeAlias = Callable[[replies.TraceEvent], "bool | None"]
 
 
 class OutOfTime(Exception):  # noqa: N818 - no error: what was asked for
-    """A series of runs takes longer than it was given."""
+    """A series of runs exceeded its time limit."""
 
 
 class Exchange:
-    """A request on its way. Made for one call, and thrown away."""
+    """The exchange of one request and its reply; made for one call."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Exchange:
         self._accepted_at: float | None = None
         self._alive_at = 0.0
         self._runs_done = 0
-        # What the device has been sent and has not answered: a damaged frame may be the answer to each.
+        # Copies of the request that the device has not answered: a damaged frame may be the reply to each of them.
         self._unanswered = 0
         self._sends = 0
         self._errors = 0
@@ -71,15 +71,15 @@ class Exchange:
 
         Args:
             patience_s: Longest time between two signs of progress once the device has accepted it.
-            within_s: Longest time from then on to its reply.
+            within_s: Longest time from the acceptance to the reply.
 
         Returns:
             The status and the payload of the reply.
 
         Raises:
-            OutOfTime: It does not come within the time.
-            DeviceTimeout: It is not answered in time.
-            ProtocolError: What comes back is damaged every time.
+            OutOfTime: The reply does not come within `within_s`.
+            DeviceTimeout: The device does not answer.
+            ProtocolError: Every reply is damaged.
             TransportError: The line is gone.
         """
         patience = self._timing.patience_s if patience_s is None else patience_s
@@ -104,7 +104,7 @@ class Exchange:
         raise self._failure(time.monotonic() - self._started_at, self._line.damaged - damaged)
 
     def send_once(self) -> None:
-        """Sends the request and waits for nothing."""
+        """Sends the request without waiting for a reply."""
         if not self._window.has_credits or self._window.room >= len(self._frame):
             self._write(self._frame)
 
@@ -115,7 +115,7 @@ class Exchange:
         return 0.0 if self._accepted_at is None else time.monotonic() - self._accepted_at
 
     def _send(self) -> Reply | None:
-        """Sends the request as fast as the device takes it; returns the reply to an earlier attempt if one comes."""
+        """Sends the request at the device's pace; returns the reply to an earlier attempt if one arrives meanwhile."""
         self._resend = False
         self._sends += 1
         self._unanswered += 1
@@ -130,7 +130,7 @@ class Exchange:
 
     def _send_on_credit(self) -> Reply | None:
         if self._accepted_at is not None and self._window.room < len(self._frame):
-            # It reads little or nothing while a model runs. What has been on its way for so long is there, or lost.
+            # The device reads little or nothing while a model runs. Bytes sent that long ago have arrived or are lost.
             self._window.clear()
             return None
         rest = self._frame
@@ -148,11 +148,11 @@ class Exchange:
         self._window.sent(len(data))
 
     def _await_room(self) -> Reply | None:
-        """Waits until the device has taken something. When it says nothing, bytes were lost, and it waits for more."""
+        """Waits until the device has taken bytes. If the device stays silent, bytes were lost and it waits for more."""
         deadline = time.monotonic() + self._settle_s + self._line.seconds_for(2 * self._window.burst)
         while self._window.room <= 0 and not self._resend:
             left = deadline - time.monotonic()
-            # When the time is over, what has arrived meanwhile still counts.
+            # Frames that arrived before the deadline still count.
             reply = self._find_reply(self._line.receive(max(0.0, left)))
             if reply is not None:
                 return reply
@@ -161,7 +161,7 @@ class Exchange:
         return None
 
     def _await_reply(self, wait_s: float, within_s: float | None) -> Reply | None:
-        """Waits for the reply; None when it is time to ask again, or nothing more is expected within the time."""
+        """Waits for the reply; None if the request has to be repeated or the time limit of the series is over."""
         deadline = time.monotonic() + wait_s
         while not self._resend:
             left = deadline - time.monotonic()
@@ -170,7 +170,7 @@ class Exchange:
             if left <= 0:
                 self._errors += self._accepted_at is None
                 return None
-            # A frame that does not go on has lost its end.
+            # If a frame stops in the middle, its end was lost.
             in_frame, damaged, alive_at = self._line.in_frame, self._line.damaged, self._alive_at
             received = self._line.receive(min(left, self._settle_s) if in_frame else left)
             if in_frame and self._line.is_quiet and left > self._settle_s:
@@ -185,7 +185,7 @@ class Exchange:
         return None
 
     def _find_reply(self, received: list[tuple[Header, bytes]]) -> Reply | None:
-        """Returns the reply if it is among what was received; before it come events."""
+        """Returns the reply if it is among the received messages. Events come before the reply."""
         for header, payload in received:
             if self._is_reply(header):
                 self._note_reply(header)
@@ -195,7 +195,7 @@ class Exchange:
         return None
 
     def _is_reply(self, header: Header) -> bool:
-        """True for the reply to this request; anything else is late, from another session, or an event."""
+        """True for the reply to this request. Other messages are late replies, of another session, or events."""
         return (header.type, header.id, header.session) == (
             self._header.type | messages.REPLY,
             self._header.id,
@@ -216,7 +216,7 @@ class Exchange:
             self._pace.measured(now - self._started_at, self._transfer_s)
 
     def _answers_were_damaged(self, count: int) -> None:
-        """Has the request repeated at once when damage accounts for every copy of it that was sent."""
+        """Schedules an immediate repetition if there is a damaged frame for every copy of the request that was sent."""
         self._unanswered -= count
         if count and self._unanswered <= 0:
             self._errors += 1
@@ -232,7 +232,7 @@ class Exchange:
         if not self._line.note_event(header, payload):
             return
         if header.type == Type.READY:
-            # The device says that it has started. If that was after this request, its answer to the next one shows it.
+            # The device reports that it has started. If it did so after this request, its next reply shows that.
             self._window.clear()
             if self._header.type != Type.HELLO:
                 self._hurry()
@@ -246,7 +246,7 @@ class Exchange:
             self._take_progress(header, payload)
 
     def _take_progress(self, header: Header, payload: bytes) -> None:
-        """Takes an event of this request. Only what shows progress prolongs the wait, so that it ends some time."""
+        """Takes an event of this request. Only progress prolongs the wait, so that the wait ends at some time."""
         now = time.monotonic()
         self._window.worked_on(self._header.id, len(self._frame))
         if self._accepted_at is None:

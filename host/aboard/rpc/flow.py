@@ -1,9 +1,9 @@
-"""How many bytes may be on their way to a device that has little room for what arrives.
+"""Flow control: limits the bytes in flight to a device with a small receive buffer.
 
-A device with credits has room for `burst` bytes that it has not taken yet. Event CREDIT tells the number of a request
-and how many bytes the device has taken since it began to work on that: a total, so that a lost event costs nothing.
-Counting starts anew with every request, because the line may lose bytes, which are never taken: a request that was
-answered shows that all before it is over, one way or the other.
+A device with credits can hold `burst` bytes that it has not processed yet. Event CREDIT carries the number of a
+request, and the total of bytes that the device has taken since it began to work on that request. Because it is a total,
+a lost event does no harm. The count restarts with every request, because the device never takes bytes that the line
+lost. Once a request is answered, all earlier bytes have been taken or lost.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 from aboard.rpc.messages import Feature
 from aboard.rpc.replies import Hello
 
-#: What a device is sent without a pause before it has told how much it takes: the smallest usual FIFO of a UART.
+#: Bytes sent without a pause before the device has reported its limit: the smallest usual FIFO of a UART.
 FIRST_BURST = 16
 
 
 class SendWindow:
-    """The room at a device, as the host knows it. Made for a HELLO, and used until the next.
+    """The free receive buffer of a device, as the host knows it. Valid from one HELLO to the next.
 
     Attributes:
-        burst: Bytes the device takes without a pause, or its room; 0 for any number.
-        has_credits: The device tells what it has taken; else the host makes pauses.
+        burst: Bytes that the device takes without a pause, or the size of its buffer; 0 for no limit.
+        has_credits: The device reports the bytes that it has taken. Without credits, the host pauses after each burst.
     """
 
     def __init__(self) -> None:
@@ -32,13 +32,13 @@ class SendWindow:
         self._for_request = 0
 
     def open(self, hello: Hello) -> None:
-        """Takes over what the device said of itself."""
+        """Takes the limits from the device's reply to HELLO."""
         self.burst = hello.burst
         self.has_credits = Feature.CREDIT in hello.features and hello.burst > 0
 
     @property
     def room(self) -> int:
-        """Bytes that may be sent now, where the device has credits."""
+        """Bytes that may be sent now, if the device has credits."""
         return self.burst - (self._sent - self._taken)
 
     def begin(self) -> None:
@@ -51,9 +51,9 @@ class SendWindow:
         self._for_request += count
 
     def worked_on(self, request: int, frame_bytes: int) -> None:
-        """Notes that the device has begun to work on the request, whose frame has so many bytes.
+        """Notes that the device has begun to work on the request, whose frame has `frame_bytes` bytes.
 
-        All that was sent before it is over. What was sent to repeat it may be on its way.
+        All bytes sent before the request have been taken or lost. Repetitions of the request may be in flight.
         """
         if request != self._request:
             self._request = request
@@ -61,10 +61,10 @@ class SendWindow:
             self._taken = 0
 
     def taken(self, request: int, total: int) -> None:
-        """Notes what the device has taken since it began to work on a request; late news are ignored."""
+        """Notes how many bytes the device has taken since it began to work on a request; ignores late events."""
         if request == self._request:
             self._taken = min(self._sent, max(self._taken, total))
 
     def clear(self) -> None:
-        """Gives up on what is on its way: it was lost, or taken without a word."""
+        """Counts all bytes in flight as lost, or as taken without a CREDIT event."""
         self._taken = self._sent

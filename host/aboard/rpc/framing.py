@@ -1,4 +1,4 @@
-"""Frames: a message, its CRC-32, both encoded with COBS, between zero bytes. Pure: bytes in, bytes out.
+"""Frames: a message and its CRC-32, encoded with COBS, between zero bytes. Does no I/O.
 
 `firmware/rpc/frame.h` is the same in C.
 """
@@ -20,13 +20,13 @@ def encode(message: bytes) -> bytes:
 
 
 def encoded_bytes(message_bytes: int) -> int:
-    """Returns how many bytes a message of this length needs on the line at most."""
+    """Returns the largest number of bytes that a message of this length needs on the line."""
     with_crc = message_bytes + CRC_BYTES
     return with_crc + with_crc // 254 + 3
 
 
 class Decoder:
-    """Takes a stream of bytes apart into messages.
+    """Splits a stream of bytes into messages.
 
     Attributes:
         damaged: Frames so far that were not COBS, or had a wrong CRC.
@@ -37,8 +37,8 @@ class Decoder:
         """Prepares a decoder.
 
         Args:
-            max_message: Longest message accepted, in bytes, with its CRC. Longer frames are dropped as they come, so
-                that noise without a delimiter does not fill the memory.
+            max_message: Longest message accepted, in bytes, with its CRC. Longer frames are dropped while they arrive,
+                so that noise without a delimiter does not fill the memory.
         """
         self.damaged = 0
         self.too_long = 0
@@ -53,7 +53,7 @@ class Decoder:
         return self._dropping or bool(self._pending)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Takes bytes from the line and returns the messages they complete, without CRC."""
+        """Takes bytes from the line and returns the messages that they complete, without CRC."""
         *ended, rest = data.split(DELIMITER)
         messages = []
         for piece in ended:

@@ -1,4 +1,4 @@
-"""Messages over a transport: what goes out is framed, what comes in is taken apart, events are counted."""
+"""Messages over a transport: frames outgoing messages, splits incoming bytes into messages, counts events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Line:
     """A transport with frames on it.
 
     Attributes:
-        name: The transport's.
+        name: Name of the transport.
         lost_events: Events that were sent and did not arrive.
-        restarts: How often the device has said that it has started.
-        is_quiet: No bytes came when it was last waited for them.
+        restarts: How often the device has reported a start.
+        is_quiet: No bytes arrived during the last wait.
     """
 
     def __init__(self, transport: Transport, on_log: Callable[[str], None] | None = None) -> None:
@@ -36,7 +36,7 @@ class Line:
 
     @property
     def is_lossless(self) -> bool:
-        """True where every byte arrives; see `Transport.is_lossless`."""
+        """True if every byte arrives; see `Transport.is_lossless`."""
         return self._transport.is_lossless
 
     @property
@@ -50,7 +50,7 @@ class Line:
         return self._decoder.in_frame
 
     def seconds_for(self, count: int) -> float:
-        """Returns how long bytes take on the line."""
+        """Returns the seconds that so many bytes take on the line; 0 if the line has no rate."""
         speed = self._transport.bytes_per_second
         return count / speed if speed else 0.0
 
@@ -59,7 +59,7 @@ class Line:
         self._transport.write(data)
 
     def receive(self, timeout_s: float) -> list[tuple[Header, bytes]]:
-        """Waits for bytes and returns the messages they complete."""
+        """Waits for bytes and returns the messages that they complete."""
         received = []
         data = self._transport.read(timeout_s)
         self.is_quiet = not data
@@ -71,14 +71,14 @@ class Line:
         return received
 
     def forget_events(self) -> None:
-        """Starts counting events anew: the device may have restarted."""
+        """Restarts the count of events, because the device may have restarted."""
         self._next_event = None
 
     def note_event(self, header: Header, payload: bytes) -> bool:
         """Counts an event and hands on a log.
 
         Returns:
-            False when the message is no event, or one that has been seen before.
+            False if the message is no event, or an event that was seen before.
         """
         if not Type.READY <= header.type < messages.REPLY:
             return False

@@ -1,6 +1,7 @@
-"""Header and requests, byte for byte; `aboard.rpc.replies` has what the device sends.
+"""Header and requests, byte for byte; `aboard.rpc.replies` defines replies and events.
 
-`firmware/rpc/messages.h` is both in C. A request is a frozen dataclass with `pack()`. Numbers are little-endian.
+`firmware/rpc/messages.h` defines the same messages in C. A request is a frozen dataclass with `pack()`. Numbers are
+little-endian.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Type(IntEnum):
 
 
 class Feature(IntFlag):
-    """What an image can do."""
+    """Features of an image."""
 
     PROFILE = 1
     TRACE = 2
@@ -105,10 +106,10 @@ def split(message: bytes) -> tuple[Header, bytes]:
 
 
 def take(form: struct.Struct, payload: bytes, what: str) -> tuple[int, ...]:
-    """Unpacks the fixed start of a payload; what follows is ignored.
+    """Unpacks the fixed start of a payload and ignores the rest.
 
     Raises:
-        ProtocolError: The payload is shorter; `what` names it.
+        ProtocolError: The payload is shorter. The message names it by `what`.
     """
     if len(payload) < form.size:
         raise ProtocolError(f"{what}: the payload is too short, got {len(payload)} bytes, expected {form.size}")
@@ -117,7 +118,7 @@ def take(form: struct.Struct, payload: bytes, what: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A message all of whose fields are numbers of fixed size, in the order of the form."""
+    """A message whose fields are all numbers of fixed size, in the order of its struct format."""
 
     form: ClassVar[struct.Struct]
 
@@ -128,7 +129,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class HelloRequest:
-    """Starts a session; its nonce stands in the header."""
+    """Starts a session; the header carries its nonce."""
 
     type: ClassVar[Type] = Type.HELLO
     max_frame: int
@@ -142,7 +143,7 @@ class HelloRequest:
 
 @dataclass(frozen=True)
 class ModelRequest(Fixed):
-    """Asks what is known of a model."""
+    """Asks for the description of a model."""
 
     type: ClassVar[Type] = Type.MODEL
     form: ClassVar[struct.Struct] = struct.Struct("<B")
@@ -197,7 +198,7 @@ class RunRequest(Fixed):
 
 @dataclass(frozen=True)
 class BeginRequest(Fixed):
-    """Begins a run of a model that takes its input in rows; flags, `first` and `last` as for `RunRequest`."""
+    """Begins a run of a model with streamed input; flags, `first` and `last` as for `RunRequest`."""
 
     type: ClassVar[Type] = Type.BEGIN
     form: ClassVar[struct.Struct] = struct.Struct("<BBHH")
@@ -289,7 +290,7 @@ class ResetRequest(StatsRequest):
 
 @dataclass(frozen=True)
 class StopRequest(StatsRequest):
-    """Ends a series of runs, as any new request does, and asks what it came to; the reply is as that to RUN."""
+    """Ends a series of runs, as any new request does, and asks for its result; the reply is as for RUN."""
 
     type: ClassVar[Type] = Type.STOP
 

@@ -1,8 +1,9 @@
-"""How fast a device answers, as measured on its line: what is lost costs a round trip, not a fixed time.
+"""Deadlines from measured round trips: a lost frame costs a round trip, not a fixed time.
 
 The round trip is estimated as TCP does (Jacobson, "Congestion avoidance and control", 1988; RFC 6298): a mean and a
-mean deviation, both smoothed, without the time that the bytes take on the line. Only a request that was sent once is
-measured (Karn's rule), or one whose reply came twice: then the first copy had arrived, and asking again was early.
+mean deviation, both smoothed, without the time that the bytes take on the line. Only requests that were sent once are
+measured (Karn's rule), and requests whose reply came twice: there the first copy had arrived, and the repetition was
+too early.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from aboard.rpc.timing import Timing
 _GAIN = 1 / 8
 _DEVIATION_GAIN = 1 / 4
 _DEVIATIONS = 4
-#: A device that has accepted a request whose time is not known is asked again after so many first attempts.
+#: If the run time of an accepted request is unknown, the host repeats it after this many first waits.
 _WORKING = 15
-#: A run may take so many times as long as those before it.
+#: A run may take this many times as long as earlier runs.
 _SLOWER = 2
-#: Waits for the acceptance of a run are longer: bytes that arrive while a model runs interrupt it, and would be counted
-#: in its time.
+#: The host waits longer for the acceptance of a run: bytes that arrive during a run interrupt the model and add to its
+#: measured time.
 _RUN_CARE = 3
 #: Longest reply of a request without data.
 _SHORT_REPLY_BYTES = 116
-#: Errors are remembered over so many bytes, then half of them.
+#: The error rate is counted over this many bytes; then both counts are halved.
 _MEMORY_BYTES = 65536
-#: Bytes that are taken to have passed before the first error.
+#: Assumed number of bytes before the first error.
 _PRIOR_BYTES = 1024
 _OVERHEAD_BYTES = 2 * (messages.HEADER.size + framing.CRC_BYTES + 3)
 _SHORTEST_PIECE = 16
@@ -39,12 +40,12 @@ _TICK_BYTES = 8
 
 @dataclass(frozen=True)
 class Errand:
-    """What deadlines depend on in a request.
+    """The properties of a request that its deadlines depend on.
 
     Attributes:
         reply_bytes: Payload of its reply, at most.
-        runs: How often it runs a model or node; 0 where it runs none.
-        work: What it works on: its time is that of earlier requests with the same work. None where it does no work.
+        runs: How often it runs a model or node; 0 if it runs none.
+        work: Key of its work: requests with an equal key take about the same time. None if it does no work.
     """
 
     reply_bytes: int = _SHORT_REPLY_BYTES
@@ -53,7 +54,7 @@ class Errand:
 
     @classmethod
     def of(cls, request: Request) -> Errand:
-        """Returns what a request means for its deadlines."""
+        """Returns the properties of a request that its deadlines depend on."""
         if isinstance(request, (messages.ReadRequest, messages.OpReadRequest)):
             return cls(reply_bytes=request.length)
         if isinstance(request, messages.ProfileRequest):
@@ -68,7 +69,7 @@ class Errand:
 
 
 class Pace:
-    """What is known of the speed and the errors of one line and the device behind it."""
+    """Measured speed and error rate of one line and its device."""
 
     def __init__(self, line: Line, timing: Timing) -> None:
         self._line = line
@@ -81,12 +82,12 @@ class Pace:
         self._errors = 0.0
 
     def transfer_s(self, errand: Errand, frame_bytes: int) -> float:
-        """Returns how long a request and its reply take on the line."""
+        """Returns the seconds that a request and its reply take on the line."""
         reply_bytes = messages.HEADER.size + errand.reply_bytes
         return self._line.seconds_for(frame_bytes + framing.encoded_bytes(reply_bytes))
 
     def wait_s(self, errand: Errand, frame_bytes: int) -> float:
-        """Returns how long the first attempt waits: for the reply, or for the event that the device has accepted it."""
+        """Returns how long the first attempt waits for the reply, or for the event of acceptance, in seconds."""
         timing = self._timing
         shortest = timing.shortest_s * (_RUN_CARE if errand.runs else 1)
         floor = timing.attempt_s if self._line.is_lossless else min(shortest, timing.attempt_s)
@@ -94,14 +95,14 @@ class Pace:
         return max(floor, timing.attempt_s if known is None else known) + self.transfer_s(errand, frame_bytes)
 
     def working_s(self, errand: Errand, wait_s: float) -> float:
-        """Returns how long a device that has accepted a request is left alone."""
+        """Returns how long the host waits after the acceptance before it repeats the request, in seconds."""
         per_run = self._run_s.get(errand.work)
         if per_run is None or self._line.is_lossless:
             return max(wait_s, _WORKING * self._timing.attempt_s)
         return wait_s + _SLOWER * per_run * max(errand.runs, 1)
 
     def measured(self, seconds: float, transfer_s: float) -> None:
-        """Takes in a round trip that took so long, with the bytes on the line."""
+        """Adds a measured round trip, in seconds with the time of its bytes on the line."""
         sample = max(0.0, seconds - transfer_s)
         if self._mean_s is None:
             self._mean_s, self._deviation_s = sample, sample / 2
@@ -110,34 +111,34 @@ class Pace:
             self._mean_s += _GAIN * (sample - self._mean_s)
 
     def worked(self, errand: Errand, runs: int, seconds: float) -> None:
-        """Takes in how long a device worked; one slow run is remembered for some time."""
+        """Adds the time that a device worked on a request. One slow run raises the estimate for some time."""
         per_run = seconds / max(runs, 1)
         before = self._run_s.get(errand.work, 0.0)
         self._run_s[errand.work] = max(per_run, before + _DEVIATION_GAIN * (per_run - before))
 
     def answered(self, header: Header, seconds: float) -> None:
-        """Notes the reply to a request, and the time since it was sent for the first time."""
+        """Notes the reply to a request, and the seconds since the request was first sent."""
         self._last = header, seconds
 
     def late(self, header: Header) -> None:
-        """Takes in a reply that nobody waits for: where it is the last one again, that had not been lost."""
+        """Takes a late reply. If it repeats the last reply, the first copy of the request had not been lost."""
         if self._last is not None and self._last[0] == header:
             self.measured(self._last[1], 0.0)
             self._last = None
 
     def passed(self, count: int, errors: int) -> None:
-        """Counts bytes of a request and its reply, and how often it had to be repeated because of damage."""
+        """Counts the bytes of a request and its reply, and its repetitions because of damage."""
         if self._bytes > _MEMORY_BYTES:
             self._bytes, self._errors = self._bytes / 2, self._errors / 2
         self._bytes += count
         self._errors += errors
 
     def best_piece(self) -> int | None:
-        """Returns how many bytes of data a message should have for most to pass; None for any number.
+        """Returns the data bytes a message that maximise throughput; None if the line has shown no errors.
 
-        A longer piece shares the overhead among more bytes, a shorter one is damaged less often: of n bytes of data
-        with h of overhead, n / (n + h) * (1 - p) ** (n + h) pass at an error rate of p, which is most where
-        n * (n + h) is h / p.
+        A longer piece has less overhead a byte; a shorter piece is damaged less often. With n data bytes, h bytes of
+        overhead and an error rate of p a byte, the share n / (n + h) * (1 - p) ** (n + h) passes.
+        Its maximum is near n * (n + h) = h / p.
         """
         if self._errors < 1:
             return None

@@ -1,7 +1,7 @@
-"""Replies and events: what the device sends, byte for byte.
+"""Replies and events that the device sends, byte for byte.
 
-Each is a frozen dataclass with `pack()` and `unpack()`. A payload longer than known is accepted: later minor versions
-of the protocol append to it. Every `unpack()` raises `ProtocolError` for a payload that is too short.
+Each is a frozen dataclass with `pack()` and `unpack()`. A payload may be longer than defined here: later minor versions
+of the protocol append fields. Every `unpack()` raises `ProtocolError` for a payload that is too short.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from aboard.rpc.messages import Feature, Fixed, take
 
 @dataclass(frozen=True)
 class Hello:
-    """Reply to HELLO: who answers, and what it can do.
+    """Reply to HELLO: identity and features of the device.
 
     Attributes:
-        major: Version of the protocol.
-        minor: Likewise.
+        major: Major version of the protocol.
+        minor: Minor version of the protocol.
         models: Number of models.
-        features: What the image can do.
-        tick_hz: Ticks in a second.
+        features: Features of the image.
+        tick_hz: Ticks a second.
         max_frame: Longest message the device takes, with CRC.
-        burst: With credits, room for bytes that the device has not taken yet. Else bytes it takes without a pause. 0
-            for any number.
+        burst: With credits: size of the receive buffer in bytes. Without credits: bytes that the device takes without a
+            pause. 0 for no limit.
         arena_bytes: Size of the arena.
         input_copy_bytes: Size of the copy that inputs are restored from; 0 for none.
         workspace_bytes: Size of the workspace for single nodes; 0 for none.
@@ -90,14 +90,14 @@ class ModelInfo:
     """Reply to MODEL.
 
     Attributes:
-        arena_bytes: What the model needs.
-        op_bytes: Workspace that its nodes need; 0 where they cannot run alone.
+        arena_bytes: Size of the model's arena.
+        op_bytes: Workspace that single nodes need; 0 if nodes cannot run alone.
         nodes: Number of nodes.
         inputs: Number of inputs.
         outputs: Number of outputs.
-        inputs_kept: A run leaves the inputs as they were.
+        inputs_kept: A run does not change the inputs.
         inputs_restored: Inputs are restored from a copy before every run.
-        input_in_rows: The input is taken row by row: BEGIN, then WRITE from its first byte to its last.
+        input_in_rows: The input is streamed: BEGIN, then WRITE from its first byte to its last.
         hash: SHA-256 of the model file.
         name: Its name.
     """
@@ -140,11 +140,11 @@ class RunReply(Fixed):
     """Reply to RUN and OP_RUN.
 
     Attributes:
-        runs: How often it ran.
+        runs: Number of runs.
         ticks_min: Fewest ticks of a run, without the restoring of inputs.
         ticks_max: Most ticks.
         ticks_total: Sum.
-        stack_bytes: Stack the first run used; 0 where it cannot be told.
+        stack_bytes: Stack that the first run used; 0 if it is unknown.
         trace_events: TRACE events sent.
     """
 
@@ -162,10 +162,10 @@ class RunReply(Fixed):
         return cls(*take(cls.form, payload, "run"))
 
     def check(self, count: int, what: str) -> None:
-        """Checks what no series of `count` runs can contradict.
+        """Checks the reply for contradictions with a series of `count` runs.
 
         Raises:
-            ProtocolError: It does; `what` names the call.
+            ProtocolError: There is one. The message names the call by `what`.
         """
         low, high = self.runs * self.ticks_min, self.runs * self.ticks_max
         if not (1 <= self.runs <= count and low <= self.ticks_total <= high):
@@ -183,9 +183,9 @@ class Stats(Fixed):
         frames: Whole frames with a right CRC.
         damaged: Frames that were not COBS or had a wrong CRC.
         too_long: Frames longer than the device's buffer.
-        strange: Right frames that are no request.
-        requests: Requests worked on.
-        duplicates: Requests seen again.
+        strange: Valid frames that hold no request.
+        requests: Requests that were executed.
+        duplicates: Repeated requests.
     """
 
     form: ClassVar[struct.Struct] = struct.Struct("<6I")
@@ -260,10 +260,10 @@ class TraceEvent:
 
 @dataclass(frozen=True)
 class Progress(Fixed):
-    """Event PROGRESS: a series goes on.
+    """Event PROGRESS: a series of runs continues.
 
     Attributes:
-        runs: How many are done.
+        runs: Number of completed runs.
     """
 
     form: ClassVar[struct.Struct] = struct.Struct("<I")
@@ -277,10 +277,10 @@ class Progress(Fixed):
 
 @dataclass(frozen=True)
 class Credit(Fixed):
-    """Event CREDIT: there is room again.
+    """Event CREDIT: the device has free buffer space again.
 
     Attributes:
-        taken: Bytes the device has taken from the line since the request whose number the event has.
+        taken: Bytes that the device has taken from the line since the request with the event's number.
     """
 
     form: ClassVar[struct.Struct] = struct.Struct("<I")
@@ -298,5 +298,5 @@ def unpack_ticks(payload: bytes, count: int) -> tuple[int, ...]:
 
 
 def _text(data: bytes) -> str:
-    """Returns a name that a device sends, on one line, so that no terminal obeys it."""
+    """Decodes a name from a device into one line without control characters, so that it cannot drive a terminal."""
     return printable.one_line(data.decode("utf-8", "replace"))

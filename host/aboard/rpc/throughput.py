@@ -1,4 +1,4 @@
-"""How much of a serial line's rate arrives as data: requests, replies and waits take their part."""
+"""Measures the data rate of a line, without the overhead of requests, replies and waits."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from aboard.rpc.messages import StatsRequest, TensorKind
 
 @dataclass(frozen=True)
 class LineRate:
-    """What a line was found to carry.
+    """Measured data rates of a line.
 
     Attributes:
-        line_bytes_per_second: What the baud rate allows; None for a line without one, such as a socket.
-        write_bytes_per_second: Data that was written to an input.
-        read_bytes_per_second: Data that was read back.
+        line_bytes_per_second: Limit by the baud rate; None for a line without one, such as a socket.
+        write_bytes_per_second: Data rate of writes to an input.
+        read_bytes_per_second: Data rate of reads.
         round_trip_s: Shortest time of a request without data.
     """
 
@@ -28,17 +28,17 @@ class LineRate:
 
     @property
     def write_share(self) -> float | None:
-        """Data as a share of what the line could carry that way."""
+        """Rate of writes as a share of the line's rate; None for a line without one."""
         return self.write_bytes_per_second / self.line_bytes_per_second if self.line_bytes_per_second else None
 
     @property
     def read_share(self) -> float | None:
-        """Data as a share of what the line could carry this way."""
+        """Rate of reads as a share of the line's rate; None for a line without one."""
         return self.read_bytes_per_second / self.line_bytes_per_second if self.line_bytes_per_second else None
 
 
 def measure(client: Client, line_bytes_per_second: float | None, input_bytes: int, count: int) -> LineRate:
-    """Writes the first input of the first model and reads it back, `count` times each. What it held is gone."""
+    """Writes the first input of the first model and reads it back, `count` times each. Overwrites that input."""
     data = bytes(1 + index % 255 for index in range(input_bytes))
 
     def ask() -> None:

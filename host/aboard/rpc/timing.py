@@ -1,12 +1,12 @@
-"""Deadlines that do not depend on the line; `aboard.rpc.pace` has those that are measured."""
+"""Deadlines that do not depend on the line; `aboard.rpc.pace` has the measured ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-#: Each further attempt waits so many times as long.
+#: Each attempt waits this many times as long as the one before.
 BACK_OFF = 1.5
-#: No attempt waits longer, but for the first.
+#: Longest wait of an attempt after the first, in seconds.
 LONGEST_WAIT_S = 8.0
 
 
@@ -15,14 +15,14 @@ class Timing:
     """Deadlines, in seconds.
 
     Attributes:
-        attempt_s: How long the first attempt waits for a reply, beyond the time the message takes on the line, until
-            the round trip has been measured; always, on a line that loses nothing.
-        attempts: A device is called silent after so many attempts, each of which waits half as long again as the one
-            before, from `attempt_s` on: 21 s with the defaults, however fast the line is.
-        settle_s: Longest time that the line may be quiet within a frame; then the request is repeated.
-        hello_s: How long a device has for its first answer: it may be booting.
+        attempt_s: How long the first attempt waits for a reply, in addition to the message's time on the line. Used
+            until a round trip has been measured; on a lossless line, always.
+        attempts: After so many attempts the device counts as silent. Each attempt waits half as long again as the one
+            before, from `attempt_s` on: 21 s with the defaults, whatever the speed of the line.
+        settle_s: Longest silence of the line within a frame; after that the request is repeated.
+        hello_s: Time for the device's first reply: the device may be booting.
         patience_s: How long a device that has accepted a request may work on it without a sign of progress.
-        shortest_s: No attempt waits shorter, however fast the round trip is: clocks and schedulers have their grain.
+        shortest_s: Shortest wait of an attempt: clocks and schedulers have limited resolution.
     """
 
     attempt_s: float = 1.0
@@ -33,7 +33,7 @@ class Timing:
     shortest_s: float = 0.02
 
     def silence_s(self, transfer_s: float) -> float:
-        """Returns how long a request is tried whose frame and reply take so long on the line."""
+        """Returns the total time of all attempts of a request whose frame and reply take `transfer_s` on the line."""
         wait = self.attempt_s + transfer_s
         total = wait
         for _ in range(1, self.attempts):
@@ -42,7 +42,7 @@ class Timing:
         return total
 
     def for_hello(self) -> Timing:
-        """Returns the deadlines of a HELLO: short attempts, as many as fit."""
+        """Returns the deadlines of a HELLO: as many short attempts as fit into `hello_s`."""
         attempt_s = min(self.attempt_s, 0.5)
         return replace(self, attempt_s=attempt_s, attempts=_attempts_within(self.hello_s, attempt_s))
 

@@ -1,8 +1,8 @@
-"""Runners: what makes a built image run, and gives the line to it. Each is one module of this package.
+"""Runners: each makes a built image run and opens the line to it. One module of this package per runner.
 
-A module is a runner's when it defines a class that derives from `Runner` and has a `name`; nothing lists them. Other
-packages name theirs in an entry point of the group `aboard.runners`. Beside them each flasher is a runner: it flashes
-the board and connects to it.
+A class of a module here that derives from `Runner` and has a `name` is a runner; there is no list. Other packages name
+their runners in entry points of the group `aboard.runners`. Each flasher is a runner, too: it flashes the board and
+connects to it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ GROUP = "aboard.runners"
 
 @functools.cache
 def from_packages() -> tuple[Extension, ...]:
-    """Returns what became of the runners that other packages bring."""
+    """Returns the runners of other packages, loaded or with the reason why loading failed."""
     return tuple(extensions.load(GROUP, Runner))
 
 
 @functools.cache
 def all_runners() -> Mapping[str, type[Runner]]:
-    """Returns the runners by name, in the order in which they are tried; flashers are beside them."""
+    """Returns the runners by name, in the order in which they are tried; without the flashers."""
     found: list[type[Runner]] = []
     for module in pkgutil.iter_modules(__path__):
         members = vars(importlib.import_module(f"{__name__}.{module.name}")).values()
@@ -61,16 +61,16 @@ def choose(
 
     Args:
         board: The board.
-        name: Which runner, or the flasher to flash the board with; without it the first that can be the board with its
-            devices, and is installed, and for a board that no emulator can be, the board itself.
-        devices: Devices that the image is for, beside what the board has (`devices_of`).
-        device: Serial number or serial port of the board itself, which is then meant.
-        port: Serial port of its RPC, where it is another than the probe's.
-        flash: Whether the board itself is flashed first, where no name says so.
+        name: Name of a runner or flasher. By default the first installed emulator that supports the board and its
+            devices. If no emulator supports the board, the board itself.
+        devices: Devices that the image uses in addition to the board's own parts (`devices_of`).
+        device: Serial number or serial port of the attached board. Selects the board itself as the runner.
+        port: Serial port of the board's RPC, if it is not the probe's.
+        flash: Flash the board itself first, if no name is given.
         options: Further arguments of the runner's class.
 
     Raises:
-        ToolError: The runner is not known, cannot be the board or has no model of a device, or is not installed.
+        ToolError: The runner is unknown, does not support the board, has no model of a device, or is not installed.
     """
     is_meant = device is not None or port is not None
     if name is None and (is_meant or (_is_real(board) and not _emulated(board, devices))):
@@ -89,7 +89,7 @@ def choose(
 
 
 def _is_real(board: Board) -> bool:
-    """True for a board that people have on their desks."""
+    """True for a physical board; False for a machine that exists only in an emulator, or for this machine."""
     return board.flash is not None or bool(board.usb)
 
 

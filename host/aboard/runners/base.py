@@ -1,4 +1,4 @@
-"""What a runner is: it makes a built image run, and ends it again whatever happens."""
+"""The contract of runners: a runner starts a built image and always stops it again."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ class Runner(ABC):
     Attributes:
         name: Name on the command line.
         order: Runners with lower numbers are tried first.
-        automatic: False for one that is taken only where it is named.
-        debugs: True when it has a gdb server.
-        has_devices: True when it maps the models that packages bring of their devices (column `peripherals`), or is the
-            board itself.
-        board: The board it is.
+        automatic: False for a runner that is used only if the user names it.
+        debugs: True if it has a gdb server.
+        has_devices: True if it maps the device models of packages (column `peripherals`), or is the board itself.
+        board: The board that it runs as.
     """
 
     name: ClassVar[str]
@@ -43,21 +42,21 @@ class Runner(ABC):
 
     @property
     def real_time(self) -> bool:
-        """True where the image's counter measures the time of a core; an emulator's time is virtual."""
+        """True if the image's counter measures real time; False in an emulator, whose time is virtual."""
         return False
 
     def version(self) -> str | None:
-        """Returns the version of the program that runs images; None where there is none to ask."""
+        """Returns the version of the program that runs images; None if there is no such program."""
         return None
 
     @classmethod
     @abstractmethod
     def supports(cls, board: Board) -> str | None:
-        """Returns why it cannot be a board, or None when it can."""
+        """Returns the reason why it does not support a board; None if it does."""
 
     @classmethod
     def lacks(cls, devices: Iterable[Target]) -> str | None:
-        """Returns which devices of a target it does not have, or None when it can run code for them."""
+        """Returns which devices of a target it lacks, as a phrase; None if it lacks none."""
         names = [device.kind.name for device in devices if columns.has(device, "peripherals")]
         if cls.has_devices or not names:
             return None
@@ -66,22 +65,22 @@ class Runner(ABC):
     @classmethod
     @abstractmethod
     def missing(cls, board: Board) -> str | None:
-        """Returns what has to be installed for a board it supports, and how, or None when all is there."""
+        """Returns what has to be installed for a supported board, and how; None if nothing is missing."""
 
     @abstractmethod
     def start(self, project: Project) -> Transport:
         """Starts the project's image.
 
         Returns:
-            The line to it, which the caller closes.
+            The line to the image. The caller closes it.
 
         Raises:
-            ToolError: The image has not been built, or what runs it is missing or failed.
+            ToolError: The image has not been built, or the program that runs it is missing or failed.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Ends what was started, and waits for the end. A second call does nothing."""
+        """Stops the image and waits for its end. A second call does nothing."""
 
     @abstractmethod
     def alive(self) -> bool:
@@ -89,41 +88,41 @@ class Runner(ABC):
 
     @abstractmethod
     def end_reason(self) -> str:
-        """Says why it runs no more, with the last words of what ran it; empty while it runs."""
+        """Returns why the image ended, with the last output of the program that ran it; empty while it runs."""
 
     def fresh(self) -> Runner:
-        """Returns the same runner, not started: for another image."""
+        """Returns a runner with the same settings that is not started, for another image."""
         return type(self)(self.board)
 
     def gdb_server(self, project: Project, port: int) -> list[str] | None:
-        """Returns the command line that runs the image, halted, with a gdb server; None where there is none.
+        """Returns the command line that runs the image, halted, with a gdb server; None if the runner has none.
 
         Args:
             project: The project, built.
             port: TCP port of this machine.
 
         Raises:
-            ToolError: The image has not been built, or what runs it is missing.
+            ToolError: The image has not been built, or the program that runs it is missing.
         """
         del project, port
         return None
 
     @classmethod
     def announced(cls, said: str) -> str | None:
-        """Returns the serial port at which `gdb_server` has the image's line; None where none is named yet, or ever.
+        """Returns the serial port of the image under `gdb_server`; None if its output names none (yet).
 
         Args:
-            said: What the gdb server has written so far.
+            said: Output of the gdb server so far.
         """
         del said
         return None
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
-        """Returns how many instructions the core executed in a number of ticks; None where that is not known.
+        """Returns how many instructions the core executes in a number of ticks; None if that is unknown.
 
         Args:
-            ticks: Of the image's counter.
-            tick_hz: Ticks in a second.
+            ticks: Ticks of the image's counter.
+            tick_hz: Ticks a second.
         """
         del ticks, tick_hz
         return None
@@ -158,5 +157,5 @@ def require_image(project: Project) -> str:
 
 
 def scaled(ticks: int, tick_hz: int, instructions_per_second: int) -> int:
-    """Returns the instructions of an emulated core in a number of ticks, to the nearest."""
+    """Returns the instructions of an emulated core in a number of ticks, rounded to the nearest integer."""
     return (ticks * instructions_per_second + tick_hz // 2) // tick_hz

@@ -1,4 +1,4 @@
-"""gdb on a project's image: the emulator's or the probe's gdb server, and gdb connected to it."""
+"""Debugs a project's image: starts the gdb server of an emulator or a probe, and connects gdb to it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _HOW_TO_GET = "Install one: apt install gdb-multiarch, or name yours with --gdb"
 
 @dataclass(frozen=True)
 class Debugging:
-    """The two programs.
+    """The command lines of the gdb server and of gdb.
 
     Attributes:
-        runner: What has the gdb server: an emulator, or a flasher's probe.
-        server: Its command line; empty where gdb starts the image itself.
+        runner: Name of the emulator or flasher that provides the gdb server.
+        server: The server's command line; empty if gdb starts the image itself.
         gdb: gdb's command line.
-        port: TCP port between the two; None without a server.
-        announced: Finds the serial port of the image's line in what the server writes; None where the server has none.
+        port: TCP port between server and gdb; None without a server.
+        announced: Finds the image's serial port in the output of the server; None if the server has none.
     """
 
     runner: str
@@ -60,14 +60,14 @@ def prepared(
     port: int | None = None,
     commands: Sequence[str] = (),
 ) -> Iterator[Debugging]:
-    """Gives the command lines for debugging a project's image; the files they name are gone afterwards.
+    """Yields the command lines for debugging a project's image; deletes the files that they name afterwards.
 
     Args:
         project: The project, built.
-        runner: An emulator or flasher by name; the first of the board's that has a gdb server where none is named.
+        runner: Name of an emulator or flasher; by default the first one for the board that has a gdb server.
         device: Serial number of the board's probe.
-        gdb: gdb's program; by the board's architecture where none is named.
-        port: TCP port; a free one where none is named.
+        gdb: gdb's program; by default chosen by the board's architecture.
+        port: TCP port; by default a free one.
         commands: Commands that gdb runs first.
 
     Raises:
@@ -96,18 +96,18 @@ def prepared(
 
 
 def run(plan: Debugging, output: int | None = None, on_line: Callable[[str], None] | None = None) -> int:
-    """Starts the gdb server and gdb, and returns gdb's exit code; the server ends with it.
+    """Starts the gdb server and gdb; returns gdb's exit code. The server ends with gdb.
 
     Args:
-        plan: What to start.
-        output: File number for gdb's standard output; this process's where none is given.
-        on_line: Called before gdb starts with the serial port of the image's line, where the server has one.
+        plan: The two command lines.
+        output: File descriptor for gdb's standard output; by default that of this process.
+        on_line: Called before gdb starts with the image's serial port, if the server has one.
 
     Raises:
         ToolError: One of them cannot be started.
     """
     server = Supervised(f"{plan.runner}'s gdb server", plan.server) if plan.server else None
-    # An interrupt is gdb's: it halts the image. A handler, unlike ignoring, is not inherited by gdb.
+    # Ctrl-C is for gdb: it halts the image. A handler is not inherited by gdb; SIG_IGN would be.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         line = _line(plan, server)
@@ -123,7 +123,7 @@ def run(plan: Debugging, output: int | None = None, on_line: Callable[[str], Non
 
 
 def _line(plan: Debugging, server: Supervised | None) -> str | None:
-    """Returns the serial port of the image's line; None where there is none, or the server does not name it in time."""
+    """Returns the image's serial port; None if there is none, or the server does not print it in time."""
     if server is None or plan.announced is None:
         return None
     deadline = time.monotonic() + _ANNOUNCE_S
@@ -135,10 +135,10 @@ def _line(plan: Debugging, server: Supervised | None) -> str | None:
 
 
 def _emulator(project: Project, name: str | None) -> type[Runner] | None:
-    """Returns the emulator whose gdb server is meant; None where a probe's is.
+    """Returns the emulator that provides the gdb server; None if a probe does.
 
     Raises:
-        ToolError: The one that is named has none, cannot be the board, or is not installed.
+        ToolError: The named emulator has no gdb server, does not support the board, or is not installed.
     """
     known = runners.all_runners()
     if name is None:

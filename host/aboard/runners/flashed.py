@@ -1,4 +1,4 @@
-"""The board itself, flashed first: one runner for each flasher, made from it."""
+"""The board itself, flashed first: one runner for each flasher."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FlashedRunner(SerialRunner):
-    """Flashes an image, then connects to it. `runner_of` makes one with the name of a flasher."""
+    """Flashes an image, then connects to it. `runner_of` derives a class for each flasher."""
 
     flasher: ClassVar[str]
 
@@ -37,7 +37,7 @@ class FlashedRunner(SerialRunner):
         """Flashes the image and opens the port; see `Runner.start`.
 
         Raises:
-            FlashError: The tool failed; the message says what has become of the board.
+            FlashError: The tool failed. The message states whether the board's flash was changed.
         """
         self.stop()
         place = usb.find(self.board, self.device)
@@ -48,5 +48,5 @@ class FlashedRunner(SerialRunner):
 
 @functools.cache
 def runner_of(name: str) -> type[FlashedRunner]:
-    """Returns the runner that flashes with a flasher, which has its name."""
+    """Returns the runner class for a flasher, under the flasher's name."""
     return type(f"{name.capitalize()}Runner", (FlashedRunner,), {"name": name, "flasher": name})

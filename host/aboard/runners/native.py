@@ -1,6 +1,6 @@
 """Runs the image as a process of this machine; the line is its pseudo-terminal, opened as a serial port.
 
-The image says which it is: our own port by a line with nothing else, Zephyr's native_sim by one that ends with it.
+The image prints the pseudo-terminal's path: our own port on a line of its own, Zephyr's native_sim at a line's end.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class NativeRunner(Runner):
 
 
 def _terminal(process: Supervised) -> str | None:
-    """Returns the pseudo-terminal that a process names, or None when it names none in time."""
+    """Returns the pseudo-terminal that a process prints; None if it prints none in time."""
     deadline = time.monotonic() + _START_TIMEOUT_S
     while (line := process.line(deadline - time.monotonic())) is not None:
         found = _TERMINAL.search(line)

@@ -1,8 +1,8 @@
-"""A program that is never left behind: it ends with this process, even when that is killed.
+"""A child process that ends with this process, even if this process is killed.
 
-A shell stands between the two. It waits for the program, and kills it when its own standard input ends, which the
-system closes with this process. A program that is started by a script of its own, or has things to put in order, is
-asked to end before: by a word on its standard input, then by SIGTERM, which all that it has started gets too.
+A shell runs between this process and the program. The shell kills the program when the shell's standard input closes,
+which happens when this process ends. Some programs are started by a script, or have to clean up. The shell asks these
+to end first: by a word on their standard input, then by SIGTERM to their process group.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ status=$?
 kill "$watcher" 2>/dev/null
 exit $status
 """
-# The program starts once its standard input has been opened for writing, which is after its process id was said.
+# The program starts once its standard input is open for writing, which is after the shell has printed its process id.
 _ASKING_SUPERVISOR = """
 exec 3<&0
 word=$1
@@ -75,21 +75,21 @@ class Supervised:
     """A running program.
 
     Attributes:
-        name: What to call it in messages.
-        pid: Its process id.
+        name: Name in messages.
+        pid: Process id of the program.
     """
 
     def __init__(self, name: str, command: Sequence[str], cwd: Path | None = None, farewell: str | None = None) -> None:
-        """Starts it.
+        """Starts the program.
 
         Args:
-            name: What to call it in messages.
+            name: Name in messages.
             command: Program and arguments.
             cwd: Folder in which it runs.
-            farewell: What is written to its standard input to ask it to end; None for a program that may be killed.
+            farewell: Word on its standard input that asks it to end; None for a program that may be killed.
 
         Raises:
-            ToolError: It cannot be started.
+            ToolError: The program cannot be started.
         """
         self.name = name
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
@@ -111,7 +111,7 @@ class Supervised:
         atexit.register(self.stop)
         pid, early = self.line(_START_TIMEOUT_S), b""
         while pid and not pid.isdigit():
-            # The program may write before the shell has said its process id.
+            # The program may write before the shell has printed its process id.
             early += f"{pid}\n".encode()
             pid = self.line(_START_TIMEOUT_S)
         self._pending = early + self._pending
@@ -121,7 +121,7 @@ class Supervised:
         self.pid = int(pid)
 
     def line(self, timeout_s: float) -> str | None:
-        """Returns the next line of its standard output, or None when there is none in time or it has ended."""
+        """Returns the next line of its standard output; None after the time-out or at the end."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._pending:
             if not self._more(deadline - time.monotonic()):
@@ -130,7 +130,7 @@ class Supervised:
         return line.decode(errors="replace").strip()
 
     def seen(self) -> str:
-        """Returns what it has written to its standard output and `line` has not taken."""
+        """Returns the standard output that `line` has not returned yet."""
         while self._more(0):
             pass
         return self._pending.decode(errors="replace")
@@ -148,7 +148,7 @@ class Supervised:
         return self._shell.poll() is None
 
     def end_reason(self) -> str:
-        """Says how it ended, with the end of its standard error; empty while it runs."""
+        """Returns how the program ended, with the end of its standard error; empty while it runs."""
         code = self._shell.poll()
         if code is None:
             return ""
@@ -169,7 +169,7 @@ class Supervised:
         return " / ".join([line for line in lines if line and ": info: " not in line][-_TAIL_LINES:])
 
     def stop(self) -> None:
-        """Ends it and waits for the end. A second call does nothing."""
+        """Stops the program and waits for its end. A second call does nothing."""
         atexit.unregister(self.stop)
         for stream in (self._shell.stdin, self._shell.stdout):
             if stream is not None:
@@ -178,7 +178,7 @@ class Supervised:
         try:
             self._shell.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            # The program cannot be killed or the shell is stopped: then the shell goes, and its watcher stays.
+            # The program cannot be killed or the shell is stopped: kill the shell; its watcher stays.
             self._shell.kill()
             self._shell.wait()
         self._end_group()
@@ -187,6 +187,6 @@ class Supervised:
             self._stderr.close()
 
     def _end_group(self) -> None:
-        """Kills what the program has started and left; the shell's id names the group as long as any of it runs."""
+        """Kills what remains of the program's process group; the shell's id names the group while a member runs."""
         with contextlib.suppress(OSError):
             os.killpg(self._shell.pid, signal.SIGKILL)

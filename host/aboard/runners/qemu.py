@@ -1,4 +1,5 @@
-"""Runs the image in QEMU, one instruction a nanosecond of virtual time, so that ticks tell instructions exactly."""
+"""Runs the image in QEMU at one instruction a nanosecond of virtual time, so that ticks give exact instruction
+counts."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from aboard.transports.tcp import SocketTransport
 if TYPE_CHECKING:
     from aboard.project.project import Project
 
-#: Debian's package with each program.
+#: Debian package of each program.
 PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
 _START_TIMEOUT_S = 20.0
 _POLL_S = 0.01
@@ -40,11 +41,11 @@ def command(program: str, emulator: Qemu, image: str, chardev: str) -> list[str]
 
     Args:
         program: QEMU's program.
-        emulator: How it emulates the board.
+        emulator: QEMU's settings in the board's file.
         image: The ELF file.
         chardev: Backend of the serial line, such as `pty`.
     """
-    # Serial ports before the RPC's stay unconnected. The guest's 0x01 has to pass, so nothing is multiplexed.
+    # Serial ports before the RPC's stay unconnected. The line is not multiplexed, so that the guest can send 0x01.
     silent = [argument for _ in range(emulator.serial) for argument in ("-serial", "null")]
     return [
         program,
@@ -80,7 +81,7 @@ class QemuRunner(Runner):
 
         Args:
             board: The board.
-            serial: What the line is: a local socket, or a pseudo-terminal that is opened as a serial port.
+            serial: Kind of line: a local socket, or a pseudo-terminal that is opened as a serial port.
         """
         super().__init__(board)
         self._serial = serial
@@ -149,7 +150,7 @@ class QemuRunner(Runner):
 
     def _pty(self) -> Transport:
         def named() -> str | None:
-            # On one stream or the other, according to QEMU's version.
+            # QEMU's version decides which stream it prints to.
             return self.announced(f"{self._process.last_words()}\n{self._process.seen()}") if self._process else None
 
         self._until(lambda: named() is not None)
@@ -184,7 +185,7 @@ class QemuRunner(Runner):
         return self._process.end_reason() if self._process else "it was not started"
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
-        """Returns the instructions in a number of ticks; exact to one tick."""
+        """Returns the instructions in a number of ticks, exact to one tick."""
         emulator = self.board.emulator.qemu
         return scaled(ticks, tick_hz, emulator.instructions_per_second) if emulator else None
 

@@ -1,6 +1,6 @@
-"""Runs the image in Renode, which is found and never installed: it comes with its own releases only.
+"""Runs the image in Renode. Renode is not a pip or apt package: the user installs one of its releases.
 
-Renode executes the script that the project has, `renode/board.resc`, and is told the image and where the line shall be.
+Renode executes the project's script `renode/board.resc`. The command line adds the image and the serial line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SCRIPT = "renode/board.resc"
 _START_TIMEOUT_S = 90.0
 _TRY_S = 0.2
-# What Renode's monitor says when a line of a script fails; it goes on to wait for commands then.
+# Messages of Renode's monitor if a line of a script fails. The monitor then waits for commands.
 _FAILED = re.compile(
     r"^.*(?:There was an error executing|Could not (?:tokenize|find)|No such (?:command|variable)).*", re.M
 )
@@ -42,7 +42,7 @@ Serial = Literal["socket", "pty"]
 
 
 def monitor_path(path: Path | str) -> str:
-    """Returns a path as Renode's monitor reads it."""
+    """Returns a path quoted for Renode's monitor."""
     return "@" + str(path).replace(" ", "\\ ")
 
 
@@ -54,8 +54,8 @@ def command(program: str, script: str, image: str, port: int, log: str, further:
         script: The script to execute.
         image: The ELF file.
         port: TCP port for the serial line.
-        log: File for Renode's log; on standard output it would stop Renode once nobody reads it.
-        further: Commands after the script, before the emulation starts.
+        log: File for Renode's log. A log on standard output would block Renode once nobody reads it.
+        further: Commands between the script and the start of the emulation.
     """
     lines = [
         f"logFile {monitor_path(log)} true",
@@ -80,7 +80,7 @@ class RenodeRunner(Runner):
 
         Args:
             board: The board.
-            serial: What the line is: a TCP socket, or a pseudo-terminal that is opened as a serial port.
+            serial: Kind of line: a TCP socket, or a pseudo-terminal that is opened as a serial port.
         """
         super().__init__(board)
         self._serial = serial
@@ -154,7 +154,7 @@ class RenodeRunner(Runner):
         return SerialTransport(path.resolve())
 
     def _check_start(self, deadline: float) -> None:
-        """Raises ToolError where Renode has ended, complains of the script, or takes too long."""
+        """Raises ToolError if Renode has ended, reports an error in the script, or takes too long."""
         process = self._process
         if process is None:
             raise ToolError("runner renode: was stopped while it started. Start it again")
@@ -189,14 +189,14 @@ class RenodeRunner(Runner):
         return f"{reason}; its log: {errors}" if reason and errors else reason
 
     def _errors(self) -> str:
-        """Returns the last errors of Renode's log, on one line."""
+        """Returns the last errors of Renode's log, joined to one line."""
         log = self._folder / "log" if self._folder else None
         if log is None or not log.is_file():
             return ""
         return " / ".join(_ERRORS.findall(log.read_text(encoding="utf-8", errors="replace"))[-2:])
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
-        """Returns the instructions in a number of ticks; exact to one tick."""
+        """Returns the instructions in a number of ticks, exact to one tick."""
         renode = self.board.emulator.renode
         return scaled(ticks, tick_hz, renode.instructions_per_second) if renode else None
 

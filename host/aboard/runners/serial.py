@@ -1,4 +1,4 @@
-"""The board itself, over its serial port: an image that is there already."""
+"""The board itself over its serial port, with an image that was flashed before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SerialRunner(Runner):
-    """Connects to a board that was flashed before; that it runs the project's build is checked by the session."""
+    """Connects to a board that was flashed before. The session checks that it runs the project's build."""
 
     name: ClassVar[str] = "serial"
     order: ClassVar[int] = 90
@@ -30,8 +30,8 @@ class SerialRunner(Runner):
 
         Args:
             board: The board.
-            device: Serial number or serial port, where several could be the board.
-            port: Serial port of the RPC, where it is another than the probe's.
+            device: Serial number or serial port, if several devices may be the board.
+            port: Serial port of the RPC, if it is not the probe's.
         """
         super().__init__(board)
         self.device = device
@@ -41,7 +41,7 @@ class SerialRunner(Runner):
 
     @property
     def real_time(self) -> bool:
-        """True but behind a pseudo-terminal, where an emulator may be: `aboard debug` opens one."""
+        """True, except on a pseudo-terminal: an emulator may be behind it (`aboard debug` opens one)."""
         return self._is_board
 
     @classmethod
@@ -66,15 +66,15 @@ class SerialRunner(Runner):
         """Opens the port; see `Runner.start`.
 
         Raises:
-            ToolError: The board is not attached, or several could be it.
-            TransportError: The port is busy, and who has it is named.
+            ToolError: The board is not attached, or several devices may be the board.
+            TransportError: Another process, which the message names, holds the port.
         """
         self.stop()
         self._line = self.connect(project, usb.find(self.board, self.device))
         return self._line
 
     def connect(self, project: Project, place: usb.Connection) -> Transport:
-        """Opens the serial port of a board that is attached at a place."""
+        """Opens the serial port of an attached board."""
         port = flash.port_of(project, place, self.port)
         if port is None:
             named = f" with serial number {place.serial_number}" if place.serial_number else ""
@@ -86,13 +86,13 @@ class SerialRunner(Runner):
         return flash.open_line(project, port)
 
     def stop(self) -> None:
-        """Closes the port; the board runs on. See `Runner.stop`."""
+        """Closes the port. The board keeps running."""
         if self._line is not None:
             self._line.close()
             self._line = None
 
     def alive(self) -> bool:
-        """True while the port is open: whether the board runs is seen by its answers."""
+        """True while the port is open. Only the board's replies show whether it runs."""
         return self._line is not None
 
     @override

@@ -1,4 +1,4 @@
-"""Runs the image in this process: Unicorn executes it, `aboard.emulation` models what lies around the core."""
+"""Runs the image in this process: Unicorn executes the core, `aboard.emulation` models the rest of the board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aboard.project.project import Project
 
 _MAX_WAIT_S = 3600.0
-# What a device may claim says nothing of what it is.
+# Which nodes a device may claim does not change its hardware.
 _CLAIMS = frozenset(attribute.name for attribute in DEVICE_ATTRIBUTES)
 
 
@@ -36,7 +36,7 @@ class _MachineTransport(Transport):
 
     @override
     def read(self, timeout_s: float) -> bytes:
-        """Waits for bytes; see `Transport.read`. A fault that the model of a device found is raised as it is."""
+        """Waits for bytes; see `Transport.read`. Raises the `DeviceFault` of a device model unchanged."""
         self._check_open()
         data = self._machine.read(min(timeout_s, _MAX_WAIT_S))
         if not data and self._machine.device_fault is not None:
@@ -62,10 +62,10 @@ class _MachineTransport(Transport):
 
 
 def models(project: Project) -> list[DeviceModel]:
-    """Returns models of the devices that a project's models use (column `peripherals`), each once.
+    """Returns one model for each device that the project's ML models use (column `peripherals`).
 
     Raises:
-        TargetError: A device is of a kind that is not installed, or its package is wrong.
+        TargetError: A device's kind is not installed, or its package is wrong.
     """
     without_claims = {
         (device.kind.name, tuple((k, v) for k, v in device.attrs.items() if k not in _CLAIMS)): device
@@ -132,6 +132,6 @@ class UnicornRunner(Runner):
         return "" if self._machine.alive() else f"unicorn: {self._machine.failure}"
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
-        """Returns the instructions in a number of ticks; exact to one tick."""
+        """Returns the instructions in a number of ticks, exact to one tick."""
         emulator = self.board.emulator.unicorn
         return scaled(ticks, tick_hz, emulator.instructions_per_second) if emulator else None

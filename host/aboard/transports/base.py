@@ -1,4 +1,4 @@
-"""What a transport is: bytes to and from a device, and nothing about what they mean."""
+"""The contract of transports: bytes to and from a device, without knowledge of their meaning."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Transport(ABC):
     """A line to a device.
 
     Attributes:
-        name: What to call it in messages, such as `/dev/ttyACM0 at 115200 baud`.
-        bytes_per_second: Speed of the line; None where it is faster than what is at its end.
-        reopens: It can be opened again after the device was gone.
-        is_lossless: Every byte arrives, as between processes of one machine. Asking again early gains nothing there,
-            and would disturb what an emulated core counts.
+        name: Name in messages, such as `/dev/ttyACM0 at 115200 baud`.
+        bytes_per_second: Speed of the line; None if the line does not limit the rate.
+        reopens: The line can be opened again after the device was gone.
+        is_lossless: Every byte arrives, as between processes of one machine. On such a line the client does not repeat
+            requests early, because a repetition would add to the instructions that an emulated core counts.
     """
 
     name: str
@@ -31,10 +31,10 @@ class Transport(ABC):
         """Waits for bytes.
 
         Args:
-            timeout_s: Longest time to wait, in seconds; 0 takes what is there.
+            timeout_s: Longest time to wait, in seconds; 0 returns at once with the bytes that have arrived.
 
         Returns:
-            One or more bytes, or none when the time is over.
+            One or more bytes, or no bytes after the time-out.
 
         Raises:
             TransportError: The line is gone.
@@ -50,16 +50,16 @@ class Transport(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Gives the line back. A second call does nothing."""
+        """Closes the line. A second call does nothing."""
 
     def reopen(self, timeout_s: float) -> None:
-        """Opens the line again, as soon as the device is back.
+        """Opens the line again as soon as the device is back.
 
         Args:
-            timeout_s: Longest time to wait for it, in seconds.
+            timeout_s: Longest time to wait for the device, in seconds.
 
         Raises:
-            TransportError: It is not back in time, or this line ends with its device.
+            TransportError: The device is not back in time, or this line ends with its device.
         """
         del timeout_s
         raise TransportError(f"{self.name}: cannot be opened again, got a line that ends with its device")

@@ -1,4 +1,4 @@
-"""A line to a device in this process: what is written is handed to a function, which returns the answer."""
+"""A line to a device in this process: a function takes the written bytes and returns the device's bytes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from aboard.transports.base import Transport
 class LoopbackTransport(Transport):
     """Talks to a function.
 
-    The function is called with the bytes written since its last call, which may be none, and returns the bytes that the
-    device has sent since then.
+    The function takes the bytes written since its last call, possibly none, and returns the bytes that the device has
+    sent since then.
     """
 
     def __init__(self, device: Callable[[bytes], bytes], name: str = "loopback") -> None:
@@ -23,13 +23,13 @@ class LoopbackTransport(Transport):
         self._closed = False
 
     def read(self, timeout_s: float) -> bytes:
-        """Lets the device work on what was written, and returns what it sent."""
+        """Passes the written bytes to the device, and returns the bytes that it sent."""
         self._check_open()
         outgoing = bytes(self._outgoing)
         self._outgoing.clear()
         data = self._device(outgoing)
         if not data and timeout_s > 0:
-            # The device works only in the call above, so nothing more will come, and the time has to pass.
+            # The device works only in the call above, so no more bytes will come: sleep for the rest of the time.
             time.sleep(timeout_s)
         return data
 

@@ -1,4 +1,4 @@
-"""A bad line, for tests: wraps another transport and loses, flips, repeats, swaps and cuts what passes."""
+"""A bad line for tests: wraps another transport and loses, flips, repeats, swaps and cuts bytes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from aboard.transports.base import Transport
 
 @dataclass(frozen=True)
 class Noise:
-    """What goes wrong, in both directions alike.
+    """Error rates of a line, the same in both directions.
 
     Attributes:
         drop: Probability that a byte is lost.
         flip: Probability that a bit of a byte is flipped.
         repeat: Probability that a byte is passed twice.
         swap: Probability that a byte changes places with the next of its chunk.
-        repeat_chunk: Probability that what is written or read at once is passed twice.
-        drop_chunk: Probability that it is lost as a whole.
-        cut_chunk: Probability that only its start arrives.
+        repeat_chunk: Probability that a chunk (the bytes of one read or write) is passed twice.
+        drop_chunk: Probability that a chunk is lost.
+        cut_chunk: Probability that only the start of a chunk arrives.
     """
 
     drop: float = 0.0
@@ -32,10 +32,10 @@ class Noise:
 
 
 class LossyTransport(Transport):
-    """Passes bytes to and from another transport, with noise that a seed decides."""
+    """Passes bytes to and from another transport, with noise from a seeded generator."""
 
     def __init__(self, inner: Transport, noise: Noise, seed: int) -> None:
-        """Wraps a transport, which it closes when it is closed."""
+        """Takes ownership of a transport: `close` closes both."""
         self.name = f"{inner.name} (lossy)"
         self.bytes_per_second = inner.bytes_per_second
         self.reopens = inner.reopens
@@ -44,7 +44,7 @@ class LossyTransport(Transport):
         self._random = random.Random(seed)  # noqa: S311 - noise for tests has to repeat, and hides nothing
 
     def read(self, timeout_s: float) -> bytes:
-        """Waits for bytes and damages them; may return none although some arrived."""
+        """Waits for bytes and damages them; may return no bytes although some arrived."""
         return self._damage(self._inner.read(timeout_s))
 
     def write(self, data: bytes) -> None:

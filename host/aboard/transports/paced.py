@@ -1,4 +1,4 @@
-"""A line that sends no faster than the other side takes: for emulated serial ports that lose what comes in bursts."""
+"""A line with a limited send rate, for emulated serial ports that lose bytes of bursts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing_extensions import override
 
 from aboard.transports.base import Transport
 
-#: Shortest pause that a clock of this machine keeps well, in seconds; several bytes go between two of them if need be.
+#: Shortest pause that this machine's clock keeps well, in seconds. At higher rates several bytes are sent between two
+#: pauses.
 _SHORTEST_PAUSE_S = 0.001
 
 
 class PacedTransport(Transport):
-    """Sends a few bytes at a time through another transport; what comes back is not held up."""
+    """Sends a few bytes at a time through another transport. Received bytes are not delayed."""
 
     def __init__(self, inner: Transport, bytes_per_second: float) -> None:
-        """Wraps a transport, which it closes when it is closed.
+        """Takes ownership of a transport: `close` closes both.
 
         Args:
             inner: The transport.
-            bytes_per_second: How fast bytes are sent.
+            bytes_per_second: Rate at which bytes are sent.
         """
         self.name = inner.name
         self.is_lossless = inner.is_lossless

@@ -21,7 +21,7 @@ class PipeTransport(Transport):
     is_lossless = True
 
     def __init__(self, read_fd: int, write_fd: int, name: str) -> None:
-        """Takes the descriptors over; they become non-blocking."""
+        """Takes ownership of the descriptors and makes them non-blocking."""
         self.name = name
         self._read_fd = read_fd
         self._write_fd = write_fd
@@ -31,7 +31,7 @@ class PipeTransport(Transport):
 
     @classmethod
     def of_process(cls, process: subprocess.Popen[bytes], name: str) -> PipeTransport:
-        """Talks to a process that was started with `stdin=PIPE, stdout=PIPE`; the process stays the caller's.
+        """Talks to a process that was started with `stdin=PIPE, stdout=PIPE`. The caller ends the process.
 
         Raises:
             TransportError: The process has no pipes.

@@ -1,4 +1,4 @@
-"""A pair of pseudo-terminals: a process on one end, a serial port on the other, which is opened as a real one is."""
+"""A pair of pseudo-terminals: one end for a process, the other end is opened like a real serial port."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Pty:
         self.path = os.ttyname(self._terminal)
 
     def connect(self, baud: int = 115200) -> SerialTransport:
-        """Opens the terminal as a serial port, which drops what was sent before, as opening a real port does.
+        """Opens the terminal as a serial port. As with a real port, bytes sent before are dropped.
 
-        The pair's own handle of the terminal is given up, so that the port fails when the other end is closed.
+        Closes the pair's own handle of the terminal, so that the port fails when the other end is closed.
         """
         transport = SerialTransport(self.path, baud)
         self._close_terminal()
@@ -37,7 +37,7 @@ class Pty:
         return fd
 
     def close(self) -> None:
-        """Closes what is still held. A second call does nothing."""
+        """Closes the handles that are still open. A second call does nothing."""
         self._close_terminal()
         if self.controller >= 0:
             os.close(self.release())

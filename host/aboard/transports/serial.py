@@ -1,4 +1,4 @@
-"""Serial ports, and ptys, through pyserial. A port is opened for this process alone."""
+"""Serial ports and ptys, through pyserial. Ports are opened for exclusive use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aboard.transports.base import WRITE_TIMEOUT_S, Transport
 _SLICE_S = 0.05
 _BITS_PER_BYTE = 10
 _RETRY_S = 0.05
-#: Two UARTs understand each other up to about 5 % between them, and the other has an error of its own.
+#: Two UARTs tolerate a rate difference of about 5 %. The other side uses a part of that for its own error.
 _RATE_TOLERANCE = 0.025
 # <asm-generic/termbits.h>: four words of flags, the line discipline, 19 control characters, two rates.
 _TCGETS2 = 0x802C542A
@@ -47,16 +47,15 @@ class SerialTransport(Transport):
 
         Args:
             port: Its path, such as `/dev/ttyACM0`.
-            baud: Bits a second, up to what the adapter can do: 3,000,000 for many. USB without a UART behind it ignores
-                it.
+            baud: Bits a second, up to the adapter's limit, often 3,000,000. Native USB ignores the rate.
             rtscts: Whether RTS and CTS are wired and used.
-            dtr: Level of DTR. Devices with USB of their own send nothing before it is on; on some boards it is wired
-                to reset.
+            dtr: Level of DTR. Devices with native USB send nothing before DTR is on; on some boards it is wired to
+                reset.
             rts: Level of RTS where it is not used for flow control; on some boards it selects the boot loader.
 
         Raises:
-            TransportError: There is no such port, it may not be opened, somebody else has it (who is named), or it
-                cannot run at this rate.
+            TransportError: There is no such port, the user may not open it, another process (which the message names)
+                holds it, or it cannot run at this rate.
         """
         self._path = os.fspath(port)
         self._baud = baud
@@ -72,7 +71,7 @@ class SerialTransport(Transport):
             port = serial.Serial(
                 None, self._baud, timeout=_SLICE_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True, rtscts=rtscts
             )
-            # Before it is opened, so that a board which is reset by them is not.
+            # Set before opening, so that the levels do not reset the board.
             port.dtr = dtr
             if not rtscts:
                 port.rts = rts
@@ -91,7 +90,7 @@ class SerialTransport(Transport):
 
     @override
     def reopen(self, timeout_s: float) -> None:
-        """Opens the port again; see `Transport.reopen`. A USB device may have another name now."""
+        """Opens the port again, under its new name if the USB device has another one now; see `Transport.reopen`."""
         self.close()
         deadline = time.monotonic() + timeout_s
         while True:
@@ -113,13 +112,13 @@ class SerialTransport(Transport):
     def read(self, timeout_s: float) -> bytes:
         port = self._opened()
         try:
-            # Waited for here: to give the port another timeout would set the whole port up again.
+            # Wait with select: setting pyserial's timeout would configure the whole port again.
             if not select.select([port.fileno()], [], [], max(0.0, timeout_s))[0]:
                 return b""
-            # A port that is gone can be read at once, and fails then.
+            # A port that is gone counts as readable, and the read fails.
             return bytes(port.read(port.in_waiting or 1))
         except (OSError, TypeError, ValueError) as error:
-            # TypeError, ValueError: what comes of a port that is closed while it is read.
+            # TypeError, ValueError: raised if the port is closed during the read.
             raise self._gone(error) from error
 
     @override
@@ -156,7 +155,7 @@ class SerialTransport(Transport):
 
 @dataclass(frozen=True)
 class UsbPort:
-    """What tells a serial port of a USB device from others, whatever name it gets."""
+    """The identity of a USB device's serial port, which stays the same when the port's name changes."""
 
     vid: int
     pid: int
@@ -165,11 +164,11 @@ class UsbPort:
 
     @classmethod
     def of(cls, path: str) -> UsbPort | None:
-        """Returns the identity of a port; None for a port that is no USB device."""
+        """Returns the identity of a port; None unless it belongs to a USB device."""
         return cls._ports().get(os.path.realpath(path))
 
     def find(self) -> str | None:
-        """Returns the name that the port has now; None while it is not there."""
+        """Returns the current name of the port; None while it is not attached."""
         return next((path for path, port in self._ports().items() if port == self), None)
 
     @classmethod
@@ -182,7 +181,7 @@ class UsbPort:
 
 
 def line_rate(fd: int) -> int | None:
-    """Returns the rate that a port runs at, which its driver may have rounded; None where it cannot be told."""
+    """Returns the actual rate of a port, which its driver may have rounded; None if it is unknown."""
     if sys.platform != "linux":
         return None
     import fcntl

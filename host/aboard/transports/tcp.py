@@ -17,14 +17,14 @@ class SocketTransport(PipeTransport):
     """Bytes over a connected stream socket."""
 
     def __init__(self, connection: socket.socket, name: str) -> None:
-        """Takes the socket over."""
+        """Takes ownership of the socket."""
         fd = os.dup(connection.fileno())
         connection.close()
         super().__init__(fd, fd, name)
 
     @classmethod
     def tcp(cls, host: str, port: int, timeout_s: float = 5.0) -> SocketTransport:
-        """Connects to a TCP port, again and again until `timeout_s` are over: an emulator may still be starting.
+        """Connects to a TCP port. Retries for `timeout_s` seconds, because an emulator may still be starting.
 
         Raises:
             TransportError: Nobody listens there.
@@ -32,7 +32,7 @@ class SocketTransport(PipeTransport):
 
         def connect() -> socket.socket:
             connection = socket.create_connection((host, port), timeout=timeout_s)
-            # A request is one small packet: waiting for more to fill it costs 40 ms each.
+            # A request is one small packet: Nagle's algorithm would delay each by 40 ms.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connection
 
@@ -40,7 +40,7 @@ class SocketTransport(PipeTransport):
 
     @classmethod
     def unix(cls, path: str | os.PathLike[str], timeout_s: float = 5.0) -> SocketTransport:
-        """Connects to a local socket, again and again until `timeout_s` are over.
+        """Connects to a local socket. Retries for `timeout_s` seconds.
 
         Raises:
             TransportError: Nobody listens there.
