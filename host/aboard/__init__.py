@@ -1,4 +1,4 @@
-"""Takes machine-learning models aboard microcontrollers.
+"""Brings machine-learning models aboard microcontrollers: compiles, builds, runs, checks.
 
 The two paths, in a few lines::
 
@@ -10,7 +10,7 @@ The two paths, in a few lines::
     with project.session() as device:
         y = device.run(x)
 
-Names are loaded when they are first used, so that talking to a device does not import the compiler.
+Names are loaded at first use, so that talking to a device does not import the compiler.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from aboard.api import Project, Session, create
     from aboard.base.version import VERSION as __version__  # noqa: N811 - the name that packages have
     from aboard.compiler.pipeline import Module
-    from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
-    from aboard.target import Target
+    from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is
+    not used from aboard.target import Target
 
 __all__ = [
     "AboardError",
@@ -76,7 +76,7 @@ __all__ = [
     "create",
 ]
 
-#: Where each lazy name is defined: module and name there.
+#: Module and name of each lazily loaded name.
 _LAZY = {
     "Module": ("aboard.compiler.pipeline", "Module"),
     "Project": ("aboard.api", "Project"),

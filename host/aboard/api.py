@@ -1,7 +1,7 @@
 """The objects behind the public names: a project that builds and boots itself, and a session that boots its device.
 
-`project.project.Project` is data and `device.session.Session` a line to a device that runs. What joins the rooms of the
-device path (templates, builds, runners, sessions) stands here, above all of them.
+`project.project.Project` is data; `device.session.Session` is a line to a running device. This file joins templates,
+builds, runners and sessions, so it is above all their rooms.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ class Session(session.Session):
 
         Args:
             project: The project, or its folder.
-            runner: What boots it, or its name; the first that can be the board where none is named.
+            runner: A runner or its name; by default the first that supports the board.
             timing: Deadlines.
             on_log: Receives what the firmware logs.
 
         Raises:
             WrongModelError: The device runs another build than the project's.
-            ToolError: The runner is missing, or cannot be this board.
-            ProjectError: The project's template makes nothing that answers, or the image speaks another protocol.
+            ToolError: The runner is not installed, or does not support this board.
+            ProjectError: Images of the project's template have no RPC, or the image has another version of the
+                protocol.
         """
         opened = Project.open(project) if isinstance(project, (str, Path)) else project
         templates.load(opened.info.template).require_server()
@@ -71,15 +72,15 @@ class Project(project.Project):
     """A project on disk that can be built and booted."""
 
     def build(self, toolchain: str | None = None) -> BuildResult:
-        """Builds the image; what is up to date is not built again.
+        """Builds the image, unless it is up to date.
 
         Args:
-            toolchain: Name of a toolchain, or path of a compiler; by rule where none is named.
+            toolchain: Name of a toolchain, or path of a compiler; by default chosen by rule.
 
         Raises:
-            ToolError: A tool is missing, or the compiler found an error.
+            ToolError: A tool is missing, or the compiler reported an error.
             CapacityError: The image is larger than the board's memory.
-            ProjectError: Projects of its template are built by others' programs.
+            ProjectError: Projects of its template are built by a foreign build system.
         """
         return build.build(self, toolchain)
 
@@ -87,7 +88,7 @@ class Project(project.Project):
         """Boots the image and connects to it; use it in a `with` statement.
 
         Args:
-            runner: Name of a runner, or a runner; the first that can be the board where none is named.
+            runner: A runner or its name; by default the first that supports the board.
         """
         return Session.open(self, runner=runner)
 
@@ -100,21 +101,21 @@ def create(
     options: Mapping[str, OptionValue] | None = None,
     force: bool = False,
 ) -> Project:
-    """Creates a project: all of it, or nothing.
+    """Creates a project. If that fails, no file is written.
 
     Args:
-        bundles: The model, or several: modules, or folders of bundles.
+        bundles: One or more models: compiled modules, or folders of bundles.
         board: The board, or its id or alias.
         template: Name of a template; by default that of the models' runtime, else `baremetal`, and `native` for this
             machine.
         path: Folder of the project: a new one, or one with an unchanged project, which is replaced.
         options: Options of the template by name.
-        force: Whether files that aboard did not write, or that were changed since, are overwritten where they are in
-            the way. All other files of yours stay.
+        force: Overwrite files of the project's names even if aboard did not write them, or if they were changed since.
+            Other files stay.
 
     Raises:
         ProjectError: The template, an option, a bundle or the folder is wrong, or a bundle is for another core.
-        BoardError: The board is not known.
+        BoardError: The board is unknown.
         CapacityError: The models do not fit the board.
     """
     made = creation.create(bundles, board, template, path, options, force)

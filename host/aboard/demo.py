@@ -1,4 +1,4 @@
-"""What `make demo` runs: the main job on the model that comes with the package, told step by step.
+"""The program of `make demo`: compiles, builds and runs the shipped model, and prints each step.
 
 `python -m aboard.demo [BOARD]`
 """
@@ -24,7 +24,7 @@ SAMPLES = 20
 
 
 def main(board_name: str = "arm/mps2_an386") -> int:
-    """Takes the shipped model aboard an emulated board and shows what it predicts.
+    """Runs the shipped model on an emulated board and prints its predictions.
 
     Args:
         board_name: Board id or alias.

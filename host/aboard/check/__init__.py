@@ -1,1 +1,1 @@
-"""Whether results are right: compared with reference interpreters, layer by layer, pass by pass, and with labels."""
+"""Checks results: against reference interpreters, layer by layer, pass by pass, and against labels."""

@@ -1,8 +1,8 @@
 """Bisection of the passes: the first one after which the graph no longer computes the results of the reference.
 
-The graph is evaluated on the host, in numpy, before the first pass and after each one. So a wrong result comes from a
-pass (`Bisection.first_wrong`), from the importer or an op's evaluation (`import`), or from behind the passes: kernels,
-schedule, build (None).
+The graph is evaluated on the host, in numpy, before the first pass and after each one. `Bisection.first_wrong` is the
+first pass with wrong results, `import` if the importer or an op's evaluation is wrong, or None if the fault is after
+the passes: in kernels, schedule or build.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from aboard.target import Target
 
 @dataclass(frozen=True)
 class StepCheck:
-    """The graph after a step, evaluated.
+    """The evaluation of the graph after one step.
 
     Attributes:
         step: Name of the step; `import` for the graph before any pass.
-        changed: True when the step changed the graph.
+        changed: True if the step changed the graph.
         differing: Elements of all outputs that differ from the reference.
     """
 
@@ -42,13 +42,13 @@ class StepCheck:
 
 @dataclass(frozen=True)
 class Bisection:
-    """The steps of a pipeline up to the first after which results differ.
+    """The steps of a pipeline up to the first one after which results differ.
 
     Attributes:
         passes: The pipeline as text.
         checks: The steps, evaluated.
-        first_wrong: Name of the first step after which results differ; None where they never do.
-        tensor: The first tensor, in execution order, whose value this step changed; None where there is none.
+        first_wrong: Name of the first step after which results differ; None if they never differ.
+        tensor: The first tensor, in execution order, whose value this step changed; None if there is none.
     """
 
     passes: str
@@ -63,12 +63,12 @@ def bisect(
 ) -> Bisection:
     """Looks for the first pass after which the results of a model differ from the reference.
 
-    Floats may differ as far as `aboard.check.verify.differs` lets them.
+    Floats may differ by the tolerance of `aboard.check.verify.differs`.
 
     Args:
         model: A TFLite file: its path, or its bytes.
-        target: The target, whose pipeline runs.
-        reference: Of the same model.
+        target: The target whose pipeline runs.
+        reference: The reference for the same model.
         feed: The inputs, by tensor name.
         passes: The pipeline as text; None for the target's default.
 
@@ -93,7 +93,7 @@ class _Evaluated:
 
 @dataclass
 class _Search:
-    """Evaluates the graph at every point between two passes until its outputs differ from those expected."""
+    """Evaluates the graph between passes until its outputs differ from the expected outputs."""
 
     feed: Named
     expected: Named
@@ -123,13 +123,13 @@ class _Search:
 
 
 def _first_changed(graph: Graph, values: Mapping[str, Array], before: _Evaluated) -> str | None:
-    """Returns the first computed tensor that was there before a step and has another value now."""
+    """Returns the first computed tensor that existed before a step and has another value after it."""
     computed = (tensor for node in graph.nodes for tensor in node.outputs)
     return next((t.name for t in computed if t.name in before.values and _changed(t, values[t.name], before)), None)
 
 
 def _changed(tensor: Tensor, value: Array, before: _Evaluated) -> bool:
-    """Compares the channels of a tensor that are left with the same channels before the step."""
+    """Compares the remaining channels of a tensor with the same channels before the step."""
     earlier = before.values[tensor.name]
     if tensor.channel_map is not None:
         channels = list(before.kept.get(tensor.name, range(tensor.channel_map.of)))

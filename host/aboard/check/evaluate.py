@@ -19,11 +19,11 @@ from aboard.errors import InputError, did_you_mean
 
 @dataclass(frozen=True)
 class Samples:
-    """Inputs with their labels.
+    """Labelled inputs.
 
     Attributes:
-        x: One input for each sample, in the model's element type.
-        y: The label of each, from 0.
+        x: Inputs in the model's element type; the first dimension counts samples.
+        y: Label of each sample, from 0.
     """
 
     x: Values
@@ -35,11 +35,11 @@ class Samples:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a classifier does on a device.
+    """The results of a classifier on a device.
 
     Attributes:
-        confusion: Counts; row: label, column: prediction.
-        runs: One for each sample.
+        confusion: Numbers of samples; row: label, column: prediction.
+        runs: The run of each sample.
     """
 
     confusion: Values
@@ -52,39 +52,39 @@ class Evaluation:
 
     @property
     def instructions(self) -> int | None:
-        """Mean of a sample; None where they cannot be told."""
+        """Mean instructions a sample; None if they are unknown."""
         counts = [run.instructions for run in self.runs if run.instructions is not None]
         return round(sum(counts) / len(counts)) if counts else None
 
     @property
     def ticks(self) -> int:
-        """Mean of a sample."""
+        """Mean ticks a sample."""
         return round(sum(run.ticks for run in self.runs) / len(self.runs))
 
     @property
     def seconds(self) -> float | None:
-        """Mean of a sample; None in an emulator, which measures no time."""
+        """Mean time a sample in seconds; None in an emulator, which measures no time."""
         times = [run.microseconds for run in self.runs if run.microseconds is not None]
         return sum(times) / len(times) / 1e6 if times else None
 
     @property
     def stack_bytes(self) -> int:
-        """Most stack of any sample; 0 where it cannot be told."""
+        """High-water mark of the stack over all samples; 0 if it is unknown."""
         return max(run.stack_bytes for run in self.runs)
 
 
 def load(path: Path, manifest: Manifest, count: int | None = None) -> Samples:
     """Reads samples for a model from a `.npz` file: inputs `x` and labels `y`.
 
-    A file may hold its inputs for float models as `x_f32`. Floats are quantised for a model with integer inputs.
+    A file may hold float inputs as `x_f32`. For a model with integer inputs they are quantised.
 
     Args:
         path: The file.
         manifest: The model; it must be a classifier with one input.
-        count: Only the first so many.
+        count: Number of samples to read from the start; None for all.
 
     Raises:
-        InputError: The file cannot be read, does not fit the model, or the model is no classifier.
+        InputError: The file cannot be read or does not fit the model, or the model is no classifier.
     """
     tensor, classes = _classifier(manifest)
     arrays = _read(path)
@@ -104,12 +104,12 @@ def evaluate(device: Session, samples: Samples, on_sample: Callable[[], None] = 
     """Runs samples on a device.
 
     Args:
-        device: Runs one model.
-        samples: What to run.
-        on_sample: Called after each.
+        device: A session with one model.
+        samples: The samples.
+        on_sample: Called after each sample.
 
     Raises:
-        InputError: The shape of the samples is not the model's.
+        InputError: The shape of the samples differs from the model's input.
     """
     (manifest,) = device.models
     _, classes = _classifier(manifest)
@@ -154,7 +154,7 @@ def _read(path: Path) -> dict[str, Values]:
 
 
 def _typed(x: Values, tensor: TensorRecord) -> Values:
-    """Returns inputs in the model's type; floats are quantised."""
+    """Returns inputs in the model's type; quantises floats."""
     if x.dtype.kind != "f" or tensor.scale is None or np.dtype(tensor.dtype).kind == "f":
         return x
     limits = np.iinfo(tensor.dtype)

@@ -1,4 +1,4 @@
-"""Runs a compiled model in this process and collects what every node computes, in the very schedule that runs."""
+"""Runs a compiled model in this process, with its normal schedule, and collects the results of every node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLAGS = ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")
 
 
 class TracedHostModel(HostModel):
-    """A model loaded into this process, built with hooks that hand out the rows of every node.
+    """A model loaded into this process, built with hooks that receive the rows of every node.
 
     Args:
         module: As for `HostModel`.
@@ -80,16 +80,16 @@ class TracedHostModel(HostModel):
             return int(model.run_in(memory, called))
         return int(model.run(views[0], sizes[0], called))
 
-    def _stream(self, stream: Any, data: bytes, memory: Any, hooks: Any) -> int:
-        """Pushes the input row by row and returns the first status that is not 0."""
-        status, size = int(stream.begin(memory)), int(stream.row_bytes)
+    def _stream(self, feed: Any, data: bytes, memory: Any, hooks: Any) -> int:
+        """Passes the input row by row; returns the first status that is not 0, else 0."""
+        status, size = int(feed.begin(memory)), int(feed.row_bytes)
         for start in range(0, len(data), size):
             status = status or int(stream.push(memory, data[start : start + size], hooks))
         return status
 
 
 def _types() -> str:
-    """Returns the types of `aboard/status.h` and `aboard/model.h` as cffi reads them, without preprocessor lines."""
+    """Returns the types of `aboard/status.h` and `aboard/model.h` without preprocessor lines, for cffi."""
     include = resources.firmware() / "include" / "aboard"
     text = "\n".join((include / name).read_text(encoding="utf-8") for name in ("status.h", "model.h"))
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""The reference a device's results are compared with: TensorFlow Lite for Microcontrollers where it can run the model.
+"""The reference for a device's results: TensorFlow Lite for Microcontrollers if it can run the model, else numpy.
 
 reference = Reference.open("kws.tflite")
 outputs = reference.run({"input_1": x})
@@ -21,16 +21,16 @@ from aboard.importers import load
 from aboard.ir import Array, DType, Graph, Tensor
 from aboard.ops.interpreter import check_inputs, run_all
 
-# The interpreter keeps every tensor, and tables of its own beside them.
+# The interpreter keeps every tensor, and some tables of its own.
 _ARENA_BYTES = 1 << 24
 
 
 class Reference(ABC):
-    """Computes what a model should give.
+    """Computes the expected results of a model.
 
     Attributes:
-        name: What computes it: `tflite-micro` or `numpy`.
-        note: Why it is not the better one; empty where it is.
+        name: The interpreter: `tflite-micro` or `numpy`.
+        note: Why tflite-micro is not used; empty if it is.
         graph: The model as imported, before any pass.
     """
 
@@ -47,11 +47,11 @@ class Reference(ABC):
         Args:
             model: A TFLite file: its path, or its bytes.
             kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `numpy` for this package's own
-                evaluation of each op, `auto` for the first of them that is installed and able.
+                evaluation of each op, `auto` for the first of these that is installed and can run the model.
 
         Raises:
             ModelError: The model cannot be read; or `kind` is `tflm` and the interpreter refuses it.
-            ToolError: `kind` is `tflm` and the interpreter is not installed; or `kind` is not known.
+            ToolError: `kind` is `tflm` and the interpreter is not installed; or `kind` is unknown.
         """
         if kind not in ("auto", "tflm", "numpy"):
             raise ToolError(f"reference: kind, got {kind!r}, expected auto, tflm or numpy")
@@ -79,7 +79,7 @@ class Reference(ABC):
         return {tensor.name: values[tensor.name] for tensor in self.graph.outputs}
 
     def tensors(self, inputs: Mapping[str, Array]) -> dict[int, Array]:
-        """Returns every tensor that an operator computes, by its index in the model file; as `run` otherwise."""
+        """Returns every tensor that an operator computes, by index in the model file; otherwise as `run`."""
         computed = [tensor for node in self.graph.nodes for tensor in node.outputs]
         values = self._compute(check_inputs(self.graph, inputs), computed)
         return {tensor.source: values[tensor.name] for tensor in computed if tensor.source is not None}
@@ -119,9 +119,10 @@ class _TFLM(Reference):
 
 
 def _refused_by_tflm(graph: Graph) -> str | None:
-    """Returns what the interpreter is known to refuse, so that it is not asked.
+    """Returns why the interpreter is known to fail on the model; None if no reason is known.
 
-    It complains on standard error, and a depthwise convolution whose bias is given as absent crashes the process.
+    Such a model is never given to it: it would print on standard error, and a depthwise convolution with an absent bias
+    would crash the process.
     """
     for node in graph.nodes:
         if node.op == "depthwise_conv2d" and None in node.inputs:

@@ -1,8 +1,8 @@
-"""Compares what accelerators computed, region by region, with what their inner graphs mean.
+"""Compares the results of accelerators, region by region, with the numpy evaluation of each region's inner graph.
 
-Outputs of a model can hide a wrong region: a softmax or a clamp behind it turns many values into the same result. So
-each claimed region is held to the numpy semantics of its own inner graph, over the operands that it was given on the
-device. A fault is therefore that region's own, and not one that it was handed.
+Outputs of a model can hide a wrong region: a softmax or a clamp after it maps many values to the same result. So each
+claimed region is compared with its own inner graph in numpy, on the operands that the region had on the device. A
+reported fault is therefore a fault of that region, not of an earlier one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Traced = Callable[[Named], Mapping[int, Mapping[str, Values]]]
 
 @dataclass(frozen=True)
 class WrongRegion:
-    """A region whose result is not what its inner graph means.
+    """A region whose result differs from the evaluation of its inner graph.
 
     Attributes:
         node: Index of the region in the manifest.
         name: Its name.
-        device: What tables call the device.
+        device: Name of the device in tables.
         tensor: Name of the first result that differs.
         differing: Elements of that result that differ.
         elements: Elements of that result.
@@ -54,7 +54,7 @@ class WrongRegion:
 
 
 def has_regions(module: Module) -> bool:
-    """True where an accelerator or another core computes a part of a module."""
+    """True if an accelerator or another core computes a part of the module."""
     return any(node.device is not None for node in module.manifest.nodes)
 
 
@@ -64,9 +64,9 @@ def faults(module: Module, traced: Traced, inputs: Sequence[Named]) -> Iterator[
     Integers must be equal; floats may differ by the tolerance of `aboard verify`.
 
     Args:
-        module: Compiled in this process.
-        traced: Runs it.
-        inputs: By tensor name.
+        module: The compiled model, of this process.
+        traced: Runs the model and returns the results of all nodes.
+        inputs: Inputs by tensor name.
     """
     graph = module.schedule().program.graph
     for sample, feed in enumerate(inputs):
@@ -92,7 +92,7 @@ def _regions(module: Module, graph: Graph) -> Iterator[tuple[int, Node]]:
 
 
 class _Values:
-    """The tensors of a run: those that were traced, and those that nodes without code make of them (reshapes)."""
+    """The tensors of a run: traced tensors, and tensors of nodes without code (reshapes), derived from traced ones."""
 
     def __init__(self, graph: Graph, known: Mapping[str, Array]) -> None:
         self._known = known

@@ -1,4 +1,4 @@
-"""Verification: the device against the reference, byte for byte, and the place where they first differ."""
+"""Verification: compares the device with the reference byte for byte, and finds the first difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aboard.device.session import Session
 from aboard.device.tensor_io import Values
 from aboard.errors import InputError
 
-#: Floats are equal when they differ by no more than this share of the reference, or by `FLOAT_ABSOLUTE`.
+#: Floats count as equal up to this relative difference, or up to the difference `FLOAT_ABSOLUTE`.
 FLOAT_RELATIVE = 1e-4
 FLOAT_ABSOLUTE = 1e-6
 
@@ -25,13 +25,13 @@ _SEED = 2024
 
 @dataclass(frozen=True)
 class Verification:
-    """How a device compares with the reference.
+    """The result of comparing a device with the reference.
 
     Attributes:
-        samples: Inputs compared.
-        differing_bytes: Over all samples; of floats, those of elements beyond the tolerance.
-        max_abs_diff: Largest difference of an element of an output, in its own unit.
-        first: The first sample that differs, and its number; None where all are equal.
+        samples: Number of inputs compared.
+        differing_bytes: Differing bytes over all samples; of float outputs, the bytes of elements beyond the tolerance.
+        max_abs_diff: Largest absolute difference of an output element, in the element's unit.
+        first: Number and inputs of the first sample that differs; None if all are equal.
     """
 
     samples: int
@@ -47,18 +47,18 @@ class Verification:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first element, in order of execution, in which a device differs from the reference.
+    """The first element, in execution order, in which a device differs from the reference.
 
     Attributes:
         node: Index of the node in the manifest.
         name: Its name.
         op: Its op.
         tensor: Name of the tensor.
-        row: Row of the tensor, batches counted on.
+        row: Row of the tensor, counted through all batches.
         column: Pixel of the row.
         channel: Channel of the pixel, in the reference tensor.
-        device: What the device computed.
-        reference: What it should be.
+        device: Value on the device.
+        reference: Value of the reference.
     """
 
     node: int
@@ -73,12 +73,12 @@ class Difference:
 
 
 def samples(manifest: Manifest, count: int, seed: int = _SEED) -> list[Named]:
-    """Returns inputs to compare with: random ones, then all smallest and all largest.
+    """Returns test inputs: random ones, then one with all elements at the minimum and one at the maximum.
 
     Args:
         manifest: The model.
-        count: How many random ones.
-        seed: Of the random numbers.
+        count: Number of random inputs.
+        seed: Seed of the random numbers.
 
     Raises:
         InputError: The count is negative.
@@ -92,13 +92,13 @@ def samples(manifest: Manifest, count: int, seed: int = _SEED) -> list[Named]:
 def compare(
     device: Session, reference: Reference, inputs: Sequence[Named], on_sample: Callable[[], None] = lambda: None
 ) -> Verification:
-    """Runs inputs on the device and in the reference.
+    """Runs inputs on the device and in the reference, and compares the outputs.
 
     Args:
-        device: Runs one model.
-        reference: Of the same model.
-        inputs: By tensor name.
-        on_sample: Called after each.
+        device: A session with one model.
+        reference: The reference for the same model.
+        inputs: Inputs by tensor name.
+        on_sample: Called after each input.
     """
     differing, largest, first = 0, 0.0, None
     for number, feed in enumerate(inputs):
@@ -114,14 +114,14 @@ def compare(
 
 
 def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Returns where two arrays of one shape differ: integers at all, floats by more than the tolerance."""
+    """Returns a mask of the differing elements of two arrays; floats differ if they exceed the tolerance."""
     if expected.dtype.kind != "f":
         return np.asarray(got != expected)
     return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
 
 
-def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
-    """Returns the first element in which a device differs, in the order of execution.
+def locate(tapped: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
+    """Returns the first element, in execution order, in which a device differs from the reference.
 
     Args:
         traced: Runs one model, built with a trace.
@@ -129,7 +129,7 @@ def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) ->
         feed: An input for which they differ.
 
     Returns:
-        The place, or None when every tensor that the reference knows is equal.
+        The element, or None if every tensor that the reference computes is equal.
     """
     (manifest,) = traced.models
     expected = reference.tensors(feed)
@@ -137,7 +137,7 @@ def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) ->
         node = manifest.nodes[index]
         for operand in node.outputs:
             if operand.source not in expected:
-                continue  # a tensor that a pass made
+                continue  # a pass created this tensor, so the reference has no value
             got = tensors[operand.tensor]
             wanted = expected[operand.source].reshape(tensor_layout.reference_shape(operand))
             wrong = np.ma.filled(np.ma.masked_array(differs(np.ma.getdata(got), wanted), np.ma.getmask(got)), False)

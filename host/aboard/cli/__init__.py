@@ -1,8 +1,9 @@
-"""The command line: one file for each command, loaded when it is called.
+"""The command line: one file for each command, loaded when the command is called.
 
-`main` is the entry point. Exit codes: 0 done, 1 the user can act on it (one message on stderr), 2 wrong usage, 70 our
-bug (traceback). A fault of the machine (a full disk, a missing right) or of a package that extends aboard is no bug of
-ours, and says so. With `--json` stdout holds exactly one JSON object, after an error too (`{"error": ...}`).
+`main` is the entry point. Exit codes: 0 success, 1 an error that the user can act on (one message on stderr), 2 wrong
+usage, 70 a bug in aboard (traceback). A fault of the machine (a full disk, a missing right) or of a package that
+extends aboard is reported as such, not as a bug in aboard. With `--json` stdout holds exactly one JSON object, after an
+error too (`{"error": ...}`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
 
     Args:
         arguments: Words after `aboard`.
-        program: What was called, for usage messages.
+        program: Name of the called program, for usage messages.
 
     Returns:
         The exit code.
@@ -63,7 +64,7 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
     except SystemExit:
         if sys.stdout is stdout:
             raise
-        # click ends and wraps the stream where any pipe has no reader: that of standard output, or another.
+        # click ends the process and wraps standard output if any pipe has no reader, not only that of standard output.
         sys.stdout = stdout
         if streams.failure() is not None:
             return _without_reader()
@@ -76,7 +77,7 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
 
 
 def _failure(console: Console, error: Exception) -> int:
-    """Says what went wrong, and returns the exit code."""
+    """Prints the message of an error, and returns the exit code."""
     unwritable = streams.failure()
     if isinstance(unwritable, BrokenPipeError):
         return _without_reader()
@@ -97,14 +98,14 @@ def _failure(console: Console, error: Exception) -> int:
             console.traceback(error)
         least = known.least_bytes if isinstance(known, CapacityError) else None
         return _failed(console, type(known).__name__, str(known), EXIT_USER, least_bytes=least)
-    # Whatever is left is our bug: it keeps its traceback.
+    # Any other exception is a bug in aboard and keeps its traceback.
     console.traceback(error)
     console.error("this is a bug in aboard, not in what you did. Please report it with the lines above")
     return _failed(console, type(error).__name__, str(error), EXIT_BUG, shown=True)
 
 
 def _without_reader() -> int:
-    """Ends quietly: the reader of a pipe went away (`aboard boards | head`), and nothing more can be said."""
+    """Ends without a message, because the reader of a pipe has gone (`aboard boards | head`)."""
     streams.silence()
     return 0
 

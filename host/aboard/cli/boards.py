@@ -1,4 +1,4 @@
-"""`aboard boards`: what boards there are."""
+"""`aboard boards`: lists the known boards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def show(console: Console, board: str) -> None:
 
 
 def describe(board: Board) -> BoardInfo:
-    """Returns what is said of a board in JSON."""
+    """Returns the JSON record of a board."""
     return BoardInfo(
         id=board.id,
         name=board.name,

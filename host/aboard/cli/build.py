@@ -1,4 +1,4 @@
-"""`aboard build`: from a project to an image."""
+"""`aboard build`: builds a project's image."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def command(console: Console, project: Path, toolchain: str | None) -> None:
 
 
 def build(console: Console, project: Project, toolchain: str | None) -> Built:
-    """Builds a project, and shows that on a terminal.
+    """Builds a project, and shows the step on a terminal.
 
     Raises:
         AboardError: A tool is missing, the compiler failed, or the image is too large.
@@ -49,7 +49,7 @@ def build(console: Console, project: Project, toolchain: str | None) -> Built:
 
 
 def describe(project: Project, built: Built) -> BuildReport:
-    """Returns what is said of an image in JSON."""
+    """Returns the JSON record of an image."""
     sizes = built.sizes
     return BuildReport(
         path=str(project.path),
@@ -67,7 +67,7 @@ def describe(project: Project, built: Built) -> BuildReport:
 
 
 def describe_toolchain(toolchain: Toolchain) -> ToolchainInfo:
-    """Returns what is said of a toolchain in JSON."""
+    """Returns the JSON record of a toolchain."""
     return ToolchainInfo(name=toolchain.name, version=toolchain.version, path=str(toolchain.path))
 
 

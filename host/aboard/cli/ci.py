@@ -73,8 +73,8 @@ def init(
 ) -> None:
     """Write a GitHub workflow and suites that build the project in DIR, boot it and check golden outputs.
 
-    The suites are for Robot Framework: one boots the image in QEMU (or the board's other emulator), one is for
-    `renode-test` where Renode can be the board.
+    The suites are for Robot Framework. One boots the image in QEMU, or in another emulator of the board. If Renode
+    supports the board, a second one is for `renode-test`.
     """
     opened = Project.open(project)
     top = (root or ci.repository_of(opened)).resolve()
@@ -98,7 +98,7 @@ def init(
 
 
 def _computed(project: Project, files: Sequence[str], samples: int) -> tuple[list[Golden], str]:
-    """Returns the golden outputs that the reference interpreter computes of the model files."""
+    """Returns golden outputs that the reference interpreter computes from the model files."""
     from aboard.check.reference import Reference
 
     paths = [models.model_file(text) for text in files]
@@ -122,7 +122,7 @@ def _pairs(model: Manifest, reference: Reference, samples: int) -> Iterator[tupl
 
 
 def _recorded(console: Console, project: Project, samples: int) -> tuple[list[Golden], str]:
-    """Returns as golden outputs what the image gives now."""
+    """Returns golden outputs recorded from the present image."""
     name = ci.emulator_of(project)
     runner = runners.choose(project.board, name, devices=runners.devices_of(project.models))
     golden = []

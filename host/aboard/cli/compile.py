@@ -1,4 +1,4 @@
-"""`aboard compile`: from a model to a bundle of standalone C."""
+"""`aboard compile`: compiles a model to a bundle of standalone C."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 )
 @model_argument
 @place_options
-@output_dir_option("build/NAME, where no other bundle is")
+@output_dir_option("build/NAME, unless another bundle is there")
 @force_option
 @name_option
 @opt_option
@@ -97,8 +97,8 @@ def command(
 ) -> None:
     """Compile MODEL to a bundle of standalone C.
 
-    MODEL is a .tflite file, or the name of a shipped model (digits, digits_f32). Prints the operators, the memory the
-    model needs with the bound that no plan can beat, and the memory map.
+    MODEL is a .tflite file, or the name of a shipped model (digits, digits_f32). Prints the operators, the memory that
+    the model needs, the lower bound that no plan can beat, and the memory map.
     """
     printer = IrPrinter(console, ir_before, ir_after)
     if printer.wanted:
@@ -208,7 +208,7 @@ def _report(module: Module, result: CompileResult, trade: Trade | None) -> str:
 
 
 def _records(module: Module, given: Path | None) -> str | None:
-    """Returns the file of records of which some were used, or None."""
+    """Returns the file of tuning records if some of its records were used, else None."""
     from aboard.tuning.choice import RECORD
     from aboard.tuning.records import default_path
 
@@ -221,7 +221,7 @@ def _records(module: Module, given: Path | None) -> str | None:
 def describe(
     module: Module, folder: Path, dumps: list[IrDump] | None = None, records: str | None = None
 ) -> CompileResult:
-    """Returns what is said of a compiled model in JSON."""
+    """Returns the JSON record of a compiled model."""
     manifest = module.manifest
     return CompileResult(
         name=manifest.name,

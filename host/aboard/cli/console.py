@@ -1,7 +1,7 @@
-"""What a command prints: results on stdout, everything else on stderr.
+"""The output of commands: results on stdout, everything else on stderr.
 
-All that a command prints passes here, and nothing passes that drives the terminal: names in a model, log lines of a
-device, words of a package or of a tool are shown with visible escapes (`aboard.base.printable`).
+All output of a command passes through this file. Control characters become visible escapes (`aboard.base.printable`),
+because names in a model, log lines of a device and output of tools must not drive the terminal.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from aboard.cli.schema import ErrorDetail, ErrorResult
 
 @dataclass
 class Console:
-    """The two streams of a command, and whether the result is wanted as JSON.
+    """The output streams of a command.
 
     Attributes:
-        json: True when stdout shall hold one JSON object.
+        json: True if stdout has to hold one JSON object.
     """
 
     json: bool = False
@@ -40,8 +40,8 @@ class Console:
         """Prints the result of the command.
 
         Args:
-            result: What is printed with `--json`.
-            text: Returns what is printed without.
+            result: The record that `--json` prints.
+            text: Returns the text that is printed without `--json`.
         """
         self._emitted = True
         if self.json:
@@ -50,24 +50,24 @@ class Console:
             click.echo(printable.lines(text()))
 
     def emit_error(self, error: ErrorDetail) -> None:
-        """Prints the JSON object of a command that failed, unless its result stands on stdout already."""
+        """Prints the JSON object of a failed command, unless stdout already holds its result."""
         if not self._emitted:
             click.echo(_json(ErrorResult(error=error)))
 
     def diagnostic(self, text: str) -> None:
-        """Prints text on stderr, beside the result."""
+        """Prints text on stderr."""
         _say(printable.lines(text))
 
     def note(self, text: str) -> None:
-        """Prints a line for the user on stderr."""
+        """Prints a line of information on stderr."""
         _say(f"aboard: {printable.lines(text)}\n")
 
     def error(self, message: str) -> None:
-        """Prints the one message of a command that failed."""
+        """Prints the one message of a failed command."""
         _say(click.style("error: ", fg="red", bold=True) + printable.lines(message) + "\n")
 
     def usage(self, error: click.ClickException) -> None:
-        """Prints how the command is used, and what was wrong with the words it was given."""
+        """Prints the usage of a command, and the error in its arguments."""
         said = io.StringIO()
         error.show(said)
         _say(printable.lines(said.getvalue()))
@@ -78,7 +78,7 @@ class Console:
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
-        """Shows what is being done, on a terminal only."""
+        """Shows the current step, on a terminal only."""
         if not sys.stderr.isatty():
             yield
             return
@@ -87,7 +87,7 @@ class Console:
 
     @contextmanager
     def progress(self, text: str, total: int) -> Iterator[Callable[[], None]]:
-        """Shows a bar, on a terminal only.
+        """Shows a progress bar, on a terminal only.
 
         Yields:
             A function to call after each of the `total` pieces.
@@ -106,12 +106,12 @@ class Console:
 
 
 def _say(text: str) -> None:
-    """Prints on stderr; where that is full or closed, the exit code still tells."""
+    """Prints on stderr. If stderr cannot be written, only the exit code reports the error."""
     with contextlib.suppress(OSError):
         click.echo(text, nl=False, err=True)
 
 
 def _json(result: BaseModel) -> str:
-    """Returns a record as JSON on one line; JSON itself lets some characters pass that drive a terminal."""
+    """Returns a record as JSON on one line; escapes also the control characters that JSON allows."""
     text = result.model_dump_json(by_alias=True)
     return text if text.isprintable() else "".join(c if printable.is_one_line(c) else json.dumps(c)[1:-1] for c in text)

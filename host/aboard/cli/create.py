@@ -1,4 +1,4 @@
-"""`aboard create`: from models or bundles to a project that builds without aboard."""
+"""`aboard create`: makes a project from models or bundles; the project builds without aboard."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command(
     name: str | None,
     opt: str | None,
 ) -> None:
-    """Create a project that takes MODEL aboard a board; with several, one image of them that share an arena.
+    """Create a project that runs MODEL on a board. Several models make one image and share an arena.
 
     MODEL is a .tflite file, a bundle's folder, or the name of a shipped model. The project builds with CMake alone.
     """
@@ -71,7 +71,7 @@ def command(
         raise click.UsageError("--name is for one model. Compile them apart with `aboard compile --name`.")
     chosen = boards.load(place.board_name())
     if template is not None:
-        # Said before any time is spent on compiling.
+        # Checked before time is spent on compiling.
         templates.load(template).parse_options(options)
     modules = compile_all(console, models, place, name=name, opt=opt)
     with console.step("creating the project"):
@@ -91,7 +91,7 @@ def compile_all(
     toolchain: str | None = None,
     passes: str | None = None,
 ) -> list[model_argument.Compiled]:
-    """Compiles models, or reads those that are bundles.
+    """Compiles models; reads bundles.
 
     Raises:
         AboardError: One of them cannot be compiled.
@@ -107,7 +107,7 @@ def compile_all(
 
 
 def describe(project: Project) -> CreateResult:
-    """Returns what is said of a project in JSON."""
+    """Returns the JSON record of a project."""
     return CreateResult(
         path=str(project.path),
         board=project.board.id,

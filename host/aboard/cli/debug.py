@@ -28,7 +28,7 @@ from aboard.runners import debug
 @click.option(
     "--runner",
     metavar="NAME",
-    help="What has the gdb server: qemu, or the tool of a probe (openocd, pyocd, jlink, stlink, west).",
+    help="Program with the gdb server: qemu, or the tool of a probe (openocd, pyocd, jlink, stlink, west).",
 )
 @device_option
 @click.option("--gdb", metavar="PROGRAM", help="gdb's program; by the board's architecture by default.")
@@ -49,12 +49,13 @@ def command(
 ) -> None:
     """Start the emulator's or the probe's gdb server with the image of the project in DIR, and gdb on it.
 
-    An emulated board waits at its first instruction; a board is flashed by gdb and halted after reset. The line of an
-    emulated board is a pseudo-terminal, which is printed: once the image runs, `aboard run --port` talks to it.
+    An emulated board waits at its first instruction. A real board is flashed by gdb and halted after reset. The command
+    prints the pseudo-terminal of an emulated board's serial line. Once the image runs, `aboard run --port` connects to
+    it.
     """
     opened = Project.open(project)
     with debug.prepared(opened, runner, device=device, gdb=gdb, port=gdb_port, commands=commands) as plan:
-        # gdb talks on the terminal, and stdout is for the result.
+        # With --json, stdout is for the result, so gdb writes to stderr.
         lines: list[str] = []
         announce = functools.partial(_announce, console, opened, lines)
         code = None if dry_run else debug.run(plan, sys.stderr.fileno() if console.json else None, announce)

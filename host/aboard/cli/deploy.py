@@ -1,4 +1,4 @@
-"""`aboard deploy`: compile, create, build and run in one."""
+"""`aboard deploy`: compiles, creates, builds and runs in one command."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def folder_of(output_dir: Path | None) -> Iterator[Path]:
-    """Gives the folder of `-o`, or one that is gone afterwards."""
+    """Yields the folder of `-o`, or a temporary folder."""
     if output_dir is not None:
         yield output_dir
         return
@@ -64,7 +64,7 @@ def folder_of(output_dir: Path | None) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where and how a model is deployed; everything that can be refused early has been looked at.
+    """Where and how a model is deployed. Everything that can be checked before compiling has been checked.
 
     Attributes:
         board: The board.
@@ -90,7 +90,7 @@ class Plan:
 )
 @model_argument
 @place_options
-@output_dir_option("build/NAME-BOARD, where no project of another model is")
+@output_dir_option("build/NAME-BOARD, unless a project of another model is there")
 @force_option
 @input_option
 @output_option
@@ -117,7 +117,7 @@ def command(
 ) -> None:
     """Compile MODEL, create a project, build it, boot it and run one inference.
 
-    The project stays in the folder of -o; there `aboard run` runs it again.
+    The project stays in the folder of -o. `aboard run` runs it again.
     """
     if output is not None:
         input_files.check_output(output, force=force)
@@ -145,12 +145,12 @@ def command(
 
 
 def prepare(place: Place, means: Means) -> Plan:
-    """Looks at everything that can be refused before a model is compiled.
+    """Checks everything that can be checked before a model is compiled.
 
-    A board that no emulator can be, or that a device or port is named of, is flashed by the first tool that can.
+    If no emulator supports the board, or a device or port is named, the first suitable tool flashes the board.
 
     Raises:
-        AboardError: Board, runner, template, an option or the toolchain is not known, not fitting or not installed.
+        AboardError: Board, runner, template, an option or the toolchain is unknown, unsuitable or not installed.
     """
     board = boards.load(place.board_name())
     mlperf.refuse_session(means.options)
@@ -173,15 +173,15 @@ def make(
     force: bool = False,
     further: Mapping[str, str] | None = None,
 ) -> tuple[Project, BuildResult]:
-    """Creates a project and builds it; one that does not fit the board's memory is not left behind.
+    """Creates a project and builds it. Removes the project if it does not fit the board's memory.
 
     Args:
         console: For progress.
         modules: The models.
         plan: Where and how.
-        folder: Of the project.
-        force: Whether files of others that are in the way are overwritten.
-        further: Options of the template beside those of the plan.
+        folder: Folder of the project.
+        force: Overwrite files of the project's names that aboard did not write.
+        further: Options of the template in addition to those of the plan.
 
     Raises:
         AboardError: The models do not fit, or the build failed.

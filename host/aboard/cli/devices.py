@@ -1,4 +1,4 @@
-"""`aboard devices`: the boards that are attached."""
+"""`aboard devices`: lists the attached boards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEW = 3
 @json_option
 @pass_console
 def command(console: Console) -> None:
-    """List the boards that are attached: USB ids, serial numbers, ports and who holds them, drives of boot loaders."""
+    """List the attached boards: USB ids, serial numbers, ports (and their users), drives of boot loaders."""
     result = DevicesResult(devices=[_device(device) for device in usb.devices()], drives=_drives())
     console.emit(result, lambda: _report(result))
 
@@ -42,7 +42,7 @@ def _drives() -> list[DriveInfo]:
         try:
             flash = boards.load(name).flash
         except BoardError:
-            continue  # a broken file of the user's is reported when its board is asked for
+            continue  # a broken board file of the user is reported when its board is used
         if flash is not None and "uf2" in flash.tools:
             known.setdefault(str(flash.tools["uf2"].get("board_id")), []).append(name)
     found = ((drive, uf2.board_id(drive)) for drive in uf2.drives())
@@ -68,7 +68,7 @@ def _ports(device: DeviceInfo) -> str | None:
 
 
 def _short(boards_: list[str]) -> str:
-    """Returns a few of the boards that have one kind of probe, and how many more there are."""
+    """Returns the first few board ids as text, and how many more there are."""
     if not boards_:
         return "not known"
     more = f" and {len(boards_) - _FEW} more" if len(boards_) > _FEW else ""

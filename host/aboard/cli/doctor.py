@@ -1,4 +1,4 @@
-"""`aboard doctor`: which tools are here, and how to get the rest."""
+"""`aboard doctor`: lists the installed tools, and how to install the others."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NEED = {"needed": "yes", "one": "one of these", "optional": "no"}
 @json_option
 @pass_console
 def command(console: Console) -> int:
-    """Tell which compilers, emulators and probes are here, and how to get what is missing.
+    """List the compilers, emulators and probes on this machine, and how to install missing ones.
 
-    Exits with 1 where something is missing that aboard needs: to compile a model, build it and run it on an emulated
-    board. What is for some boards only is optional.
+    Exits with 1 if a needed tool is missing. A tool is needed if aboard cannot compile a model, build it and run it on
+    an emulated board without it. Tools for some boards only are optional.
     """
     with console.step("looking for tools"):
         checks = doctor.inspect()

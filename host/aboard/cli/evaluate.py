@@ -1,4 +1,4 @@
-"""`aboard evaluate`: accuracy and time on the device."""
+"""`aboard evaluate`: measures accuracy and time on the device."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from aboard.reports.table import amount, facts, table
     help="Inputs `x` and labels `y`; floats are quantised for an integer model.",
 )
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
-@output_dir_option("none: nothing is kept")
+@output_dir_option("a temporary folder")
 @force_option
 @means_options
 @opt_option

@@ -1,4 +1,4 @@
-"""`aboard flash`: an image into a board, and the question whether it runs."""
+"""`aboard flash`: flashes an image into a board, and asks the board which build it runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from aboard.reports.table import facts
 )
 @device_option
 @port_option
-@click.option("--no-check", is_flag=True, help="Do not ask the board over RPC whether it runs the image.")
+@click.option("--no-check", is_flag=True, help="Do not ask the board over RPC which build it runs.")
 @click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
 @json_option
 @pass_console
@@ -50,9 +50,9 @@ def command(
     no_check: bool,
     dry_run: bool,
 ) -> None:
-    """Flash the image of the project in DIR (here: the current folder) into its board.
+    """Flash the image of the project in DIR into its board.
 
-    Then the board is asked over RPC whether it runs this very build.
+    Then ask the board over RPC whether it runs this build.
     """
     opened = Project.open(project)
     flasher = flash.choose(opened, runner, installed=not dry_run)

@@ -10,28 +10,28 @@ from typing_extensions import override
 
 from aboard.errors import did_you_mean
 
-#: Commands in the order of `aboard --help`: name, module, and what is said of it there.
+#: Commands in the order of `aboard --help`: name, module and short help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "compile": ("aboard.cli.compile", "Compile a model to a bundle of standalone C."),
-    "create": ("aboard.cli.create", "Create a project that carries models aboard a board."),
+    "create": ("aboard.cli.create", "Create a project that runs models on a board."),
     "build": ("aboard.cli.build", "Build a project's image."),
-    "flash": ("aboard.cli.flash", "Flash a project's image into its board, and ask the board whether it runs it."),
+    "flash": ("aboard.cli.flash", "Flash a project's image into its board, and check that the board runs it."),
     "run": ("aboard.cli.run", "Boot a project's image and run one inference."),
     "deploy": ("aboard.cli.deploy", "Compile, create, build and run in one."),
     "verify": ("aboard.cli.verify", "Compare the device with the reference, byte for byte."),
     "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
     "tune": ("aboard.cli.tune", "Find the best values for the knobs of a target's devices, and record them."),
     "report": ("aboard.cli.report", "Write a report of a model on a target: one HTML file with pictures."),
-    "partition": ("aboard.cli.partition", "Show which device of a composite target would compute which node."),
+    "partition": ("aboard.cli.partition", "Show which device of a composite target computes which node."),
     "passes": ("aboard.cli.passes", "List the passes that rewrite a model for a target, in their order."),
     "ci": ("aboard.cli.ci", "Write a CI workflow and suites that check a project's outputs on emulated boards."),
     "debug": ("aboard.cli.debug", "Start gdb on a project's image, emulated or on its board."),
     "devices": ("aboard.cli.devices", "List the boards that are attached."),
     "boards": ("aboard.cli.boards", "List boards, or show one."),
-    "hardware": ("aboard.cli.hardware", "List boards and their cores, or what one implies, or those attached."),
+    "hardware": ("aboard.cli.hardware", "List boards with their cores, what a board implies, or attached boards."),
     "targets": ("aboard.cli.targets", "List kinds of target and cores, or show a target."),
     "new-target": ("aboard.cli.new_target", "Write a package that brings a kind of target."),
-    "doctor": ("aboard.cli.doctor", "Tell which tools are here, and how to get the rest."),
+    "doctor": ("aboard.cli.doctor", "List the installed tools, and how to install the others."),
 }
 
 
@@ -79,4 +79,4 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 def group() -> None:
-    """Take machine-learning models aboard microcontrollers."""
+    """Bring machine-learning models aboard microcontrollers."""

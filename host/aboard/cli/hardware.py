@@ -1,4 +1,4 @@
-"""`aboard hardware`: the tree of boards, SoCs and cores; what one of them implies; those that are attached."""
+"""`aboard hardware`: lists boards, SoCs and cores; shows what a board implies; detects attached boards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _size_option(name: str, what: str) -> Callable[[Callable[..., None]], Callab
 
 @dataclass(frozen=True)
 class _Filter:
-    """What was asked for; None for anything."""
+    """The filters of the command; None for no filter."""
 
     core: str | None
     vendor: str | None
@@ -55,7 +55,7 @@ class _Filter:
         return self.core is None and self.vendor is None and not self.min_ram and not self.min_flash
 
     def passes(self, core: HardwareCoreInfo) -> bool:
-        """True when the core is one of those asked for. Where nothing limits memory, there is enough."""
+        """True if the core passes the filters. A core without a memory limit passes every minimum."""
         if self.core is not None and self.core not in (core.mcpu, cpus.find(core.mcpu).base):
             return False
         enough_ram = core.ram_bytes is None or core.ram_bytes >= self.min_ram
@@ -74,15 +74,15 @@ class _Filter:
 )
 @click.option("--core", metavar="CORE", help="Only boards with this core, as in -mcpu (`aboard targets`).")
 @click.option("--vendor", metavar="VENDOR", help="Only boards of this vendor.")
-@_size_option("--min-ram", "Only cores with so much RAM")
-@_size_option("--min-flash", "Only cores with so much room for code")
+@_size_option("--min-ram", "Only cores with at least this much RAM")
+@_size_option("--min-flash", "Only cores with at least this much flash")
 @json_option
 @pass_console
 @click.pass_context
 def command(
     ctx: click.Context, console: Console, core: str | None, vendor: str | None, min_ram: int, min_flash: int
 ) -> None:
-    """List boards with their SoCs and cores, or show what one implies, or those attached."""
+    """List boards with their SoCs and cores, show what a board implies, or detect attached boards."""
     if ctx.invoked_subcommand is not None:
         return
     wanted = _Filter(None if core is None else cpus.find(core).name, vendor, min_ram, min_flash)
@@ -101,7 +101,7 @@ def command(
 @json_option
 @pass_console
 def show(console: Console, hardware: str) -> None:
-    """Show what the hardware string X implies, attribute by attribute, and which file says so."""
+    """Show the attributes that the hardware string X implies, and the file that defines each."""
     result = describe(Target(hardware))
     console.emit(result, lambda: _show(result))
 
@@ -128,7 +128,7 @@ def detect(console: Console) -> None:
 
 
 def describe(target: Target) -> HardwareShowResult:
-    """Returns what is said in JSON of a target with hardware.
+    """Returns the JSON record of a target with hardware.
 
     Raises:
         TargetError: It names no hardware.
@@ -169,7 +169,7 @@ def _check_vendor(vendor: str | None) -> None:
 
 
 def _readable(console: Console) -> Iterator[boards.Board]:
-    """Yields the boards; of a file that is wrong, says so and goes on."""
+    """Yields the boards. Reports a wrong board file on stderr and continues."""
     for name in boards.names():
         try:
             yield boards.load(name)
@@ -223,7 +223,7 @@ def _tree(result: HardwareResult) -> str:
             lines += [f"    {_line(core)}" for core in board.cores]
             lines += [f"    {gpu}  GPU, not supported" for gpu in board.gpus]
     if not result.hardware:
-        lines.append("No board is like that.")
+        lines.append("No board passes the filters.")
     cores = sum(len(board.cores) for board in result.hardware)
     lines += ["", f"{len(result.hardware)} boards with {cores} cores"]
     if result.gpus:

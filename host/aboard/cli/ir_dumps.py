@@ -35,10 +35,10 @@ def print_ir_options(function: _Function) -> _Function:
 
 @dataclass
 class IrPrinter:
-    """Prints the IR between passes, where it is asked for.
+    """Prints the IR before and after the named passes.
 
     Attributes:
-        console: Where.
+        console: The console, whose stderr gets the IR.
         before: Names of passes before which the IR is printed, or `all`.
         after: Names of passes after which the IR is printed, or `all`.
         dumps: Everything that was printed.
@@ -51,7 +51,7 @@ class IrPrinter:
 
     @property
     def wanted(self) -> bool:
-        """True when the IR is printed anywhere."""
+        """True if the IR is printed before or after any pass."""
         return bool(self.before or self.after)
 
     def check(self, names: Sequence[str]) -> None:

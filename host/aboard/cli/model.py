@@ -1,4 +1,4 @@
-"""What MODEL on the command line may be: a model file, a bundle's folder, or the name of a shipped model."""
+"""Reads the argument MODEL: a model file, a bundle's folder, or the name of a shipped model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Compiled(Protocol):
 
     @property
     def manifest(self) -> Manifest:
-        """What the device path has to know."""
+        """The manifest."""
 
     def save(self, folder: str | Path) -> Path:
         """Writes the bundle."""
@@ -42,11 +42,11 @@ class Compiled(Protocol):
 
 @dataclass(frozen=True)
 class LoadedBundle:
-    """A bundle on disk; needs nothing of the compile path.
+    """A bundle on disk; does not import the compile path.
 
     Attributes:
         path: Its folder.
-        manifest: What it says of the model.
+        manifest: The manifest in the bundle.
     """
 
     path: Path
@@ -67,7 +67,7 @@ class LoadedBundle:
 
 
 def shipped() -> list[str]:
-    """Returns the names of the models that come with the package."""
+    """Returns the names of the shipped models."""
     return sorted(path.stem for path in resources.models().glob("*.tflite"))
 
 
@@ -75,7 +75,7 @@ def find(text: str) -> Path:
     """Returns the path of a model file or a bundle's folder.
 
     Args:
-        text: A path, which comes first, or the name of a shipped model.
+        text: A path, or the name of a shipped model. An existing path is preferred.
 
     Raises:
         ModelError: There is neither.
@@ -119,21 +119,21 @@ def compile_file(
     on_step: OnStep | None = None,
     hooks: bool = True,
 ) -> Module:
-    """Returns a model file, compiled.
+    """Compiles a model file.
 
     Args:
         text: MODEL.
-        place: Where it shall run.
+        place: Board or target of the model.
         name: C identifier.
-        opt: What to prefer.
-        tuning: File of records; None for the user's own.
-        toolchain: Toolchain that will build, for which records must have been measured; None to choose by rule.
+        opt: Optimisation goal, as for `--opt`.
+        tuning: File of tuning records; None for the user's own.
+        toolchain: Toolchain of the build, which the tuning records must be for; None to choose by rule.
         passes: The passes as text; None for the target's own.
         on_step: Called between passes.
         hooks: Whether the code can profile, trace, and run one node by itself.
 
     Raises:
-        AboardError: It is not there, is a bundle, or does not compile.
+        AboardError: The file does not exist, is a bundle, or does not compile.
     """
     path = model_file(text)
     with whole_installation(text):
@@ -158,7 +158,7 @@ def pipeline(place: Place, passes: str | None) -> Pipeline:
     """Returns the passes that run for a target.
 
     Args:
-        place: Where a model shall run.
+        place: Board or target of the model.
         passes: The passes as text; None for the target's own.
 
     Raises:
@@ -172,14 +172,14 @@ def pipeline(place: Place, passes: str | None) -> Pipeline:
 
 
 def partition_file(text: str, place: Place) -> Partition:
-    """Returns which device would compute what of a model file.
+    """Returns which device would compute which node of a model file.
 
     Args:
         text: MODEL.
-        place: Where it shall run.
+        place: Board or target of the model.
 
     Raises:
-        AboardError: It is not there, is a bundle, cannot be read, or a device's package is wrong.
+        AboardError: The file does not exist, is a bundle or cannot be read, or a device's package is wrong.
     """
     path = model_file(text)
     with whole_installation(text):
@@ -189,7 +189,7 @@ def partition_file(text: str, place: Place) -> Partition:
 
 
 def explain_file(text: str, place: Place) -> list[Explanation]:
-    """Returns how each node of a model file would be computed, and why; arguments and errors as above."""
+    """Returns how each node of a model file would be computed, and why; arguments, errors: see `partition_file`."""
     path = model_file(text)
     with whole_installation(text):
         from aboard.compiler.pipeline import explain_model
@@ -207,19 +207,19 @@ def load(
     toolchain: str | None = None,
     passes: str | None = None,
 ) -> Compiled:
-    """Returns a model, compiled now, or as it lies in a bundle.
+    """Returns a model: compiled now, or read from a bundle.
 
     Args:
         text: MODEL.
-        place: Where it shall run.
+        place: Board or target of the model.
         name: C identifier.
-        opt: What to prefer.
-        tuning: File of records; None for the user's own.
-        toolchain: Toolchain that will build; None to choose by rule.
+        opt: Optimisation goal, as for `--opt`.
+        tuning: File of tuning records; None for the user's own.
+        toolchain: Toolchain of the build; None to choose by rule.
         passes: The passes as text; None for the target's own. A bundle takes none.
 
     Raises:
-        AboardError: It is neither, does not compile, or is a bundle for which name, opt or tuning are asked.
+        AboardError: There is no such model, it does not compile, or it is a bundle and name, opt or tuning is given.
     """
     path = find(text)
     if not path.is_dir():
@@ -236,7 +236,7 @@ def load(
 
 @contextmanager
 def whole_installation(text: str) -> Iterator[None]:
-    """Tells a user of a device-only installation what is missing.
+    """Raises in a device-only installation, with the missing package.
 
     Raises:
         ToolError: A package of the compile path cannot be imported.

@@ -1,4 +1,4 @@
-"""`aboard new-target`: a package that brings a kind of target."""
+"""`aboard new-target`: writes a package with a new kind of target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aboard.target import new_target
 @json_option
 @pass_console
 def command(console: Console, name: str, output_dir: Path | None, force: bool) -> None:
-    """Write a package that brings the kind of target NAME, with tests that pass.
+    """Write a package with the new kind of target NAME, and tests that pass.
 
     Its device computes int8 fully connected layers by C code of its own. Install it with `pip install -e`, run its
     tests with pytest, and change it step by step (docs/adding_a_device.md).

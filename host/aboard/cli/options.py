@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what they become."""
+"""Arguments and options that several commands share, and the records that hold them."""
 
 from __future__ import annotations
 
@@ -48,35 +48,35 @@ model_argument = click.argument("model", metavar="MODEL")
 models_argument = click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 project_argument = click.argument("project", metavar="DIR", type=click.Path(path_type=Path))
 
-name_option = click.option("--name", metavar="NAME", help="C identifier of the model; from the file name by default.")
+name_option = click.option("--name", metavar="NAME", help="C identifier of the model. Default: from the file name.")
 opt_option = click.option(
-    "--opt", type=click.Choice(OPT_LEVELS), help="What to prefer where a layer can be small or fast."
+    "--opt", type=click.Choice(OPT_LEVELS), help="Optimisation goal for layers that can be small or fast."
 )
 tuning_option = click.option(
     "--tuning",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Records of `aboard tune`; by default what ABOARD_TUNING names, or your own file.",
+    help="Records of `aboard tune`. Default: the file that ABOARD_TUNING names, or your own file.",
 )
 passes_option = click.option(
     "--passes",
     metavar="LIST",
-    help="Passes that rewrite the model, in their order; `aboard passes` prints those of a target.",
+    help="Passes that rewrite the model, in order. `aboard passes` prints those of a target.",
 )
-template_option = click.option("--template", metavar="NAME", help="Project template; the board's own by default.")
+template_option = click.option("--template", metavar="NAME", help="Project template. Default: the board's own.")
 runner_option = click.option(
     "--runner",
     metavar="NAME",
-    help="What runs the image: an emulator (qemu, renode, unicorn), native, serial for a board that was flashed, or a "
-    "tool to flash it with (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
+    help="Program that runs the image: an emulator (qemu, renode, unicorn), native, serial for a board that was flashed,
+    or a " "tool to flash it with (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
 )
 device_option = click.option(
     "--device",
     metavar="SERIAL",
-    help="Which attached board: serial number of its probe, its port, or its boot loader's drive (`aboard devices`).",
+    help="The attached board: serial number of its probe, its port, or its boot loader's drive (`aboard devices`).",
 )
 port_option = click.option(
-    "--port", metavar="PORT", help="Serial port of the board's RPC, where it is another than its probe's."
+    "--port", metavar="PORT", help="Serial port of the board's RPC, if it is not its probe's."
 )
 toolchain_option = click.option(
     "--toolchain",
@@ -92,18 +92,19 @@ input_option = click.option(
     help="FILE.npy, FILE.npz (by tensor name), FILE.bin (raw, little-endian), or random:SEED.",
 )
 output_option = click.option(
-    "--output", metavar="FILE.npz", type=click.Path(path_type=Path), help="Write the outputs there, by tensor name."
+    "--output", metavar="FILE.npz", type=click.Path(path_type=Path), help="Write the outputs to this .npz file, by
+    tensor name."
 )
 force_option = click.option(
     "--force",
     is_flag=True,
-    help="Overwrite files that aboard did not write, or that were changed since, where they are in the way.",
+    help="Overwrite existing files even if aboard did not write them, or if they were changed since.",
 )
-profile_option = click.option("--profile", is_flag=True, help="Time every operator, in a second run.")
+profile_option = click.option("--profile", is_flag=True, help="Measure the time of every operator.")
 
 
 def output_dir_option(default: str) -> Callable[[_Function], _Function]:
-    """Returns `-o`, with what the default is said in the help; required where that is empty."""
+    """Returns the option `-o`, whose help names the default; required if `default` is empty."""
     return click.option(
         "-o",
         "--output-dir",
@@ -116,7 +117,7 @@ def output_dir_option(default: str) -> Callable[[_Function], _Function]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a model shall run: `--target` or `--board`, of which one is given.
+    """Board or target of a model: `--target` or `--board`, of which one is given.
 
     Attributes:
         target: Target string.
@@ -128,7 +129,7 @@ class Place:
 
     @classmethod
     def chosen(cls, target: str | None, board: str | None) -> Place:
-        """Returns the place.
+        """Returns the target string, or the board id or alias.
 
         Raises:
             click.UsageError: Neither or both are given.
@@ -144,7 +145,7 @@ class Place:
         return ["--board", self.board] if self.board is not None else ["--target", str(self.target)]
 
     def board_name(self) -> str:
-        """Returns the board, which a target may name with its attributes.
+        """Returns the board id or alias: that of --board, or the one that the target's attributes name.
 
         Raises:
             TargetError: The target is not valid, or names no board.
@@ -162,7 +163,7 @@ class Place:
         return hardware
 
     def as_target(self) -> Target:
-        """Returns the target, which a board's file names.
+        """Returns the target: that of --target, or the one that the board's file names.
 
         Raises:
             AboardError: The target is not valid, or there is no such board.
@@ -203,20 +204,20 @@ template_options = click.option(
     metavar="KEY=VALUE",
     multiple=True,
     callback=_pairs,
-    help="Option of the template; may be repeated.",
+    help="Option of the template; can be repeated.",
 )
 
 
 @dataclass(frozen=True)
 class Means:
-    """What makes an image and runs it; None for what the board or this machine has.
+    """How to make an image and run it; None for the default of the board or of this machine.
 
     Attributes:
         template: Name of the project template.
         options: Its options.
         toolchain: Name of the C toolchain, or a path.
-        runner: Name of what runs the image.
-        device: Which attached board.
+        runner: Name of the runner or flasher.
+        device: Serial number, port or drive of the attached board.
         port: Serial port of its RPC.
     """
 
@@ -229,7 +230,7 @@ class Means:
 
 
 def means_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what `Means` says; the command takes `means: Means`."""
+    """Adds the options of `Means`; the command takes `means: Means`."""
 
     @functools.wraps(function)
     def given(*args: Any, **kwargs: Any) -> Any:

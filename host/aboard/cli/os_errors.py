@@ -8,7 +8,7 @@ from pathlib import Path
 from aboard.errors import AboardError, ToolError
 from aboard.outputs import place
 
-#: What the system refuses for reasons of its own, and what to do.
+#: Advice by error number of the system.
 _ADVICE = {
     errno.ENOSPC: "Make room, or choose another place; TMPDIR names that of temporary files",
     errno.EDQUOT: "Make room, or choose another place; TMPDIR names that of temporary files",
@@ -27,7 +27,7 @@ _ADVICE = {
 
 
 def machine_error(error: Exception) -> AboardError | None:
-    """Returns what the machine refused, as one message; None for an error that is none of the machine's."""
+    """Returns the message for a fault of the machine; None for any other error."""
     if isinstance(error, MemoryError):
         return ToolError("aboard: there is not enough memory. End other programs, or take a smaller model")
     if not isinstance(error, OSError):

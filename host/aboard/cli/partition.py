@@ -1,4 +1,4 @@
-"""`aboard partition`: which device would compute what, without compiling."""
+"""`aboard partition`: shows which device would compute which node, without compiling."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 )
 @model_argument
 @place_options
-@click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph there.")
+@click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph to this
+file.")
 @force_option
 @json_option
 @pass_console
 def command(console: Console, model: str, place: Place, svg: Path | None, force: bool) -> None:
-    """Show which device of a composite target would compute which node of MODEL.
+    """Show which device of a composite target computes which node of MODEL.
 
-    Says for every node who gets it and why the devices that were asked before refuse it. Nothing is compiled.
+    Prints for every node the device that computes it, and why earlier devices refuse it. Compiles nothing.
     """
     if svg is not None:
         outputs.check_file(svg, force=force)
@@ -58,7 +59,7 @@ def command(console: Console, model: str, place: Place, svg: Path | None, force:
 
 
 def placed(decided: Partition) -> list[PlacedNode]:
-    """Returns what JSON says of every node."""
+    """Returns the JSON record of every node."""
     return [
         PlacedNode(
             name=p.node.name,

@@ -1,4 +1,4 @@
-"""`aboard passes`: the passes that run for a target, in their order."""
+"""`aboard passes`: lists the passes that run for a target, in their order."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def command(console: Console, place: Place, passes: str | None) -> None:
     """List the passes that rewrite a model for a target, in their order.
 
-    Neutral passes run before the devices of a composite target may claim nodes, the others afterwards. The list is the
-    default of the target, or the one given with --passes, checked.
+    Neutral passes run before the devices of a composite target claim nodes, host passes run afterwards. The list is the
+    default of the target, or the checked list of --passes.
     """
     pipeline = models.pipeline(place, passes)
     from aboard.passes import registered

@@ -1,4 +1,4 @@
-"""`aboard report`: what a model takes on a target, and why, as one HTML file."""
+"""`aboard report`: writes what a model costs on a target, and why, to one HTML file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Image:
-    """What an image told: it is gone when the page is written."""
+    """Figures of an image, which is deleted once the page is written."""
 
     flash: FlashBreakdown
     measured: Measured | None
@@ -71,15 +71,16 @@ class _Image:
     help="The HTML file to write. Default: NAME.html.",
 )
 @force_option
-@click.option("--build", is_flag=True, help="Build an image, for its flash.")
+@click.option("--build", is_flag=True, help="Build an image to measure its flash.")
 @click.option(
-    "--profile", is_flag=True, help="Build it, run it and measure every layer; else instructions are predicted."
+    "--profile", is_flag=True, help="Build an image, run it and measure every layer. Without it, instructions are
+    predicted."
 )
 @click.option(
     "--anchors",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Figures of other systems; by default what ABOARD_ANCHORS names, or those that come with aboard.",
+    help="Figures of other systems. Default: the file that ABOARD_ANCHORS names, or the figures in aboard.",
 )
 @input_option
 @means_options
@@ -103,10 +104,11 @@ def command(
     opt: str | None,
     tuning: Path | None,
 ) -> None:
-    """Write a report of MODEL on a target: one HTML file with pictures and tables, for any browser.
+    """Write a report of MODEL on a target: one HTML file with pictures and tables.
 
-    It shows the memory over time and which layers set its peak, each layer beside the bound of the core, where the
-    flash goes, and, for models that are known, what other systems need. Nothing is measured unless --profile is given.
+    The report shows memory over time and the layers that set its peak, the instructions of each layer next to the lower
+    bound of the core, and the parts of the flash. For known models it also shows the figures of other systems. Only
+    --profile measures; without it, figures are predicted.
     """
     if output is not None:
         outputs.check_file(output, force=force)
@@ -157,7 +159,7 @@ def command(
 
 
 def _image(console: Console, module: Module, plan: deploy.Plan, source: str, *, profile: bool) -> _Image:
-    """Builds an image in a folder that is gone afterwards, and runs it where that is asked for."""
+    """Builds an image in a temporary folder, and runs it with --profile."""
     feed = runs.read_input(source, module.manifest)
     with deploy.folder_of(None) as folder:
         project, built = deploy.make(console, [module], plan, folder)
@@ -198,7 +200,7 @@ def _measured(outcome: runs.Outcome, plan: deploy.Plan) -> Measured:
 
 
 def _again(model: str, given: Mapping[str, object], options: Mapping[str, str]) -> str:
-    """Returns the command line that makes the page again."""
+    """Returns the command line that writes the page again."""
     words = ["aboard", "report", model]
     for option, value in given.items():
         if value is True:

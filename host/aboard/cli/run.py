@@ -1,4 +1,4 @@
-"""`aboard run`: boot a project's image and run one inference."""
+"""`aboard run`: boots a project's image and runs one inference."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one inference gave.
+    """The result of one inference.
 
     Attributes:
         project: The project.
         manifest: The model that ran.
-        runner: What ran it.
+        runner: Name of the runner.
         run: Outputs, time and stack.
-        profile: The time of every operator, where asked for.
+        profile: The time of every operator; None without --profile.
     """
 
     project: Project
@@ -74,7 +74,7 @@ class Outcome:
 @runner_option
 @device_option
 @port_option
-@click.option("--model", metavar="NAME", help="Which model, where the project has several.")
+@click.option("--model", metavar="NAME", help="Name of the model, if the project has several.")
 @profile_option
 @json_option
 @pass_console
@@ -92,7 +92,7 @@ def command(
 ) -> None:
     """Boot the image of the project in DIR and run one inference over RPC.
 
-    Inputs and outputs go by tensor name. The time is that of the inference alone, without the RPC.
+    Inputs and outputs have their tensor names. The time is that of the inference alone, without the RPC.
     """
     opened = Project.open(project)
     if output is not None:
@@ -109,10 +109,10 @@ def command(
 
 
 def choose(project: Project, model: str | None) -> Manifest:
-    """Returns the manifest of the model that is meant.
+    """Returns the manifest of the named model, or of the only one.
 
     Raises:
-        InputError: There are several and none is named, or there is none of that name.
+        InputError: There are several and none is named, or no model has the name.
     """
     names = [manifest.name for manifest in project.models]
     if model is None and len(names) == 1:
@@ -125,10 +125,10 @@ def choose(project: Project, model: str | None) -> Manifest:
 
 
 def read_input(source: str, manifest: Manifest) -> input_files.Named:
-    """Returns the inputs that `--input` names, checked before anything is built or booted for them.
+    """Returns the inputs that `--input` names. Checks them before anything is built or booted.
 
     Raises:
-        InputError: They cannot be read, or are not the model's.
+        InputError: They cannot be read, or do not match the model's inputs.
     """
     feed = input_files.load(source, manifest.inputs)
     tensor_io.encode(feed, manifest.inputs, manifest.name)
@@ -154,7 +154,7 @@ def infer(
     """Boots an image and runs one inference.
 
     Raises:
-        AboardError: The image is missing or cannot be profiled, the emulator fails, or the device answers wrongly.
+        AboardError: The image does not exist, the emulator fails, or the device does not answer correctly.
     """
     if profile:
         check_profile(project)
@@ -167,7 +167,7 @@ def infer(
 
 
 def describe(outcome: Outcome) -> RunResult:
-    """Returns what is said of an inference in JSON."""
+    """Returns the JSON record of an inference."""
     project, run = outcome.project, outcome.run
     estimated = EstimatedTime.of(outcome.manifest, run.instructions, project.board.core().clock_hz)
     sizes = build.sizes(project)
@@ -194,7 +194,7 @@ def describe(outcome: Outcome) -> RunResult:
 
 
 def cycles(project: Project, outcome: Outcome) -> int | None:
-    """Returns the ticks of a run where the counter counts the core's cycles: on a board, at the core's clock."""
+    """Returns the core's cycles of a run; None unless the ticks are cycles: on a board, at the core's clock rate."""
     duration = outcome.run.duration
     is_board = duration.is_real and duration.instructions is None
     counts = is_board and duration.tick_hz == project.board.core().clock_hz
@@ -202,7 +202,7 @@ def cycles(project: Project, outcome: Outcome) -> int | None:
 
 
 def rows(profile: Profile) -> list[ProfileRow]:
-    """Returns a profile for JSON."""
+    """Returns the JSON records of a profile."""
     return [
         ProfileRow(
             node=entry.index,
@@ -217,7 +217,7 @@ def rows(profile: Profile) -> list[ProfileRow]:
 
 
 def report(result: RunResult, outcome: Outcome) -> str:
-    """Returns what is said of an inference to people."""
+    """Returns the text for an inference."""
     timed = ("instructions", result.instructions) if result.cycles is None else ("cycles", result.cycles)
     lines = facts(
         [

@@ -1,6 +1,6 @@
 """The JSON that each command prints with `--json`; docs/json.md is made from it.
 
-Every key is always there; one that does not apply is null. Bytes are bytes and counts are counts: no units in values.
+Every key is always present; a key that does not apply is null. Values carry no units: sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TensorInfo(Result):
     shape: list[int] = Field(description="Outermost dimension first.")
     scale: float | None = Field(description="Quantisation; null for float.")
     zero_point: int | None = Field(description="Likewise.")
-    arena: int = Field(description="Index of the arena it lies in; 0 where there is one.")
+    arena: int = Field(description="Index of its arena; 0 if there is only one.")
     offset: int = Field(description="Bytes from the start of the arena.")
     bytes: int = Field(description="Size.")
 
@@ -72,20 +72,22 @@ class OpInfo(Result):
     name: str
     op: str = Field(description="Name of the op in the IR, such as `conv2d`.")
     implementation: str = Field(description="Kernel that computes it.")
-    sources: list[int] = Field(description="Numbers of the operators in the model file it stands for.")
+    sources: list[int] = Field(description="Indices of the operators in the model file that it replaces.")
     output: list[int] = Field(description="Shape of its first output.")
     macs: int = Field(description="Multiply-accumulates as compiled.")
     estimated_instructions: int | None = Field(
         description="Instructions of the host, predicted from measurements of the kernel; null on a device."
     )
     estimated_cycles: int | None = Field(
-        description="Cycles of the host, predicted likewise, without wait states; null on a device."
+        description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a
+        device."
     )
     weights_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
     tuning: dict[str, str | int | bool] = Field(description="Value of every knob of the device that computes it.")
     tuning_origin: str | None = Field(
-        description="`default`, `given`, `record`, or why a record was left aside; null without knobs."
+        description="Source of the values: `default`, `given`, `record`, or why a record was not used; null without
+        knobs."
     )
 
 
@@ -94,14 +96,14 @@ class ArenaInfo(Result):
 
     region: str = Field(description="Name of the region.")
     bytes: int = Field(description="Size.")
-    lower_bound_bytes: int = Field(description="No plan for what lies in it can need less.")
+    lower_bound_bytes: int = Field(description="Lower bound: no plan for its buffers can need less.")
 
 
 class BufferInfo(Result):
     """A piece of an arena."""
 
-    name: str = Field(description="Tensor, or scratch of an operator.")
-    arena: int = Field(description="Index in `arenas` of the arena it lies in; 0 where there is one.")
+    name: str = Field(description="Name of the tensor, or of an operator's scratch.")
+    arena: int = Field(description="Index of its arena in `arenas`; 0 if there is only one.")
     offset: int = Field(description="Bytes from the start of the arena.")
     bytes: int = Field(description="Size.")
     first: int = Field(description="Index in `ops` of the first operator during which it lives.")
@@ -127,10 +129,12 @@ class PredictionInfo(Result):
     """How well estimated instructions and cycles are known."""
 
     core: str = Field(description="Core that was measured: the target's own, or the nearest.")
-    models: int = Field(description="Models that were predicted to find the errors; 0 where another core stands in.")
+    models: int = Field(description="Number of models behind the errors; 0 if another core is used in place of the
+        target's.")
     instructions: ErrorInfo | None = Field(description="Null where another core stands in.")
     cycles: ErrorInfo | None = Field(description="Likewise.")
-    rate: ErrorInfo | None = Field(description="Cycles for each instruction; likewise.")
+    rate: ErrorInfo | None = Field(description="Cycles an instruction; null if another core is used in place of the
+        target's.")
 
 
 class CompileResult(Verdict):
@@ -144,7 +148,8 @@ class CompileResult(Verdict):
     bundle: str = Field(description="Folder of the bundle.")
     generator: str = Field(description="Name and version of the generator.")
     input_mode: str = Field(
-        description="`consumed`: a run may overwrite the inputs; `kept`: it does not; `rows`: it comes row by row."
+        description="`consumed`: a run may overwrite the inputs; `kept`: a run does not; `rows`: the input is streamed
+        row by row."
     )
     macs: int = Field(description="Multiply-accumulates of the model as given.")
     macs_run: int = Field(description="Multiply-accumulates as compiled.")
@@ -154,15 +159,16 @@ class CompileResult(Verdict):
     weights_region: str | None = Field(description="Memory region of the constants; null for that of the code.")
     weights_bytes: int = Field(description="Constants as emitted.")
     flash_predicted_bytes: int | None = Field(
-        description="Constants, and code as measured of the same kernels in other models; null with devices."
+        description="Constants, and code size as measured for the same kernels in other models; null with devices."
     )
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
     ops: list[OpInfo]
     prediction: PredictionInfo | None = Field(description="Null where nothing is known of the estimates.")
     buffers: list[BufferInfo]
-    placed: list[PlacedNode] | None = Field(description="Who computes each node; null without devices.")
-    records: str | None = Field(description="File of tuning records of which some were used; null where none was.")
+    placed: list[PlacedNode] | None = Field(description="The device or host that computes each node; null without
+        devices.")
+    records: str | None = Field(description="File of tuning records, if a record was used; else null.")
     ir: list[IrDump] | None = Field(description="With `--print-ir-before` or `--print-ir-after`.")
     explain: ExplainInfo | None = Field(description="With `--explain`.")
 
@@ -185,7 +191,7 @@ class CreateResult(Result):
     template: str
     options: dict[str, Any] = Field(description="Options of the template, defaults included.")
     models: list[ModelInfo]
-    build_id: str = Field(description="What the image says when it is asked who it is.")
+    build_id: str = Field(description="Build id that the image reports over RPC.")
 
 
 class ToolchainInfo(Result):
@@ -197,15 +203,15 @@ class ToolchainInfo(Result):
 
 
 class ImageRegion(Result):
-    """What an image takes of a memory region."""
+    """Use of a memory region by an image."""
 
-    name: str = Field(description="As the linker calls it.")
+    name: str = Field(description="Name in the linker script.")
     used_bytes: int
     size_bytes: int
 
 
 class ImageModule(Result):
-    """What a part of an image takes."""
+    """Size of a part of an image."""
 
     name: str = Field(description="`model NAME`, `application`, `aboard`, `zephyr FOLDER`, a module, or `other`.")
     ram_bytes: int
@@ -218,13 +224,14 @@ class BuildReport(Result):
     path: str = Field(description="Folder of the project.")
     image: str = Field(description="Path of the ELF file.")
     toolchain: ToolchainInfo
-    ram_bytes: int = Field(description="Of the models alone: the arena they share.")
-    flash_bytes: int = Field(description="Of the models alone: their code, the kernels they use, their constants.")
+    ram_bytes: int = Field(description="Of the models alone: the arena that they share.")
+    flash_bytes: int = Field(description="Of the models alone: their code, their kernels and their constants.")
     image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
     ram_needed_bytes: int = Field(description="RAM of the whole image: data, bss and stack (there is no heap).")
     image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
     stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
-    regions: list[ImageRegion] = Field(description="What the linker says of each; empty where it says nothing.")
+    regions: list[ImageRegion] = Field(description="Memory regions as the linker reports them; empty if it reports
+        none.")
     modules: list[ImageModule] = Field(
         description="What Zephyr's ram_report and rom_report say of each part, the largest first; empty without it."
     )
@@ -279,7 +286,7 @@ class DeployResult(RunResult):
 
 
 class DifferenceInfo(Result):
-    """The first place where device and reference differ."""
+    """The first element in which device and reference differ."""
 
     sample: int = Field(description="Index of the sample.")
     node: int = Field(description="Index of the operator in the manifest.")
@@ -294,7 +301,7 @@ class DifferenceInfo(Result):
 
 
 class RegionFault(Result):
-    """A region of an accelerator whose result is not what its operators mean."""
+    """A region of an accelerator whose result differs from its operators' in numpy."""
 
     sample: int = Field(description="Index of the sample.")
     node: int = Field(description="Index of the region in the manifest.")
@@ -312,7 +319,7 @@ class VerifyResult(Result):
     runner: str
     model: str
     image: str | None = Field(description="Path of the ELF file; null without `-o`, when nothing is kept.")
-    reference: str = Field(description="What the device was compared with: `tflite-micro` or `numpy`.")
+    reference: str = Field(description="Reference: `tflite-micro` or `numpy`.")
     samples: int = Field(description="Inputs compared: `--samples` random ones, all smallest and all largest.")
     differing_bytes: int = Field(description="Over all samples; of float outputs, those beyond the tolerance.")
     max_abs_diff: float = Field(description="Largest difference of an output element, in its own unit.")
@@ -320,7 +327,7 @@ class VerifyResult(Result):
         description="True when no byte of an output or of a region differs, or all floats are within the tolerance."
     )
     region_faults: list[RegionFault] = Field(
-        description="Regions of accelerators that differ, whatever the outputs are; empty without accelerators."
+        description="Regions of accelerators that differ, even if the outputs are equal; empty without accelerators."
     )
     first_difference: DifferenceInfo | None = Field(description="Found with a trace; null where outputs are equal.")
     bisect: BisectInfo | None = Field(description="With `--bisect`; null where outputs are equal.")
@@ -345,7 +352,7 @@ class EvaluateResult(Result):
 
 
 class ToolInfo(Result):
-    """A tool that is found, not depended on."""
+    """A tool that aboard looks for on this machine."""
 
     name: str
     kind: str = Field(
@@ -354,10 +361,10 @@ class ToolInfo(Result):
     )
     purpose: str
     found: bool
-    version: str | None = Field(description="Null where it is missing or cannot be asked.")
+    version: str | None = Field(description="Null if the tool is missing or prints no version.")
     path: str | None
     how_to_get: str
-    problem: str | None = Field(description="Why a tool that is there does not run.")
+    problem: str | None = Field(description="Why an installed tool does not run.")
     need: str = Field(description="`needed`, `one` (one of those of its kind is) or `optional`.")
 
 
@@ -367,10 +374,10 @@ class DoctorResult(Result):
     ready: bool = Field(
         description="True when a model can be compiled, built and run on an emulated board; else the exit code is 1."
     )
-    missing: list[str] = Field(description="What is needed for that and not there, in words.")
+    missing: list[str] = Field(description="The missing tools, one phrase each.")
     system: str = Field(description="This machine's system, and whether aboard is tested there.")
     tools: list[ToolInfo]
-    serial_ports: list[str] = Field(description="Those with something attached.")
+    serial_ports: list[str] = Field(description="Serial ports with an attached device.")
 
 
 #: What `COMMAND --json` prints.

@@ -59,8 +59,8 @@ class HardwareCoreInfo(Result):
     name: str
     mcpu: str
     clock_hz: int | None = Field(description="After start-up; null for cores of host class.")
-    flash_bytes: int | None = Field(description="Room for code and constants; null where nothing limits it.")
-    ram_bytes: int | None = Field(description="Room for data, arena and stack; null where nothing limits it.")
+    flash_bytes: int | None = Field(description="Flash for code and constants; null without a limit.")
+    ram_bytes: int | None = Field(description="RAM for data, arena and stack; null without a limit.")
     aliases: list[str] = Field(description="Other hardware strings that mean this core.")
 
 
@@ -91,14 +91,14 @@ class HardwareResult(Result):
 
 
 class OriginInfo(Result):
-    """An attribute that hardware implies, or that stands beside it."""
+    """An attribute that hardware implies, or that is given with it."""
 
     name: str
     value: str | int | bool
     origin: str = Field(
-        description="What says so, in words: the board, a core of the SoC, another attribute, default, given."
+        description="Source of the value: the board, a core of the SoC, another attribute, default, given."
     )
-    file: str | None = Field(description="The file that says so.")
+    file: str | None = Field(description="The file that defines the value.")
 
 
 class HardwareShowResult(Result):

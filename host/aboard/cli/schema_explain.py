@@ -16,17 +16,18 @@ class LayerInfo(Result):
     weights_form: str | None = Field(description="How its weights are stored, such as `int8 pairs`; null without.")
     macs: int
     predicted_instructions: int | None = Field(description="Of the host; null on a device.")
-    predicted_from: str | None = Field(description="What was measured for that: kernel and core.")
+    predicted_from: str | None = Field(description="Measurement behind the prediction: kernel and core.")
     predicted_error: float | None = Field(
-        description="Median relative error of that measurement's fit; null where another kernel's or core's had to do."
+        description="Median relative error of that measurement's fit; null if it is of another kernel or core."
     )
-    mac_instruction: str | None = Field(description="What bounds its multiply-accumulates from below; null without.")
+    mac_instruction: str | None = Field(description="Kind of instruction that bounds its multiply-accumulates from
+        below; null without a bound.")
     bound_instructions: int | None = Field(description="Instructions of that kind alone that its MACs need.")
-    ratio_to_bound: float | None = Field(description="Predicted by bound.")
+    ratio_to_bound: float | None = Field(description="Predicted instructions divided by the bound.")
     packed_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
-    stripes: int = Field(description="Number of stripes: more than 1 in a cascade.")
-    live_bytes: list[int] = Field(description="For each arena, a lower bound of the bytes live while it is computed.")
+    turns: int = Field(description="Number of calls that compute it: more than 1 in a cascade.")
+    alive_bytes: list[int] = Field(description="For each arena, the lower bound while the layer is computed.")
 
 
 class CascadeInfo(Result):
@@ -62,10 +63,9 @@ class ExplainInfo(Result):
     """Why a module is as it is."""
 
     layers: list[LayerInfo]
-    rule: str = Field(description="By which rule a schedule was taken.")
+    rule: str = Field(description="Rule by which the schedule was chosen.")
     schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
-    variants_rule: str = Field(description="By which rule kernel variants were chosen.")
-    variants: list[VariantInfo] = Field(
-        description="Other kernel variants that layers could have; those that only lose are left out."
-    )
+    forms_rule: str = Field(description="Rule by which the layers' kernels were chosen.")
+    forms: list[FormInfo] = Field(description="Kernels that layers could have; those that lose in both speed and size
+        are left out.")
     peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")

@@ -13,19 +13,19 @@ class FlashResult(Result):
     path: str = Field(description="Folder of the project.")
     board: str
     image: str = Field(description="Path of the ELF file.")
-    build_id: str = Field(description="What the image says when it is asked who it is.")
+    build_id: str = Field(description="Build id that the image reports over RPC.")
     runner: str = Field(description="The tool, by the name of its flasher.")
-    version: str | None = Field(description="Of the tool; null where it tells none without a board.")
-    command: list[str] = Field(description="What was run, or would be with `--dry-run`.")
+    version: str | None = Field(description="Version of the tool; null if it prints none without a board.")
+    command: list[str] = Field(description="Command line that was run, or with `--dry-run` would be run.")
     flashed: bool = Field(description="False with `--dry-run`.")
     serial_number: str | None = Field(description="Of the board's probe; null where it is not known.")
     port: str | None = Field(description="Serial port that the board was asked over; null where it was not asked.")
     verified: bool = Field(description="True when the tool compared the flash with the image.")
     answered: bool | None = Field(
-        description="True when the board said over RPC that it runs this build; null where it was not asked."
+        description="True if the board reported this build over RPC; null if it was not asked."
     )
-    seconds: float | None = Field(description="How long the tool took; null with `--dry-run`.")
-    log: str | None = Field(description="File with all that the tool said; null with `--dry-run`.")
+    seconds: float | None = Field(description="Run time of the tool; null with `--dry-run`.")
+    log: str | None = Field(description="File with the output of the tool; null with `--dry-run`.")
 
 
 class PortInfo(Result):
@@ -40,7 +40,7 @@ class DeviceInfo(Result):
 
     usb_id: str = Field(description="`vid:pid`.")
     serial_number: str | None = Field(description="For `--device`.")
-    description: str = Field(description="What it calls itself.")
+    description: str = Field(description="Name that the device reports.")
     ports: list[PortInfo]
     boards: list[str] = Field(description="Boards it may be: those with the same kind of probe have the same USB id.")
 
@@ -48,8 +48,8 @@ class DeviceInfo(Result):
 class DriveInfo(Result):
     """A drive of a UF2 boot loader."""
 
-    path: str = Field(description="Folder it is mounted at; for `--device`.")
-    board_id: str | None = Field(description="What the boot loader says its board is.")
+    path: str = Field(description="Folder where it is mounted; for `--device`.")
+    board_id: str | None = Field(description="Board id that the boot loader reports.")
     boards: list[str] = Field(description="Boards it may be.")
 
 
@@ -65,7 +65,7 @@ class DebugResult(Result):
 
     path: str = Field(description="Folder of the project.")
     image: str = Field(description="Path of the ELF file.")
-    runner: str = Field(description="What has the gdb server: an emulator, or the flasher of a probe.")
+    runner: str = Field(description="Runner with the gdb server: an emulator, or the flasher of a probe.")
     server: list[str] = Field(description="Command line of the gdb server; empty where gdb starts the image itself.")
     gdb: list[str] = Field(description="Command line of gdb.")
     port: int | None = Field(description="TCP port between them; null without a server.")

@@ -14,7 +14,7 @@ class AttributeInfo(Result):
     type: str
     default: str | int | bool | None
     allowed: list[str | int | bool] | None = Field(description="Null for any.")
-    implied: str | None = Field(description="What it follows from where it is not given.")
+    implied: str | None = Field(description="Source of the default.")
     help: str
 
 
@@ -70,7 +70,7 @@ class RefusalInfo(Result):
 
 
 class PlacedNode(Result):
-    """Who computes a node of the model."""
+    """The device or host that computes a node of the model."""
 
     name: str
     op: str = Field(description="Name of the op in the IR, such as `conv2d`.")
@@ -83,7 +83,8 @@ class PlacedNode(Result):
 
 
 class PriceInfo(Result):
-    """What a match of a device's pattern changes, beside the others that were taken; all figures are estimates."""
+    """What a match of a device's pattern changes, given the other matches that were taken; all figures are
+    estimates."""
 
     device: str
     pattern: str
@@ -131,16 +132,18 @@ class ImplementationInfo(Result):
 
     name: str
     keys: list[str] = Field(description="Keys of which the target must have one.")
-    priority: int = Field(description="Of its instruction set; costs are compared within the highest.")
-    instructions: int | None = Field(description="Prediction, where instructions and flash are weighed, or null.")
-    weights_bytes: int | None = Field(description="Packed constants, likewise, or null.")
+    priority: int
+    cost: float | None = Field(description="Estimate that decides between equal priorities; null for none.")
+    instructions: int | None = Field(description="Estimated instructions, if instructions and flash decide; else null.")
+    weights_bytes: int | None = Field(description="Size of packed constants, if instructions and flash decide; else
+        null.")
     more_bytes: int | None = Field(description="Flash of the model beyond that with the chosen one, or null.")
     chosen: bool
     reason: str = Field(description="Why it was chosen, or not.")
 
 
 class NodeChoice(Result):
-    """How a node is computed, and why so."""
+    """The implementation of a node, and the reason."""
 
     name: str
     op: str = Field(description="Name of the op in the IR, after all passes.")

@@ -14,8 +14,8 @@ class TrialInfo(Result):
 
     device: str = Field(description="The device all of whose regions were at this point.")
     values: Point = Field(description="Value of every knob.")
-    region_instructions: int | None = Field(description="Of the device's regions; null where they cannot be told.")
-    instructions: int | None = Field(description="Of the whole run; null likewise.")
+    region_instructions: int | None = Field(description="Of the device's regions; null if unknown.")
+    instructions: int | None = Field(description="Of the whole run; null if unknown.")
     exact: bool = Field(
         description="True when every output was that of the host alone, and every region gave what its operators mean; "
         "false where nothing ran."
@@ -24,7 +24,7 @@ class TrialInfo(Result):
 
 
 class RecordKey(Result):
-    """What a measurement depends on, beside what is computed."""
+    """The conditions of a measurement, without the workload."""
 
     soc: str = Field(description="SoC of the host; empty where the target names no hardware.")
     core: str = Field(description="Core of the host.")
@@ -39,7 +39,7 @@ class BestInfo(Result):
     device: str
     nodes: list[str] = Field(description="Names of the regions.")
     workload: str = Field(description="What is computed, in canonical form.")
-    key: RecordKey = Field(description="What the record is found by, beside the workload.")
+    key: RecordKey = Field(description="Key of the record, together with the workload.")
     values: Point = Field(description="Value of every knob.")
     instructions: int = Field(description="Of these regions.")
     default_instructions: int = Field(description="The same with the default of every knob.")

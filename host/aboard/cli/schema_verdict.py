@@ -1,4 +1,4 @@
-"""What commands print with `--json` of whether a board holds a model, and how long a run takes there."""
+"""The JSON of commands on whether a model fits a board, and how long a run takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class EstimatedTimeInfo(Result):
 
 
 class MemoryNeed(Result):
-    """What an image needs of RAM or of flash, and what the board has."""
+    """RAM or flash that an image needs, and that the board has."""
 
     needed_bytes: int
     available_bytes: int | None = Field(description="Null where the board does not limit it.")
@@ -30,15 +30,16 @@ class MemoryNeed(Result):
 
 
 class FitInfo(Result):
-    """What the board's default project would need with this model alone."""
+    """Memory of the board's default project with this model alone."""
 
     ram: MemoryNeed = Field(description="Arena, buffers, stack and the least that the firmware takes.")
     flash: MemoryNeed = Field(description="Constants, code as predicted, and the least that the firmware takes.")
-    problems: list[str] = Field(description="What does not fit; empty where everything does.")
+    problems: list[str] = Field(description="Problems, one for each memory that is too small; empty if everything
+        fits.")
 
 
 class Verdict(Result):
-    """Whether a board holds a model, and how long a run takes."""
+    """Whether a model fits a board, and how long a run takes."""
 
     fits: bool | None = Field(description="Whether the board holds the board's default project; null without a board.")
     ram_needed_bytes: int | None = Field(

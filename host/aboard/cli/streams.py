@@ -1,4 +1,4 @@
-"""Standard input, output and error of the process: all three there, and an output that cannot be written."""
+"""Standard input, output and error of the process: makes sure that they exist, and records a failing output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class _Output(io.FileIO):
-    """Standard output that remembers why it could not be written.
+    """Standard output that stores the error of a failed write.
 
     Attributes:
-        failure: The error; None while all went well.
+        failure: The first error; None without one.
     """
 
     failure: OSError | None = None
@@ -27,10 +27,10 @@ class _Output(io.FileIO):
 
 
 def prepare() -> None:
-    """Sees to it that the three streams are there, and that any text can be written to them.
+    """Makes sure that the three streams exist, and that they accept any text.
 
-    A stream that was closed (`>&-`) would give its number to the first file that is opened. In its place stands one
-    that gives nothing, or that cannot be written, so that a lost result is an error.
+    The first opened file would get the number of a closed stream (`>&-`). So a closed stream is replaced by one that is
+    empty, or that cannot be written: a lost result is then an error.
     """
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -39,7 +39,7 @@ def prepare() -> None:
             os.open(os.devnull, mode)
     raw = _Output(1, "w", closefd=False)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    # File names that are no UTF-8, and locales that know little, are no reason to fail.
+    # File names that are not UTF-8, and locales with few characters, must not cause an error.
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=raw.isatty()
     )
@@ -48,7 +48,7 @@ def prepare() -> None:
 
 
 def failure() -> OSError | None:
-    """Returns why standard output could not be written; None where it could."""
+    """Returns why standard output could not be written; None if all writes succeeded."""
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     if isinstance(raw, _Output) and raw.failure is not None:
         return raw.failure
@@ -60,7 +60,7 @@ def failure() -> OSError | None:
 
 
 def silence() -> None:
-    """Lets what waits for standard output go nowhere, so that the process can end."""
+    """Discards buffered standard output, so that the process can end without an error."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`aboard targets`: what targets there are."""
+"""`aboard targets`: lists the known targets."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _targets(names: Sequence[str]) -> TargetsResult:
 @json_option
 @pass_console
 def show(console: Console, target: str) -> None:
-    """Show the target T in its canonical form; for the name of a kind alone, its attributes."""
+    """Show the target T in its canonical form, or the attributes of the kind T."""
     if target in kinds():
         described = _targets([target])
         console.emit(described, lambda: _list(described))
@@ -140,7 +140,7 @@ def _list(result: TargetsResult) -> str:
 @json_option
 @pass_console
 def why(console: Console, model: str, place: Place) -> None:
-    """Explain, node by node, which implementation computes MODEL, over which others and why."""
+    """Explain for each node of MODEL which kernel computes it, which others could, and why."""
     with console.step(f"asking for {model}"):
         explained = models.explain_file(model, place)
     result = WhyResult(

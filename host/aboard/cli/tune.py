@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     default=2,
     show_default=True,
     metavar="N",
-    help="Random inputs for which every point is compared; the smallest and the largest are added.",
+    help="Random inputs on which every point is checked, in addition to the smallest and the largest.",
 )
 @click.option(
     "--tuning",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File of records; by default what ABOARD_TUNING names, or your own file.",
+    help="File of records. Default: the file that ABOARD_TUNING names, or your own file.",
 )
 @template_option
 @template_options
@@ -84,7 +84,7 @@ def command(
     """Try every point of the tuning spaces of a target's devices, and record the best for each part of MODEL.
 
     Each point is built, booted, compared bit for bit with the host alone, and measured node by node. `aboard compile`
-    for the same target takes what is recorded. With -runtime=host points are checked in this process and not measured.
+    for the same target uses the records. With -runtime=host, points are checked in this process and not measured.
     """
     path = models.model_file(model)
     chosen = _target(place, opt)

@@ -1,6 +1,6 @@
-"""How commands show whether a board holds a model, and how long a run takes.
+"""Shows whether a model fits a board, and how long a run takes.
 
-A time is measured on a device, or estimated and then marked as such, with its basis and its error.
+A time is either measured on a device, or marked as an estimate, with its basis and its error.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from aboard.reports.prediction import core_name, percent
 
 
 def verdict(manifest: Manifest, hardware: str | None) -> Verdict:
-    """Returns whether a board holds a compiled model, and the time that is predicted for a run.
+    """Returns whether a compiled model fits a board, and the predicted time of a run.
 
     Args:
         manifest: The model.
-        hardware: The board's id; None where the target names none.
+        hardware: The board's id; None if the target names none.
     """
     if hardware is None:
         return Verdict(fits=None, ram_needed_bytes=None, memory=None, estimated_time=None)

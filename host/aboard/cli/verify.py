@@ -60,11 +60,11 @@ _IMPORT = "import"
     metavar="N",
     default=_SAMPLES,
     show_default=True,
-    help="How many random inputs, beside all smallest and all largest.",
+    help="Number of random inputs, in addition to the smallest and the largest.",
 )
-@click.option("--bisect", is_flag=True, help="Where a byte differs, look for the first pass that changes the results.")
+@click.option("--bisect", is_flag=True, help="If a byte differs, find the first pass that changes the results.")
 @passes_option
-@output_dir_option("none: nothing is kept")
+@output_dir_option("a temporary folder")
 @force_option
 @means_options
 @opt_option
@@ -84,12 +84,12 @@ def command(
 ) -> int:
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
-    Exits with 1 where a byte differs. Then the image is built again with a trace, and the first operator, row and
-    channel that differ are named. Floats may differ by 0.0001 of the reference. Where accelerators compute a part of
-    MODEL, each of their regions is compared too, so that no operator behind it can hide a wrong result.
+    Exits with 1 if a byte differs. Then the image is built again with taps, and the first operator, row and channel
+    that differ are printed. Floats may differ by 0.0001 of the reference. If accelerators compute a part of MODEL, each
+    of their regions is compared too, so that no later operator can hide a wrong result.
 
-    With --bisect, the graph is then evaluated on this machine after every pass, which tells a wrong pass from a fault
-    behind the passes.
+    With --bisect, the graph is then evaluated on this machine after every pass. So a wrong pass is distinguished from a
+    fault in kernels, schedule or build.
     """
     from aboard.check import verify
     from aboard.check.reference import Reference

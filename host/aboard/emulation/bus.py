@@ -103,7 +103,7 @@ class Core(Protocol):
     has_lines: ClassVar[bool]
 
     def look(self) -> None:
-        """Looks for interrupts."""
+        """Makes the core test for interrupts before the next block."""
 
     def set_deadline(self) -> None:
         """Stops the core when the next event is due."""
@@ -144,7 +144,7 @@ class MachineBus:
         self._machine.uc.mem_write(address, data)
 
     def schedule(self, count: int, event: Callable[[], None]) -> None:
-        """Has a function called once so many instructions have been executed."""
+        """Calls a function once the instruction count is reached; see `Bus.schedule`."""
         heapq.heappush(self._events, (count, next(self._order), event))
         self._update()
 

@@ -47,7 +47,7 @@ class Registers:
         return value
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Takes a value."""
+        """Stores a value."""
         del size
         self._values[self.base + offset] = value
 

@@ -71,7 +71,7 @@ class Nrf51Timer:
                 self._schedule(n)
 
     def read(self, offset: int, size: int) -> int:
-        """EVENTS_COMPARE and CC."""
+        """Reads EVENTS_COMPARE and CC."""
         del size
         if 0x140 <= offset < 0x140 + 4 * _CHANNELS:
             return int(self._events[(offset - 0x140) // 4])

@@ -1,5 +1,4 @@
-"""Serial ports by IP block, as far as aboard's drivers use them. Bytes from the host are queued without limit, as in
-QEMU."""
+"""Serial ports by IP block, as far as aboard's drivers use them. Received bytes queue without limit, as in QEMU."""
 
 from __future__ import annotations
 

@@ -85,8 +85,7 @@ class EspTool(Flasher[EspToolSettings]):
 
     @override
     def run(self, job: Job[EspToolSettings]) -> Done:
-        """Flashes an image; see `Flasher.run`. Requires a port, because without one esptool takes any attached
-        device."""
+        """Flashes an image; see `Flasher.run`. Requires a port: without one esptool takes any attached device."""
         if job.port is None:
             raise self.error(job, Diagnosis(Problem.NO_PROBE, "no serial port of the board"))
         return super().run(job)

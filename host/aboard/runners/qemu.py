@@ -1,5 +1,4 @@
-"""Runs the image in QEMU at one instruction a nanosecond of virtual time, so that ticks give exact instruction
-counts."""
+"""Runs the image in QEMU at one instruction a virtual nanosecond, so that ticks give exact instruction counts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""For tests of those who use aboard: a pytest plugin that runs models on emulated and real boards."""
+"""Testing of firmware with models: a pytest plugin and Robot Framework keywords that run models on boards."""

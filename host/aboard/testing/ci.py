@@ -1,8 +1,8 @@
 """Continuous integration of a project: golden inputs and outputs, suites for Robot Framework, and a GitHub workflow.
 
 <root>/.github/workflows/aboard.yml    builds the image, and runs the suites
-<project>/ci/qemu.robot                boots it in QEMU (or the board's other emulator) and checks its outputs
-<project>/ci/renode.robot              the same with renode-test, where Renode can be the board
+<project>/ci/qemu.robot                boots it in QEMU (or another emulator of the board) and checks its outputs
+<project>/ci/renode.robot              the same with renode-test, if Renode supports the board
 <project>/ci/golden/                   inputs and outputs of each model
 """
 
@@ -28,11 +28,11 @@ from aboard.project.project import Project
 from aboard.runners.qemu import PACKAGES
 
 WORKFLOW = ".github/workflows/aboard.yml"
-#: aboard is in no package index, so a repository brings the wheel that its workflow installs.
+#: aboard is in no package index, so the workflow installs a wheel that the repository contains.
 DEFAULT_PACKAGE = f"wheels/aboard-{VERSION}-py3-none-any.whl"
 _TEMPLATES = "ci"
 _RENODE = "renode"
-#: Difference of a float output that is none: the sums of kernels and interpreter are in another order.
+#: Tolerance for float outputs: kernels and interpreter sum in different orders.
 _FLOAT_TOLERANCE = 0.0001
 
 Named = Mapping[str, Values]
@@ -40,7 +40,7 @@ Named = Mapping[str, Values]
 
 @dataclass(frozen=True)
 class Golden:
-    """What a model is given and has to give.
+    """Inputs of a model with the expected outputs.
 
     Attributes:
         model: Its name.
@@ -52,11 +52,11 @@ class Golden:
 
 
 def emulator_of(project: Project) -> str | None:
-    """Returns the runner beside Renode that can be the project's board without a board; None where there is none."""
+    """Returns an emulator other than Renode that supports the project's board; None if there is none."""
     zephyr = templates.load(project.info.template).build == "zephyr"
     devices = runners.devices_of(project.models)
     for name, runner in runners.all_runners().items():
-        # Images of Zephyr use more of a chip than our own models of it have.
+        # Images of Zephyr use more peripherals of a chip than aboard's emulation models.
         fits = runner.automatic and name != _RENODE and not (zephyr and name == "unicorn")
         if fits and runner.supports(project.board) is None and runner.lacks(devices) is None:
             return name
@@ -69,7 +69,7 @@ def inputs_for(model: Manifest, count: int) -> list[dict[str, Values]]:
 
 
 def repository_of(project: Project) -> Path:
-    """Returns the top of the repository that a project lies in, or its own folder where it lies in none."""
+    """Returns the top folder of the repository that contains a project; without one, the project's folder."""
     return next(
         (folder for folder in (project.path, *project.path.parents) if (folder / ".git").exists()), project.path
     )
@@ -88,19 +88,19 @@ def write(
 
     Args:
         project: The project.
-        golden: Of each of its models, all with as many samples.
-        origin: Where the golden outputs are from, in words, for the suites.
-        root: Top of the repository; the project lies in it.
+        golden: One for each model of the project, all with the same number of samples.
+        origin: Source of the golden outputs, as a phrase for the suites.
+        root: Top folder of the repository, which contains the project.
         package: Source of aboard on the machine that runs the workflow, as `pip install` takes it. A relative path
             starts at the top of the repository.
-        force: Whether files that aboard did not write, or that were changed since, are overwritten.
+        force: Overwrite files even if aboard did not write them, or if they were changed since.
 
     Returns:
         The files, absolute, sorted.
 
     Raises:
-        ProjectError: The project lies elsewhere, or nothing can emulate its board.
-        InputError: A file is there that aboard did not write, or that was changed since.
+        ProjectError: The project is outside the repository, or no emulator supports its board.
+        InputError: A file exists that aboard did not write, or that was changed since.
     """
     if root not in (project.path, *project.path.parents):
         raise ProjectError(f"{root}: does not hold the project, got {project.path}. Name a folder above it")
@@ -158,7 +158,7 @@ def _workflow(project: Project, root: Path, package: str) -> dict[Path, bytes]:
     jobs = [{"name": runner, "packages": packages}] if runner else []
     jobs += [{"name": _RENODE, "packages": None}] if board.emulator.renode else []
     inside = project.path.relative_to(root).as_posix()
-    # A Zephyr application lies in its workspace and is not its top.
+    # A Zephyr application is a subfolder of its workspace.
     checkout = "repository" if template.build == "zephyr" else ""
     context = {
         "folder": project.path.name,

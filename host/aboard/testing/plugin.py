@@ -1,9 +1,9 @@
 """The pytest plugin: `def test_kws(aboard_device): assert aboard_device.run(x).argmax() == 3`.
 
 pytest loads it wherever aboard is installed, so nothing but pytest is imported before a test asks for a board. Each
-fixture can be overridden, and those behind it follow: `aboard_board` and `aboard_model` lead to `aboard_project`, which
-is built, and that to `aboard_device`, which runs. What is missing is an error of the test and never a skip: a suite
-that tested nothing must not be green. docs/testing_firmware.md is the manual.
+fixture can be overridden: `aboard_project` builds `aboard_model` for `aboard_board`, and `aboard_device` runs the
+project. A missing tool is an error of the test, never a skip: a suite that tested nothing must not be green.
+docs/testing_firmware.md is the manual.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aboard.device.session import Session
     from aboard.testing.workshop import Model, Workshop
 
-#: Marker that names the model, or several of which each test is run with each.
+#: Marker that names the model. If it names several, each test runs once with each.
 MARKER = "aboard_model"
 
 _BOARD = "aboard_board"
@@ -31,7 +31,7 @@ _LOG = logging.getLogger("aboard.device")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the options, and the keys for pyproject.toml that say the same."""
+    """Adds the command-line options and the equivalent keys for pyproject.toml."""
     group = parser.getgroup("aboard", "models on boards")
     group.addoption(
         "--aboard-board",
@@ -43,33 +43,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--aboard-runner",
         metavar="NAME",
-        help="What runs the image: an emulator, or what flashes the board; the first that can be the board by default.",
+        help="Emulator that runs the image, or tool that flashes the board. Default: the first emulator that supports
+        the board.",
     )
     group.addoption(
         "--aboard-device",
         metavar="SERIAL",
-        help="Serial number or port of the attached board, where several could be it.",
+        help="Serial number or port of the board, if several are attached.",
     )
-    parser.addini(_BOARD, "Boards where --aboard-board names none.", type="args", default=[])
-    parser.addini(_RUNNER, "Runner where --aboard-runner names none.", default="")
+    parser.addini(_BOARD, "Boards, unless --aboard-board names some.", type="args", default=[])
+    parser.addini(_RUNNER, "Runner, unless --aboard-runner names one.", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the marker known."""
+    """Registers the marker."""
     config.addinivalue_line(
         "markers", f"{MARKER}(model, ...): the model for aboard_device: a .tflite file, a bundle, or a shipped model."
     )
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Says which boards tests run on, where that is chosen."""
+    """Returns the boards and the runner that tests use, if they were chosen."""
     boards = _boards(config)
     runner = _runner(config)
     return f"aboard: {', '.join(boards)}{f' ({runner})' if runner else ''}" if boards else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs a test with each model of its marker, and on each board where there are several."""
+    """Parametrises a test with each model of its marker and each chosen board."""
     boards = _boards(metafunc.config)
     if _BOARD in metafunc.fixturenames and len(boards) > 1:
         metafunc.parametrize(_BOARD, boards, indirect=True)
@@ -99,13 +100,13 @@ def aboard_board(request: pytest.FixtureRequest) -> Board:
 
 @pytest.fixture(scope="session")
 def aboard_runner(request: pytest.FixtureRequest) -> str | None:
-    """Name of what runs the image: `--aboard-runner`, else the key `aboard_runner`; None for the first that can."""
+    """Name of the runner: `--aboard-runner`, else the key `aboard_runner`; None for the board's first."""
     return _runner(request.config)
 
 
 @pytest.fixture(scope="module")
 def aboard_model(request: pytest.FixtureRequest) -> Model:
-    """The model: what the marker `aboard_model` names, relative to the test's file, else to pytest's root folder."""
+    """The model that the marker `aboard_model` names, relative to the test's file, else to pytest's root folder."""
     named: str | Path | None = getattr(request, "param", None)
     if named is None:
         pytest.fail(
@@ -120,7 +121,7 @@ def aboard_model(request: pytest.FixtureRequest) -> Model:
 
 @pytest.fixture(scope="module")
 def aboard_options() -> Mapping[str, str]:
-    """Options of the project template, such as `{"trace": "on"}`. Override it to set some."""
+    """Options of the project template, such as `{"trace": "on"}`. Override the fixture to set options."""
     return {}
 
 
@@ -136,7 +137,7 @@ def aboard_workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 def aboard_project(
     aboard_workshop: Workshop, aboard_model: Model, aboard_board: Board, aboard_options: Mapping[str, str]
 ) -> Project:
-    """The project with the model for the board, built: its sizes, its manifest."""
+    """The built project with the model for the board."""
     with _plainly():
         return aboard_workshop.project(aboard_model, aboard_board, aboard_options)
 
@@ -145,7 +146,7 @@ def aboard_project(
 def aboard_device(
     request: pytest.FixtureRequest, aboard_project: Project, aboard_runner: str | None
 ) -> Iterator[Session]:
-    """The running device with the model on it. What its firmware logs is logged as `aboard.device`."""
+    """The running device with the model on it. Logs of its firmware go to the logger `aboard.device`."""
     from aboard.testing import workshop
 
     with _plainly():
@@ -168,7 +169,7 @@ def _runner(config: pytest.Config) -> str | None:
 
 @contextmanager
 def _plainly() -> Iterator[None]:
-    """Shows an error of aboard as its message, without the lines of Python that led to it."""
+    """Shows an error of aboard as its message, without a traceback."""
     from aboard.errors import AboardError
 
     try:

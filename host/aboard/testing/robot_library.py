@@ -1,4 +1,4 @@
-"""Keywords for Robot Framework: run models on a board, and compare what they give with what they should.
+"""Keywords for Robot Framework: run models on a board and compare the outputs with golden files.
 
     *** Settings ***
     Library    aboard.testing.robot_library.Aboard    ${CURDIR}/..
@@ -9,8 +9,9 @@
         ${outputs}=    Aboard Run Model    ${CURDIR}/golden/kws_0_input.npz
         Outputs Should Match    ${outputs}    ${CURDIR}/golden/kws_0_output.npz
 
-In a suite for `renode-test`, Renode boots the image and `Aboard Connect` takes the place of `Aboard Boot`. A test that
-ends closes its session. Nothing of Robot Framework is imported: its Python, and `renode-test`'s, need aboard beside it.
+In a suite for `renode-test`, Renode boots the image and `Aboard Connect` replaces `Aboard Boot`. The session closes at
+the end of each test. This file imports nothing of Robot Framework. Install aboard in the Python that runs `robot` or
+`renode-test`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Aboard:
     ROBOT_LISTENER_API_VERSION: ClassVar[int] = 3
 
     def __init__(self, project: str) -> None:
-        """Takes the folder of a project that is built."""
+        """Takes the folder of a built project."""
         self._project = Project.open(project)
         self._session: Session | None = None
         self.ROBOT_LIBRARY_LISTENER = self
@@ -54,7 +55,7 @@ class Aboard:
         self.aboard_disconnect()
 
     def aboard_free_port(self) -> int:
-        """Returns a TCP port that nobody uses, for the serial line."""
+        """Returns a free TCP port, for the serial line."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             return int(probe.getsockname()[1])
@@ -63,20 +64,20 @@ class Aboard:
         """Boots the project's image and connects to it.
 
         Args:
-            runner: What boots it (`qemu`, `unicorn`, ...); the first that can be the board where none is named.
+            runner: Name of the runner (`qemu`, `unicorn`, ...); by default the first that supports the board.
         """
         self.aboard_disconnect()
         devices = runners.devices_of(self._project.models)
         self._session = Session.open(self._project, runners.choose(self._project.board, runner, devices=devices))
 
     def aboard_connect(self, port: int, host: str = "127.0.0.1") -> None:
-        """Connects to an image that runs already, over the TCP port that is its serial line.
+        """Connects to an image that is running already; its serial line is a TCP port.
 
-        The device has to run the project's own build. Bytes go no faster than the emulated serial port takes them.
+        The device has to run the project's build. Bytes are sent no faster than the emulated serial port takes them.
 
         Args:
             port: The port.
-            host: Machine it is on.
+            host: Machine of the port.
         """
         self.aboard_disconnect()
         line: Transport = SocketTransport.tcp(host, int(port), _CONNECT_S)
@@ -96,7 +97,7 @@ class Aboard:
 
         Args:
             source: Inputs: a `.npz`, `.npy` or `.bin` file, or `random:SEED`.
-            model: Which model; may be left out where there is only one.
+            model: Name of the model; optional if there is only one.
         """
         if self._session is None:
             raise InputError("Aboard Run Model: there is no session, expected Aboard Boot or Aboard Connect before it")
@@ -105,12 +106,12 @@ class Aboard:
         return dict(self._session.infer(feed, manifest.name).outputs)
 
     def outputs_should_match(self, outputs: Mapping[str, Values], golden: str, tolerance: float = 0.0) -> None:
-        """Fails unless outputs are those of a file: the same bytes, or within a tolerance.
+        """Fails unless outputs equal those of a file: the same bytes, or within a tolerance.
 
         Args:
             outputs: What `Aboard Run Model` returned.
             golden: A `.npz` file with an array for each output, by tensor name.
-            tolerance: Largest difference of an element; 0 for none at all.
+            tolerance: Largest difference of an element; 0 requires equal bytes.
         """
         with np.load(Path(golden), allow_pickle=False) as file:
             wanted = {name: file[name] for name in file.files}
@@ -139,7 +140,7 @@ def _compare(where: str, got: Values, expected: Values, tolerance: float) -> Non
             f"{where}: another shape or type, got {got.dtype}{list(got.shape)}, expected "
             f"{expected.dtype}{list(expected.shape)}. Record the golden outputs again"
         )
-    # Differences of integers as floats, which do not wrap; at 0 each bit counts.
+    # Integers are subtracted as floats, which do not wrap. With tolerance 0 every bit has to be equal.
     wrong = np.abs(got - expected.astype(np.float64)) > tolerance if tolerance else got != expected
     if wrong.any():
         first = tuple(int(index) for index in np.argwhere(wrong)[0])

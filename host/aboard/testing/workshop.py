@@ -1,4 +1,4 @@
-"""Makes projects for tests, each once, and boots them."""
+"""Compiles and builds each project for tests once, and boots it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Model = str | Path | Bundle
 
 
 class Workshop:
-    """Compiles and builds; what was made for a model, a board and options is not made again."""
+    """Compiles and builds a project once for each model, board and options."""
 
     def __init__(self, folder: Path) -> None:
         """Takes an empty folder for the projects."""
@@ -34,12 +34,12 @@ class Workshop:
             options: Options of the board's template.
 
         Raises:
-            AboardError: The model is not there or does not compile, does not fit, or the build fails.
+            AboardError: The model does not exist, does not compile or does not fit, or the build fails.
         """
         named = str(model) if isinstance(model, (str, Path)) else model
         key = (named if isinstance(named, str) else id(named), board.target, tuple(sorted(options.items())))
         if key not in self._made:
-            # A model in this process is kept, so that its id stays its own.
+            # A compiled model is kept alive, so that no other object gets its `id()`.
             self._kept.append(model)
             place = Place(target=None, board=board.target)
             bundle = model_argument.load(named, place) if isinstance(named, str) else named
@@ -57,15 +57,15 @@ def boot(
 
     Args:
         project: A built project.
-        runner: Name of the runner, or of what flashes the board; without it the first emulator that can be the board,
-            else what flashes it.
+        runner: Name of the runner or flasher; by default the first emulator that supports the board, else the first
+            flasher.
         device: Serial number or port of an attached board.
         on_log: Receives what the firmware logs.
 
     Raises:
-        AboardError: The runner cannot be the board, or the device does not answer as it should.
+        AboardError: The runner does not support the board, or the device does not answer correctly.
     """
     needed = runners.devices_of(project.models)
-    # The image was built for this run, so a board on the desk cannot have it yet.
+    # The image was built for this run, so an attached board cannot have it yet.
     chosen = runners.choose(project.board, runner, devices=needed, device=device, flash=True)
     return Session.open(project, chosen, on_log=on_log)
