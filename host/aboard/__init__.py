@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from aboard.api import Project, Session, create
     from aboard.base.version import VERSION as __version__  # noqa: N811 - the name that packages have
     from aboard.compiler.pipeline import Module
-    from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is
-    not used from aboard.target import Target
+    from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
+    from aboard.target import Target
 
 __all__ = [
     "AboardError",

@@ -67,17 +67,16 @@ template_option = click.option("--template", metavar="NAME", help="Project templ
 runner_option = click.option(
     "--runner",
     metavar="NAME",
-    help="Program that runs the image: an emulator (qemu, renode, unicorn), native, serial for a board that was flashed,
-    or a " "tool to flash it with (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
+    help="Program that runs the image: an emulator (qemu, renode, unicorn), native, serial for a board that "
+    "was flashed, or a "
+    "tool to flash it with (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
 )
 device_option = click.option(
     "--device",
     metavar="SERIAL",
     help="The attached board: serial number of its probe, its port, or its boot loader's drive (`aboard devices`).",
 )
-port_option = click.option(
-    "--port", metavar="PORT", help="Serial port of the board's RPC, if it is not its probe's."
-)
+port_option = click.option("--port", metavar="PORT", help="Serial port of the board's RPC, if it is not its probe's.")
 toolchain_option = click.option(
     "--toolchain",
     metavar="NAME",
@@ -92,8 +91,10 @@ input_option = click.option(
     help="FILE.npy, FILE.npz (by tensor name), FILE.bin (raw, little-endian), or random:SEED.",
 )
 output_option = click.option(
-    "--output", metavar="FILE.npz", type=click.Path(path_type=Path), help="Write the outputs to this .npz file, by
-    tensor name."
+    "--output",
+    metavar="FILE.npz",
+    type=click.Path(path_type=Path),
+    help="Write the outputs to this .npz file, by tensor name.",
 )
 force_option = click.option(
     "--force",

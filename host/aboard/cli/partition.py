@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 )
 @model_argument
 @place_options
-@click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph to this
-file.")
+@click.option(
+    "--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph to this file."
+)
 @force_option
 @json_option
 @pass_console

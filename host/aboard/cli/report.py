@@ -73,8 +73,9 @@ class _Image:
 @force_option
 @click.option("--build", is_flag=True, help="Build an image to measure its flash.")
 @click.option(
-    "--profile", is_flag=True, help="Build an image, run it and measure every layer. Without it, instructions are
-    predicted."
+    "--profile",
+    is_flag=True,
+    help="Build an image, run it and measure every layer. Without it, instructions are predicted.",
 )
 @click.option(
     "--anchors",

@@ -79,15 +79,15 @@ class OpInfo(Result):
         description="Instructions of the host, predicted from measurements of the kernel; null on a device."
     )
     estimated_cycles: int | None = Field(
-        description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a
-        device."
+        description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a "
+        "device."
     )
     weights_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
     tuning: dict[str, str | int | bool] = Field(description="Value of every knob of the device that computes it.")
     tuning_origin: str | None = Field(
-        description="Source of the values: `default`, `given`, `record`, or why a record was not used; null without
-        knobs."
+        description="Source of the values: `default`, `given`, `record`, or why a record was not used; null without "
+        "knobs."
     )
 
 
@@ -129,12 +129,14 @@ class PredictionInfo(Result):
     """How well estimated instructions and cycles are known."""
 
     core: str = Field(description="Core that was measured: the target's own, or the nearest.")
-    models: int = Field(description="Number of models behind the errors; 0 if another core is used in place of the
-        target's.")
+    models: int = Field(
+        description="Number of models behind the errors; 0 if another core is used in place of the target's."
+    )
     instructions: ErrorInfo | None = Field(description="Null where another core stands in.")
     cycles: ErrorInfo | None = Field(description="Likewise.")
-    rate: ErrorInfo | None = Field(description="Cycles an instruction; null if another core is used in place of the
-        target's.")
+    rate: ErrorInfo | None = Field(
+        description="Cycles an instruction; null if another core is used in place of the target's."
+    )
 
 
 class CompileResult(Verdict):
@@ -148,8 +150,8 @@ class CompileResult(Verdict):
     bundle: str = Field(description="Folder of the bundle.")
     generator: str = Field(description="Name and version of the generator.")
     input_mode: str = Field(
-        description="`consumed`: a run may overwrite the inputs; `kept`: a run does not; `rows`: the input is streamed
-        row by row."
+        description="`consumed`: a run may overwrite the inputs; `kept`: a run does not; `rows`: the input is streamed "
+        "row by row."
     )
     macs: int = Field(description="Multiply-accumulates of the model as given.")
     macs_run: int = Field(description="Multiply-accumulates as compiled.")
@@ -166,8 +168,9 @@ class CompileResult(Verdict):
     ops: list[OpInfo]
     prediction: PredictionInfo | None = Field(description="Null where nothing is known of the estimates.")
     buffers: list[BufferInfo]
-    placed: list[PlacedNode] | None = Field(description="The device or host that computes each node; null without
-        devices.")
+    placed: list[PlacedNode] | None = Field(
+        description="The device or host that computes each node; null without devices."
+    )
     records: str | None = Field(description="File of tuning records, if a record was used; else null.")
     ir: list[IrDump] | None = Field(description="With `--print-ir-before` or `--print-ir-after`.")
     explain: ExplainInfo | None = Field(description="With `--explain`.")
@@ -230,8 +233,9 @@ class BuildReport(Result):
     ram_needed_bytes: int = Field(description="RAM of the whole image: data, bss and stack (there is no heap).")
     image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
     stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
-    regions: list[ImageRegion] = Field(description="Memory regions as the linker reports them; empty if it reports
-        none.")
+    regions: list[ImageRegion] = Field(
+        description="Memory regions as the linker reports them; empty if it reports none."
+    )
     modules: list[ImageModule] = Field(
         description="What Zephyr's ram_report and rom_report say of each part, the largest first; empty without it."
     )
@@ -263,7 +267,7 @@ class RunResult(Result):
     cycles: int | None = Field(description="Of one inference without the RPC; null where the counter counts no cycles.")
     seconds: float | None = Field(description="Of one inference, measured on a device; null in an emulator.")
     estimated_time: EstimatedTimeInfo | None = Field(
-        description="What the board would take for the instructions that an emulator counted; null on a device."
+        description="Estimated time on the board for the instructions that an emulator counted; null on a device."
     )
     ram_bytes: int = Field(description="Of the model alone: arena, scratch, inputs and outputs.")
     flash_bytes: int = Field(description="Of the models alone: code, the kernels they use, their constants.")
@@ -346,7 +350,7 @@ class EvaluateResult(Result):
     cycles_per_sample: int | None = Field(description="Mean; null where the counter counts no cycles.")
     seconds_per_sample: float | None = Field(description="Mean, measured on a device; null in an emulator.")
     estimated_time_per_sample: EstimatedTimeInfo | None = Field(
-        description="What the board would take for the instructions that an emulator counted; null on a device."
+        description="Estimated time on the board for the instructions that an emulator counted; null on a device."
     )
     stack_bytes: int | None = Field(description="High-water mark over all samples.")
 

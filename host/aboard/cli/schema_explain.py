@@ -20,8 +20,9 @@ class LayerInfo(Result):
     predicted_error: float | None = Field(
         description="Median relative error of that measurement's fit; null if it is of another kernel or core."
     )
-    mac_instruction: str | None = Field(description="Kind of instruction that bounds its multiply-accumulates from
-        below; null without a bound.")
+    mac_instruction: str | None = Field(
+        description="Kind of instruction that bounds its multiply-accumulates from below; null without a bound."
+    )
     bound_instructions: int | None = Field(description="Instructions of that kind alone that its MACs need.")
     ratio_to_bound: float | None = Field(description="Predicted instructions divided by the bound.")
     packed_bytes: int = Field(description="Constants as emitted.")
@@ -66,6 +67,7 @@ class ExplainInfo(Result):
     rule: str = Field(description="Rule by which the schedule was chosen.")
     schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
     forms_rule: str = Field(description="Rule by which the layers' kernels were chosen.")
-    forms: list[FormInfo] = Field(description="Kernels that layers could have; those that lose in both speed and size
-        are left out.")
+    forms: list[FormInfo] = Field(
+        description="Kernels that layers could have; those that lose in both speed and size are left out."
+    )
     peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")

@@ -83,8 +83,7 @@ class PlacedNode(Result):
 
 
 class PriceInfo(Result):
-    """What a match of a device's pattern changes, given the other matches that were taken; all figures are
-    estimates."""
+    """What a match of a device's pattern changes, given the other taken matches; all figures are estimates."""
 
     device: str
     pattern: str
@@ -135,8 +134,9 @@ class ImplementationInfo(Result):
     priority: int
     cost: float | None = Field(description="Estimate that decides between equal priorities; null for none.")
     instructions: int | None = Field(description="Estimated instructions, if instructions and flash decide; else null.")
-    weights_bytes: int | None = Field(description="Size of packed constants, if instructions and flash decide; else
-        null.")
+    weights_bytes: int | None = Field(
+        description="Size of packed constants, if instructions and flash decide; else null."
+    )
     more_bytes: int | None = Field(description="Flash of the model beyond that with the chosen one, or null.")
     chosen: bool
     reason: str = Field(description="Why it was chosen, or not.")

@@ -34,8 +34,9 @@ class FitInfo(Result):
 
     ram: MemoryNeed = Field(description="Arena, buffers, stack and the least that the firmware takes.")
     flash: MemoryNeed = Field(description="Constants, code as predicted, and the least that the firmware takes.")
-    problems: list[str] = Field(description="Problems, one for each memory that is too small; empty if everything
-        fits.")
+    problems: list[str] = Field(
+        description="Problems, one for each memory that is too small; empty if everything fits."
+    )
 
 
 class Verdict(Result):

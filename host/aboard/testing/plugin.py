@@ -43,8 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--aboard-runner",
         metavar="NAME",
-        help="Emulator that runs the image, or tool that flashes the board. Default: the first emulator that supports
-        the board.",
+        help="Emulator that runs the image, or tool that flashes the board. "
+        "Default: the first emulator that supports the board.",
     )
     group.addoption(
         "--aboard-device",
