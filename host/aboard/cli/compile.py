@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print each layer beside its bound, and what other schedules cost: RAM against instructions.",
+    help="Print each layer with its bound, and the RAM and instructions of other schedules.",
 )
 @click.option(
     "--hooks",

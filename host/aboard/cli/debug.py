@@ -31,9 +31,9 @@ from aboard.runners import debug
     help="Program with the gdb server: qemu, or the tool of a probe (openocd, pyocd, jlink, stlink, west).",
 )
 @device_option
-@click.option("--gdb", metavar="PROGRAM", help="gdb's program; by the board's architecture by default.")
-@click.option("--gdb-port", type=click.IntRange(1, 65535), metavar="PORT", help="TCP port; a free one by default.")
-@click.option("--ex", "commands", multiple=True, metavar="COMMAND", help="Command for gdb; may be repeated.")
+@click.option("--gdb", metavar="PROGRAM", help="Program of gdb. Default: by the board's architecture.")
+@click.option("--gdb-port", type=click.IntRange(1, 65535), metavar="PORT", help="TCP port. Default: a free one.")
+@click.option("--ex", "commands", multiple=True, metavar="COMMAND", help="Command for gdb; can be repeated.")
 @click.option("--dry-run", is_flag=True, help="Print the two command lines and start nothing.")
 @json_option
 @pass_console
@@ -47,7 +47,7 @@ def command(
     commands: tuple[str, ...],
     dry_run: bool,
 ) -> None:
-    """Start the emulator's or the probe's gdb server with the image of the project in DIR, and gdb on it.
+    """Start gdb on the image of the project in DIR, with the gdb server of an emulator or a probe.
 
     An emulated board waits at its first instruction. A real board is flashed by gdb and halted after reset. The command
     prints the pseudo-terminal of an emulated board's serial line. Once the image runs, `aboard run --port` connects to

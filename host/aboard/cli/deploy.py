@@ -117,7 +117,7 @@ def command(
 ) -> None:
     """Compile MODEL, create a project, build it, boot it and run one inference.
 
-    The project stays in the folder of -o. `aboard run` runs it again.
+    The project stays in the folder of -o. To run it again, use `aboard run`.
     """
     if output is not None:
         input_files.check_output(output, force=force)

@@ -52,7 +52,7 @@ def command(
 ) -> None:
     """Flash the image of the project in DIR into its board.
 
-    Then ask the board over RPC whether it runs this build.
+    DIR is the current folder by default. Then ask the board over RPC whether it runs this build.
     """
     opened = Project.open(project)
     flasher = flash.choose(opened, runner, installed=not dry_run)

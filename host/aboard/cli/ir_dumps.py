@@ -28,7 +28,7 @@ def print_ir_options(function: _Function) -> _Function:
             f"ir_{position}",
             metavar="NAME",
             multiple=True,
-            help=f"Print the IR on stderr {position} a pass (`aboard passes`), or {_ALL}; may be repeated.",
+            help=f"Print the IR on stderr {position} a pass (`aboard passes`), or {_ALL}; can be repeated.",
         )(function)
     return function
 

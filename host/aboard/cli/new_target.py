@@ -21,7 +21,7 @@ from aboard.target import new_target
 def command(console: Console, name: str, output_dir: Path | None, force: bool) -> None:
     """Write a package with the new kind of target NAME, and tests that pass.
 
-    Its device computes int8 fully connected layers by C code of its own. Install it with `pip install -e`, run its
+    The device computes int8 fully connected layers with its own C code. Install it with `pip install -e`, run its
     tests with pytest, and change it step by step (docs/adding_a_device.md).
     """
     folder = output_dir or Path(name.replace("-", "_"))

@@ -92,7 +92,9 @@ def test_a_core_with_modifiers_is_that_one_only(capsys: pytest.CaptureFixture[st
 
 
 def test_no_board_passes_the_filters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, "--min-ram", "4000M", "--core", "cortex-m0").splitlines()[0] == "No board passes the filters."
+    assert (
+        printed(capsys, "--min-ram", "4000M", "--core", "cortex-m0").splitlines()[0] == "No board passes the filters."
+    )
 
 
 @pytest.mark.parametrize(("text", "count"), [("65536", 65536), ("64K", 65536), ("64KiB", 65536), ("1 mb", 1 << 20)])
