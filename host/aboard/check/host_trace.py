@@ -80,9 +80,9 @@ class TracedHostModel(HostModel):
             return int(model.run_in(memory, called))
         return int(model.run(views[0], sizes[0], called))
 
-    def _stream(self, feed: Any, data: bytes, memory: Any, hooks: Any) -> int:
+    def _stream(self, stream: Any, data: bytes, memory: Any, hooks: Any) -> int:
         """Passes the input row by row; returns the first status that is not 0, else 0."""
-        status, size = int(feed.begin(memory)), int(feed.row_bytes)
+        status, size = int(stream.begin(memory)), int(stream.row_bytes)
         for start in range(0, len(data), size):
             status = status or int(stream.push(memory, data[start : start + size], hooks))
         return status

@@ -120,7 +120,7 @@ def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dty
     return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
 
 
-def locate(tapped: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
+def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
     """Returns the first element, in execution order, in which a device differs from the reference.
 
     Args:

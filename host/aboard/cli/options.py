@@ -101,7 +101,7 @@ force_option = click.option(
     is_flag=True,
     help="Overwrite existing files even if aboard did not write them, or if they were changed since.",
 )
-profile_option = click.option("--profile", is_flag=True, help="Measure the time of every operator.")
+profile_option = click.option("--profile", is_flag=True, help="Measure the time of every operator, in a second run.")
 
 
 def output_dir_option(default: str) -> Callable[[_Function], _Function]:

@@ -27,8 +27,8 @@ class LayerInfo(Result):
     ratio_to_bound: float | None = Field(description="Predicted instructions divided by the bound.")
     packed_bytes: int = Field(description="Constants as emitted.")
     scratch_bytes: int = Field(description="Scratch in the arena.")
-    turns: int = Field(description="Number of calls that compute it: more than 1 in a cascade.")
-    alive_bytes: list[int] = Field(description="For each arena, the lower bound while the layer is computed.")
+    stripes: int = Field(description="Number of stripes: more than 1 in a cascade.")
+    live_bytes: list[int] = Field(description="For each arena, a lower bound of the bytes live while it is computed.")
 
 
 class CascadeInfo(Result):
@@ -66,8 +66,8 @@ class ExplainInfo(Result):
     layers: list[LayerInfo]
     rule: str = Field(description="Rule by which the schedule was chosen.")
     schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
-    forms_rule: str = Field(description="Rule by which the layers' kernels were chosen.")
-    forms: list[FormInfo] = Field(
-        description="Kernels that layers could have; those that lose in both speed and size are left out."
+    variants_rule: str = Field(description="Rule by which the layers' kernel variants were chosen.")
+    variants: list[VariantInfo] = Field(
+        description="Other kernel variants that layers could have; those that lose in both speed and size are left out."
     )
     peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")

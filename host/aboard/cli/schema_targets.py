@@ -131,8 +131,7 @@ class ImplementationInfo(Result):
 
     name: str
     keys: list[str] = Field(description="Keys of which the target must have one.")
-    priority: int
-    cost: float | None = Field(description="Estimate that decides between equal priorities; null for none.")
+    priority: int = Field(description="Priority of its instruction set. Costs are compared within the highest.")
     instructions: int | None = Field(description="Estimated instructions, if instructions and flash decide; else null.")
     weights_bytes: int | None = Field(
         description="Size of packed constants, if instructions and flash decide; else null."

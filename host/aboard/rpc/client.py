@@ -110,7 +110,9 @@ class Client:
         """
         return self._call(request, patience_s, on_trace, None)
 
-    def _call(self, request: Request, patience_s: float | None, on_trace: OnTrace | None, within_s: float | None) -> bytes:
+    def _call(
+        self, request: Request, patience_s: float | None, on_trace: OnTrace | None, within_s: float | None
+    ) -> bytes:
         """As `call`, but raises `OutOfTime` if the reply does not come in time."""
         session = self._session or self._greet()
         restarts = self._line.restarts
