@@ -120,7 +120,7 @@ def test_two_models_in_one_image(call: Call) -> None:
     assert other["outputs"] == alone["outputs"]
     assert one["outputs"] != other["outputs"]
     refused = call("run", "both", code=1)["error"]
-    assert "which model, got none, expected one of digits, digits_f32. Say --model" in refused["message"]
+    assert "has several models. Choose one with --model: digits, digits_f32" in refused["message"]
 
 
 def test_an_input_that_is_kept_costs_ram(call: Call) -> None:
@@ -199,7 +199,7 @@ REFUSED = {
         "ProjectError",
         "baremetal",
     ),
-    "option": (("deploy", "digits", "--board", BOARD, "-O", "tap=on"), "ProjectError", "unknown option, got tap"),
+    "option": (("deploy", "digits", "--board", BOARD, "-O", "tap=on"), "ProjectError", "unknown option tap"),
     "runner": (("deploy", "digits", "--board", BOARD, "--runner", "qemo"), "ToolError", "Did you mean qemu?"),
     "runner of another board": (
         ("deploy", "digits", "--board", "arm/mps3_an547", "--runner", "unicorn"),
@@ -207,7 +207,7 @@ REFUSED = {
         "cannot be arm/mps3_an547",
     ),
     "toolchain": (("deploy", "digits", "--board", BOARD, "--toolchain", "gc"), "ToolError", "unknown toolchain"),
-    "no project": (("build", "nowhere"), "ProjectError", "expected a project"),
+    "no project": (("build", "nowhere"), "ProjectError", "nowhere: not a project"),
     "input": (("deploy", "digits", "--board", BOARD, "--input", "x.npy"), "InputError", "x.npy: cannot be read"),
     "output": (("deploy", "digits", "--board", BOARD, "--output", "y.txt"), "InputError", "expected .npz"),
     "data": (("evaluate", "digits", "--board", BOARD, "--data", "none.npz"), "InputError", "none.npz: cannot be read"),

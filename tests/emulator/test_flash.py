@@ -273,9 +273,9 @@ def test_debug_with_a_probe(project: Project, openocd: Path, capsys: pytest.Capt
 
 
 NO_DEBUG = [
-    ("unicorn", r"runner unicorn: has no gdb server, .*expected one that has: qemu, openocd, pyocd, jlink"),
+    ("unicorn", r"runner unicorn: has no gdb server\. Choose one that has: qemu, openocd, pyocd, jlink"),
     ("nrfjprog", r"runner nrfjprog: has no gdb server|runner nrfjprog: nrfjprog is not on PATH"),
-    ("gdbserver", r"runner gdbserver: not known"),
+    ("gdbserver", r"runner gdbserver: unknown"),
 ]
 
 

@@ -276,7 +276,7 @@ SOC_ERRORS = {
         r"memory\.1\.size: unknown key, got size\. Did you mean size_b",
     ),
     "missing key": ("size_bytes = 0x800", "", r"memory\.1\.size_bytes: missing, got nothing, expected a value"),
-    "unknown core": ("cortex-m4", "cortex-m44", r"cores\.0\.mcpu: core cortex-m44: not known.*Did you mean cortex-m4"),
+    "unknown core": ("cortex-m4", "cortex-m44", r"cores\.0\.mcpu: core cortex-m44: unknown.*Did you mean cortex-m4"),
     "wrong kind": ('kind = "ram"', 'kind = "rom"', r"memory\.1\.kind: Input should be 'flash', 'ram'.*got 'rom'"),
     "no size": ("size_bytes = 0x800", "size_bytes = 0", r"memory\.1\.size_bytes: .*greater than 0, got 0"),
     "text for number": ("irq = 3", 'irq = "three"', r"uart\.uart0\.irq: .*valid integer.*got 'three'"),
@@ -365,7 +365,7 @@ def test_unknown_soc_names_the_nearest(folder: Path) -> None:
 
 
 def test_unknown_board_names_the_nearest() -> None:
-    with pytest.raises(BoardError, match=r"board arm/mps2_an86: not known.*Did you mean arm/mps2_an386.*ABOARD_BOARDS"):
+    with pytest.raises(BoardError, match=r"board arm/mps2_an86: unknown.*Did you mean arm/mps2_an386.*ABOARD_BOARDS"):
         boards.load("arm/mps2_an86")
 
 

@@ -136,8 +136,13 @@ def test_a_board_without_emulators_is_meant_itself(monkeypatch: pytest.MonkeyPat
 REFUSED = [
     ("arm/mps2_an386", "openocd", {}, r"cannot be arm/mps2_an386, whose file has no \[flash\].*: (renode, )?qemu"),
     ("host/native", "serial", {}, r"cannot be host/native, which is a machine of host class"),
-    ("bbc/microbit", "qemu", {"device": "99"}, r"runner qemu: is no board that is attached.*: serial, openocd, pyocd"),
-    ("bbc/microbit", "opencd", {}, r"runner opencd: not known, got opencd\. Did you mean openocd"),
+    (
+        "bbc/microbit",
+        "qemu",
+        {"device": "99"},
+        r"runner qemu: does not reach attached boards.*: serial, openocd, pyocd",
+    ),
+    ("bbc/microbit", "opencd", {}, r"runner opencd: unknown\. Did you mean openocd"),
 ]
 
 
@@ -157,7 +162,7 @@ def test_no_port_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ToolError) as caught:
         runner.start(project)
     assert re.match(
-        r"st/nucleo_f746zg: no serial port, got no attached board with serial number 066A that has one, expected the "
-        r"port of its RPC\. Plug the board in, or name the port: --port /dev/ttyUSB0",
+        r"st/nucleo_f746zg: no serial port, as no attached board with serial number 066A has one\. Plug the board "
+        r"in, or name the port of its RPC: --port /dev/ttyUSB0",
         str(caught.value),
     )

@@ -98,7 +98,7 @@ def test_a_zephyr_tree_is_looked_for_as_a_build_would(bare: Path, monkeypatch: p
     found = checks()["zephyr"]
     assert (found.found, found.version, found.path) == (True, "3.7.1", str(bare))
     monkeypatch.setenv("ZEPHYR_BASE", str(bare / "gone"))
-    assert "is no Zephyr tree, got no version in" in str(checks()["zephyr"].problem)
+    assert "not a Zephyr tree, got no version in" in str(checks()["zephyr"].problem)
 
 
 NOTHING = [

@@ -212,7 +212,7 @@ def test_runners_without_a_model_of_a_device_are_passed_over(tmp_path: Path) -> 
         with pytest.raises(
             ToolError,
             match=r"runner qemu: cannot be arm/mps2_an386, which has no model of fake, expected a board it can be. "
-            r"Runners for this board: unicorn",
+            r"Choose one for this board: unicorn",
         ):
             runners.choose(M4, "qemu", devices=devices)
     with device({"v1": (), "v2": ()}):

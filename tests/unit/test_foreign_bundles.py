@@ -228,7 +228,7 @@ def test_a_link_out_of_a_bundle_is_not_followed(bundle: Path, tmp_path: Path, pl
     ):
         create(folder, BOARD, path=tmp_path / "project")
     if place != "extra":
-        with pytest.raises(ProjectError, match=r"is no file of the bundle"):
+        with pytest.raises(ProjectError, match=r"not a file of the bundle"):
             Module.load(folder)
     assert not (tmp_path / "project").exists()
 
@@ -257,11 +257,11 @@ def test_what_is_no_file_is_not_waited_for(bundle: Path, tmp_path: Path) -> None
     folder = tmp_path / "bundle"
     shutil.copytree(bundle, folder)
     os.mkfifo(folder / "pipe")
-    with pytest.raises(ProjectError, match=r"pipe: is no file, expected files and folders in a bundle"):
+    with pytest.raises(ProjectError, match=r"pipe: not a file, expected files and folders in a bundle"):
         create(folder, BOARD, path=tmp_path / "project")
     (folder / "manifest.json").unlink()
     os.mkfifo(folder / "manifest.json")
-    with pytest.raises(ProjectError, match=r"manifest\.json: is no file of the bundle"):
+    with pytest.raises(ProjectError, match=r"manifest\.json: not a file of the bundle"):
         manifest.read(folder)
 
 
@@ -270,7 +270,7 @@ def test_a_record_that_is_no_file_of_the_project_is_not_read(project: Path, tmp_
     record = tmp_path / "project" / "project.json"
     record.rename(tmp_path / "elsewhere.json")
     record.symlink_to(tmp_path / "elsewhere.json")
-    with pytest.raises(ProjectError, match=r"project\.json: is no file of the project"):
+    with pytest.raises(ProjectError, match=r"project\.json: not a file of the project"):
         Project.open(tmp_path / "project")
 
 

@@ -200,7 +200,7 @@ SOC_ERRORS = {
         "size = 0x400",
         r"memory\.2\.size: unknown key.*Did you mean size_bytes",
     ),
-    "unknown core of the table": ("cortex-m33+nodsp+nofp", "cortex-m34", r"core cortex-m34: not known.*cortex-m33"),
+    "unknown core of the table": ("cortex-m33+nodsp+nofp", "cortex-m34", r"core cortex-m34: unknown.*cortex-m33"),
     "beyond the addresses": (
         "address = 0x2000_0000\nsize_bytes = 0x400",
         "address = 0xFFFF_FFF0\nsize_bytes = 0x400",

@@ -49,11 +49,11 @@ def test_a_missing_image_is_named(tmp_path):
 
 def test_what_is_no_image_is_named(tmp_path):
     (tmp_path / "text.elf").write_text("hello")
-    with pytest.raises(ToolError, match=r"text\.elf: is no ELF file"):
+    with pytest.raises(ToolError, match=r"text\.elf: not an ELF file"):
         elf.sizes(tmp_path / "text.elf")
 
 
 def test_what_is_no_library_is_named(tmp_path):
     (tmp_path / "lib.a").write_text("hello")
-    with pytest.raises(ToolError, match=r"lib\.a: is no static library"):
+    with pytest.raises(ToolError, match=r"lib\.a: not a static library"):
         elf.archive_bytes(tmp_path / "lib.a")

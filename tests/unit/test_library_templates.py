@@ -349,7 +349,7 @@ def test_code_that_needs_flags_is_no_arduino_library(tmp_path: Path) -> None:
     (bundle / "manifest.json").write_text(record.model_dump_json())
     with pytest.raises(
         ProjectError,
-        match=r"template arduino: has no flags for single sources, got tiny, whose code for a device needs some, "
+        match=r"template arduino: cannot give flags to single sources, got tiny, whose code for a device needs some, "
         r"expected a model that the host's own kernels compute\. Compile it without that device, or use --template",
     ):
         aboard.create(bundle, "raspberrypi/rpi_pico", "arduino", tmp_path / "library")

@@ -59,7 +59,7 @@ def test_every_file_is_rendered() -> None:
 
 def test_names_and_folders_that_will_not_do(tmp_path: Path) -> None:
     with pytest.raises(
-        TargetError, match=r"kind 'My NPU': is no name of a kind, expected lower case words as in my-npu"
+        TargetError, match=r"kind 'My NPU': not a name of a kind, expected lower case words as in my-npu"
     ):
         new_target.write("My NPU", tmp_path / "x")
     with pytest.raises(TargetError, match=r"kind cmsis-nn: is there already, expected a name of its own\. Rename it"):

@@ -202,7 +202,7 @@ def test_a_project_is_replaced_and_nothing_else_is(bundle, tmp_path):
             ProjectError,
             "another core, got cortex-m4, expected cortex-m3 of arm/mps2_an385",
         ),
-        ({"bundles": []}, ProjectError, "there is no model"),
+        ({"bundles": []}, ProjectError, "no bundle is given"),
         ({"bundles": "nowhere"}, ProjectError, r"nowhere/manifest\.json: cannot be read"),
     ],
 )
@@ -282,7 +282,7 @@ def test_an_image_that_overflows_is_refused_with_numbers(bundle, tmp_path):
 def test_the_first_error_of_the_compiler_is_shown(project):
     (project.path / "src/main.c").write_text("int main(void) { return oops; }\n")
     with pytest.raises(
-        ToolError, match=r"the build failed, got .*main\.c:1:\d+: error: .*oops.*The whole log: .*aboard\.log"
+        ToolError, match=r"the build failed, got .*main\.c:1:\d+: error: .*oops.*Read the whole log: .*aboard\.log"
     ):
         project.build()
     assert "oops" in (project.path / "build" / "aboard.log").read_text()
@@ -301,7 +301,7 @@ def test_a_second_build_does_nothing_and_another_compiler_starts_anew(project):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, r"project\.json: cannot be read, got No such file or directory, expected a project"),
+        (None, r"not a project, as it has no project\.json\. Make one with `aboard create`"),
         ("{", r"project\.json: file: "),
         (json.dumps({"format": 9}), r"project\.json: format: .*Make the project again"),
     ],

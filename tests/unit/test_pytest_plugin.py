@@ -205,7 +205,7 @@ BOARD = ("--aboard-board", "host/native")
 @pytest.mark.parametrize(
     ("test", "arguments", "message"),
     [
-        (NOTHING, BOARD, "which model, got none, expected a marker or a fixture. Put @pytest.mark.aboard_model("),
+        (NOTHING, BOARD, "no model is given, expected a marker or a fixture. Put @pytest.mark.aboard_model("),
         (
             WITH_DIGITS,
             (),
@@ -214,7 +214,7 @@ BOARD = ("--aboard-board", "host/native")
         (
             WITH_DIGITS,
             ("--aboard-board", "arm/mps2_an38"),
-            "board arm/mps2_an38: not known, got arm/mps2_an38. Did you mean arm/mps2_an386",
+            "board arm/mps2_an38: unknown. Did you mean arm/mps2_an386",
         ),
         (
             WITH_DIGITS.replace("digits", "digts"),
@@ -225,7 +225,7 @@ BOARD = ("--aboard-board", "host/native")
         (
             WITH_DIGITS,
             (*BOARD, "--aboard-runner", "native", "--aboard-device", "0683"),
-            "runner native: is no board that is attached, got --device",
+            "runner native: does not reach attached boards, got --device",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def test_unknown_kind():
 
 def test_inputs_are_checked():
     reference = Reference.open(zoo.many_ops())
-    with pytest.raises(InputError, match=r"input t1: not known\. .*t0"):
+    with pytest.raises(InputError, match=r"input t1: unknown\. .*t0"):
         reference.run({"t1": image()})
     with pytest.raises(InputError, match=r"input t0: not given, expected int8\[1x8x8x4\]"):
         reference.run({})

@@ -41,10 +41,12 @@ def test_keywords_are_those_that_suites_use(project: Project) -> None:
 
 def test_a_run_needs_a_session_and_a_model(project: Project) -> None:
     library = Aboard(str(project.path))
-    with pytest.raises(InputError, match=r"Aboard Run Model: there is no session, expected Aboard Boot or Aboard Con"):
+    with pytest.raises(
+        InputError, match=r"Aboard Run Model: no session is open\. Call Aboard Boot or Aboard Connect first"
+    ):
         library.aboard_run_model("random:0")
     library._session = SimpleNamespace(close=lambda: None)  # type: ignore[assignment]
-    with pytest.raises(InputError, match=r"model: not one of the project's, got onne. Did you mean one\?"):
+    with pytest.raises(InputError, match=r"model onne: not a model of the project. Did you mean one\?"):
         library.aboard_run_model("random:0", "onne")
     library._end_test(None, None)
     assert library._session is None

@@ -202,11 +202,11 @@ def test_a_node_runs_alone() -> None:
 @pytest.mark.parametrize(
     ("node", "inputs", "message"),
     [
-        ("ad", INPUTS, "adder: there is no node 'ad'. Did you mean add?"),
-        (3, INPUTS, "adder: there is no node 3."),
-        (-1, INPUTS, "adder: there is no node -1."),
+        ("ad", INPUTS, "adder: unknown node 'ad'. Did you mean add?"),
+        (3, INPUTS, "adder: unknown node 3."),
+        (-1, INPUTS, "adder: unknown node -1."),
         ("add", {"a": A}, "adder: add: operand b is missing, expected a, b"),
-        ("negate", {"som": SUM}, "adder: negate: som is no operand of the node. Did you mean sum?"),
+        ("negate", {"som": SUM}, "adder: negate: som is not an operand of the node. Did you mean sum?"),
         ("negate", {"sum": SUM[..., :2]}, "adder: negate: operand sum is wrong, got int8 (1, 2, 3, 2), expected int8"),
     ],
 )
@@ -218,9 +218,9 @@ def test_wrong_operands_are_named(node: str | int, inputs: dict[str, np.ndarray]
 @pytest.mark.parametrize(
     ("inputs", "model", "message"),
     [
-        (INPUTS, None, "session: which model? got none, expected one of adder, doubler"),
-        (INPUTS, "addr", "session: there is no model 'addr'. Did you mean adder?"),
-        (INPUTS, 2, "session: there is no model 2."),
+        (INPUTS, None, "session: has several models. Choose one with model=: adder, doubler"),
+        (INPUTS, "addr", "session: unknown model 'addr'. Did you mean adder?"),
+        (INPUTS, 2, "session: unknown model 2."),
         ({"a": A}, "adder", "input b is missing"),
         ({"a": A, "b": B, "c": B}, "adder", "input c is not one of the model's"),
         (A, "adder", "one array, got a model with 2 inputs"),

@@ -91,7 +91,7 @@ def test_exit_codes_and_messages_are_those_of_aboard(workspace):
     assert "No such command 'compil'. Did you mean compile" in done.stderr
     done = workspace.west("aboard", "compile", "digits", "--board", "arm/mps2_an38")
     assert done.returncode == 1
-    assert "board arm/mps2_an38: not known" in done.stderr
+    assert "board arm/mps2_an38: unknown" in done.stderr
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def _files(bundle: Path) -> Iterator[Path]:
                 )
         for path in (Path(top) / name for name in names):
             if not path.is_file():
-                raise ProjectError(f"{path}: is no file, expected files and folders in a bundle. Remove it")
+                raise ProjectError(f"{path}: not a file, expected files and folders in a bundle. Remove it")
             yield path
 
 
@@ -52,7 +52,7 @@ def read(bundle: Path, path: str) -> str:
     file = bundle / path
     try:
         if file.exists() and not is_file_within(file, bundle):
-            raise ProjectError(f"{file}: is no file of the bundle. Make the bundle again with `aboard compile`")
+            raise ProjectError(f"{file}: not a file of the bundle. Make the bundle again with `aboard compile`")
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "what is not UTF-8"

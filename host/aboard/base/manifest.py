@@ -53,7 +53,7 @@ def read(folder: Path) -> Manifest:
     """
     path = folder / FILE_NAME
     if path.exists() and not is_file_within(path, folder):
-        raise ProjectError(f"{path}: is no file of the bundle. Make one with `aboard compile`")
+        raise ProjectError(f"{path}: not a file of the bundle. Make one with `aboard compile`")
     try:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:

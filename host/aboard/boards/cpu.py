@@ -263,13 +263,13 @@ def find(name: str) -> Cpu:
         return host()
     base, *modifiers = name.lower().split("+")
     if base not in _CORES:
-        raise TargetError(f"core {name}: not known, got {base}. {did_you_mean(base, _CORES)}")
+        raise TargetError(f"core {name}: unknown. {did_you_mean(base, _CORES)}")
     cpu = _CORES[base]
     for modifier in modifiers:
         if modifier not in cpu.optional:
             allowed = ", ".join(cpu.optional) or "none"
             raise TargetError(
-                f"core {name}: modifier of {base} not known, got +{modifier}, expected one of: {allowed}. "
+                f"core {name}: unknown modifier of {base}, got +{modifier}, expected one of: {allowed}. "
                 f"Write the core as gcc's -mcpu does"
             )
     return _without(cpu, tuple(sorted(m for m in set(modifiers) if not _is_implied(m, modifiers))))

@@ -79,7 +79,7 @@ def gpu(name: str) -> GpuFile:
         BoardError: No GPU has that id, or its file is wrong.
     """
     if name not in gpus():
-        raise BoardError(f"GPU {name}: not known, got {name}. {did_you_mean(name, gpus())}")
+        raise BoardError(f"GPU {name}: unknown. {did_you_mean(name, gpus())}")
     return board_files.read(board_files.find()[name], GpuFile)
 
 
@@ -177,7 +177,7 @@ def locate(name: str) -> tuple[str, str | None]:
     found = _by_zephyr_name(name.removeprefix(ZEPHYR)) if name.startswith(ZEPHYR) else _located(name)
     if found is None:
         raise BoardError(
-            f"board {name}: not known, got {name}. {did_you_mean(name, [*names(), *aliases()])} "
+            f"board {name}: unknown. {did_you_mean(name, [*names(), *aliases()])} "
             f"`aboard hardware` lists all; {SEARCH_PATH} names further folders"
         )
     return found

@@ -14,7 +14,7 @@ from aboard.base.manifest_records import TensorRecord
 from aboard.device.session import Session
 from aboard.device.tensor_io import Values
 from aboard.device.timing import RunResult
-from aboard.errors import InputError, did_you_mean
+from aboard.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,14 @@ def load(path: Path, manifest: Manifest, count: int | None = None) -> Samples:
     x = arrays.get("x_f32", arrays["x"]) if tensor.dtype == "float32" else arrays["x"]
     y = arrays["y"].ravel()
     if len(x) != len(y) or len(y) == 0:
-        raise InputError(f"{path}: got {len(x)} inputs and {len(y)} labels, expected as many of each, and one at least")
+        raise InputError(
+            f"{path}: got {len(x)} inputs and {len(y)} labels, expected as many of each, and one at "
+            "least. Give each input a label"
+        )
     if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= classes:
         raise InputError(
             f"{path}: labels, got {y.dtype} from {y.min()} to {y.max()}, expected whole numbers below {classes}. "
-            f"{manifest.name} has that many classes"
+            f"Correct the labels: {manifest.name} has that many classes"
         )
     return Samples(_typed(x, tensor)[:count], y[:count].astype(np.int64))
 
@@ -148,7 +151,7 @@ def _read(path: Path) -> dict[str, Values]:
         if name not in arrays:
             raise InputError(
                 f"{path}: {name} is missing, got {', '.join(arrays) or 'nothing'}, expected x (inputs) and y (labels). "
-                f"{did_you_mean(name, arrays)}"
+                "Write both with numpy.savez"
             )
     return arrays
 

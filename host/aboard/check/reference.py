@@ -54,7 +54,7 @@ class Reference(ABC):
             ToolError: `kind` is `tflm` and the interpreter is not installed; or `kind` is unknown.
         """
         if kind not in ("auto", "tflm", "numpy"):
-            raise ToolError(f"reference: kind, got {kind!r}, expected auto, tflm or numpy")
+            raise ToolError(f"reference: kind, got {kind!r}, expected auto, tflm or numpy. Choose one")
         graph = load(model)
         if kind == "numpy":
             return _Numpy(graph, "asked for")

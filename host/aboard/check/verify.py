@@ -84,7 +84,7 @@ def samples(manifest: Manifest, count: int, seed: int = _SEED) -> list[Named]:
         InputError: The count is negative.
     """
     if count < 0:
-        raise InputError(f"samples: got {count}, expected 0 or more")
+        raise InputError(f"samples: got {count}, expected 0 or more. Pass a larger number")
     rng = np.random.default_rng(seed)
     return [*(input_files.random(manifest.inputs, rng) for _ in range(count)), *input_files.extremes(manifest.inputs)]
 

@@ -163,9 +163,7 @@ def describe(target: Target) -> HardwareShowResult:
 def _check_vendor(vendor: str | None) -> None:
     vendors = {name.partition("/")[0] for name in boards.names()}
     if vendor is not None and vendor not in vendors:
-        raise BoardError(
-            f"--vendor: no such vendor, got {vendor}, expected one that has a board. {did_you_mean(vendor, vendors)}"
-        )
+        raise BoardError(f"--vendor {vendor}: unknown vendor. {did_you_mean(vendor, vendors)}")
 
 
 def _readable(console: Console) -> Iterator[boards.Board]:

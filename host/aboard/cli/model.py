@@ -103,7 +103,7 @@ def model_file(text: str) -> Path:
     """
     path = find(text)
     if path.is_dir():
-        raise ModelError(f"{path}: a folder, expected a model file. A bundle is compiled already")
+        raise ModelError(f"{path}: a folder, expected a model file. Name the .tflite file")
     return path
 
 

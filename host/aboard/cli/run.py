@@ -118,9 +118,9 @@ def choose(project: Project, model: str | None) -> Manifest:
     if model is None and len(names) == 1:
         return project.models[0]
     if model is None:
-        raise InputError(f"{project.path.name}: which model, got none, expected one of {', '.join(names)}. Say --model")
+        raise InputError(f"{project.path.name}: has several models. Choose one with --model: {', '.join(names)}")
     if model not in names:
-        raise InputError(f"--model: not one of the project's, got {model}. {did_you_mean(model, names)}")
+        raise InputError(f"--model {model}: not a model of the project. {did_you_mean(model, names)}")
     return project.models[names.index(model)]
 
 

@@ -97,7 +97,9 @@ def command(
     plan = deploy.prepare(place, means)
     path = models.find(model)
     if path.is_dir():
-        raise ModelError(f"{path}: a bundle, expected the model file it was made of: the reference needs it")
+        raise ModelError(
+            f"{path}: a bundle, expected the model file that the reference interpreter runs. Name the .tflite file"
+        )
     modules = compile_all(console, [model], place, name=None, opt=opt, toolchain=means.toolchain, passes=passes)
     reference = Reference.open(path)
     inputs = verify.samples(modules[0].manifest, samples)

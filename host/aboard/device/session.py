@@ -178,9 +178,13 @@ class Session(AbstractContextManager["Session"]):
         """
         number, manifest = self._find(model)
         if count < 1:
-            raise InputError(f"{manifest.name}: cannot run so often, got {count}, expected 1 or more")
+            raise InputError(
+                f"{manifest.name}: cannot run so often, got {count}, expected 1 or more. Pass a larger number"
+            )
         if within_s is not None and within_s < 0:
-            raise InputError(f"{manifest.name}: within_s is negative, got {within_s:g}, expected seconds")
+            raise InputError(
+                f"{manifest.name}: within_s is negative, got {within_s:g}, expected seconds. Pass 0 or more"
+            )
         data = tensor_io.encode(inputs, manifest.inputs, manifest.name)
         at_once = count if self._survives(number) else 1
         until = None if within_s is None else time.monotonic() + within_s
@@ -407,10 +411,10 @@ class Session(AbstractContextManager["Session"]):
     def _find(self, model: str | int | None) -> tuple[int, Manifest]:
         names = [manifest.name for manifest in self.models]
         if model is None and len(names) != 1:
-            raise InputError(f"session: which model? got none, expected one of {', '.join(names)}. Pass model=")
+            raise InputError(f"session: has several models. Choose one with model=: {', '.join(names)}")
         number = names.index(model) if isinstance(model, str) and model in names else model or 0
         if not isinstance(number, int) or not 0 <= number < len(names):
-            raise InputError(f"session: there is no model {model!r}. {did_you_mean(str(model), names)}")
+            raise InputError(f"session: unknown model {model!r}. {did_you_mean(str(model), names)}")
         return number, self.models[number]
 
     @staticmethod
@@ -418,7 +422,7 @@ class Session(AbstractContextManager["Session"]):
         names = [record.name for record in manifest.nodes]
         index = names.index(node) if isinstance(node, str) and node in names else node
         if not isinstance(index, int) or not 0 <= index < len(names):
-            raise InputError(f"{manifest.name}: there is no node {node!r}. {did_you_mean(str(node), names)}")
+            raise InputError(f"{manifest.name}: unknown node {node!r}. {did_you_mean(str(node), names)}")
         return index
 
     def _run(

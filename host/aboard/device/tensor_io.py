@@ -49,7 +49,8 @@ def _by_name(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> Mappi
     for name in known:
         if name not in feed:
             raise InputError(
-                f"{where}: input {name} is missing, got {', '.join(feed) or 'none'}, expected {', '.join(known)}"
+                f"{where}: input {name} is missing, got {', '.join(feed) or 'none'}, expected {', '.join(known)}. "
+                "Pass an array for each"
             )
     return feed
 
@@ -60,7 +61,7 @@ def _encode_one(values: npt.ArrayLike, record: TensorRecord, where: str) -> byte
     if array.size != int(np.prod(record.shape)) or _squeezed(array.shape) != _squeezed(record.shape):
         raise InputError(
             f"{where}: input {record.name} has a wrong shape, got {array.shape}, expected {record.shape}. "
-            "Dimensions of 1 may be left out, others may not"
+            "Reshape it; dimensions of 1 may be left out"
         )
     if array.dtype != wanted:
         array = _cast(array, wanted, record, where)

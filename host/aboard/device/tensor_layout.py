@@ -61,7 +61,7 @@ def place(values: Values, operand: OperandRecord, where: str) -> bytes:
     if values.dtype != wanted or values.shape not in accepted:
         raise InputError(
             f"{where}: operand {operand.tensor} is wrong, got {values.dtype} {values.shape}, "
-            f"expected {wanted} {reference_shape(operand)}"
+            f"expected {wanted} {reference_shape(operand)}. Reshape or convert the array"
         )
     if values.shape != operand.shape:
         values = values[..., list(operand.channel_map or ())]
@@ -79,10 +79,12 @@ def place_all(inputs: Mapping[str, npt.ArrayLike], record: NodeRecord, where: st
     known = {operand.tensor for operand in record.inputs}
     for name in inputs:
         if name not in known:
-            raise InputError(f"{where}: {name} is no operand of the node. {did_you_mean(name, known)}")
+            raise InputError(f"{where}: {name} is not an operand of the node. {did_you_mean(name, known)}")
     for name in sorted(known):
         if name not in inputs:
-            raise InputError(f"{where}: operand {name} is missing, expected {', '.join(sorted(known))}")
+            raise InputError(
+                f"{where}: operand {name} is missing, expected {', '.join(sorted(known))}. Pass all operands"
+            )
     return [(operand.offset, place(np.asarray(inputs[operand.tensor]), operand, where)) for operand in record.inputs]
 
 

@@ -93,20 +93,23 @@ def choose(
         missing.append(f"{flasher.name}: {problem}")
     if missing:
         raise ToolError(f"{board.id}: nothing to flash it with, expected one of its tools. {'; '.join(missing)}")
-    reasons = "; ".join(f"{f.name}: {f.supports(board, template)}" for f in all_flashers().values())
+    refusals: dict[str | None, list[str]] = {}
+    for each in all_flashers().values():
+        refusals.setdefault(each.supports(board, template), []).append(each.name)
+    reasons = "; ".join(f"{', '.join(tools)}: {reason}" for reason, tools in refusals.items())
     raise ToolError(f"{board.id}: cannot be flashed, expected a board that a tool knows. {reasons}")
 
 
 def _named(board: Board, name: str, template: str | None, installed: bool) -> Flasher[Any]:
     flasher = all_flashers().get(name)
     if flasher is None:
-        raise ToolError(f"runner {name}: not known, got {name}. {did_you_mean(name, all_flashers())}")
+        raise ToolError(f"runner {name}: unknown. {did_you_mean(name, all_flashers())}")
     reason = flasher.supports(board, template)
     if reason is not None:
         able = ", ".join(other.name for other in possible(board, template))
         raise ToolError(
             f"runner {name}: cannot flash {board.id}, {reason}, expected a board it can. "
-            f"Runners that flash this board: {able or 'none'}"
+            f"Choose one that flashes this board: {able or 'none'}"
         )
     problem = flasher.missing() if installed else None
     if problem is not None:

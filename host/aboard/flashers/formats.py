@@ -48,7 +48,7 @@ def segments(elf: Path) -> list[Segment]:
     except OSError as error:
         raise ToolError(f"{elf}: no image, got {error.strerror}, expected a built one. Run `aboard build`") from error
     except ELFError as error:
-        raise ToolError(f"{elf}: is no ELF file, got {error}, expected an image. Build it again") from error
+        raise ToolError(f"{elf}: not an ELF file, got {error}, expected an image. Build it again") from error
     if not found:
         raise ToolError(f"{elf}: holds nothing to flash, got no loaded segment, expected one. Build it again")
     return sorted(found, key=lambda segment: segment.address)

@@ -39,7 +39,7 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     known = [tensor.name for tensor in graph.inputs]
     for name in inputs:
         if name not in known:
-            raise InputError(f"input {name}: not known. {did_you_mean(name, known)}")
+            raise InputError(f"input {name}: unknown. {did_you_mean(name, known)}")
     return {tensor.name: _checked(tensor, inputs) for tensor in graph.inputs}
 
 

@@ -210,7 +210,7 @@ def get(name: str) -> Op:
     """
     ops = _all()
     if name not in ops:
-        raise VerifyError(f"op {name}: not known. {did_you_mean(name, ops)}")
+        raise VerifyError(f"op {name}: unknown. {did_you_mean(name, ops)}")
     return ops[name]
 
 

@@ -135,10 +135,11 @@ class _Theirs:
         since = f"that {'was' if one else 'were'} changed since aboard wrote {'it' if one else 'them'}"
         parts = [_counted(self.added, "that aboard did not write", self.complete)] if self.added else []
         parts += [_counted(self.changed, since, self.complete)] if self.changed else []
-        lost = f"overwrite {_named(self.lost)}" if self.lost else "overwrite none of them"
+        rest = " and keep the rest" if self.kept else ""
+        effect = f"overwrite {_named(self.lost)}{rest}" if self.lost else "keep all of these files"
         return (
             f"{shown(folder)}: holds {' and '.join(parts)}, expected a new folder, or a {what} that nobody changed. "
-            f"Name another folder, or say --force, which would {lost}{' and keep the rest' if self.kept else ''}"
+            f"Name another folder, or say --force, which would {effect}"
         )
 
 
@@ -176,11 +177,10 @@ def _refuse_places(folder: Path, place: Path) -> None:
     with contextlib.suppress(OSError):
         if place in (Path.cwd(), *Path.cwd().parents):
             raise ProjectError(
-                f"{shown(folder)}: is the folder that this runs in, or one above it, which cannot be replaced. "
-                "Name a folder in it"
+                f"{shown(folder)}: the current folder and those above it cannot be replaced. Name a folder in it"
             )
     if place.is_mount():
-        raise ProjectError(f"{shown(folder)}: is a mount point, which cannot be replaced. Name a folder in it")
+        raise ProjectError(f"{shown(folder)}: a mount point cannot be replaced. Name a folder in it")
 
 
 def _keep(paths: Iterable[str], place: Path, fresh: Path) -> None:

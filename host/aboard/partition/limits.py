@@ -27,7 +27,7 @@ def limits(device: Target, where: str) -> Limit:
     wanted, ranges = claims.ops(device.attrs), claims.nodes(device.attrs)
     for name in sorted(wanted or ()):
         if name not in ops.names():
-            raise TargetError(f"{where}: -{CLAIM_OPS}: op {name} is not known. {did_you_mean(name, ops.names())}")
+            raise TargetError(f"{where}: -{CLAIM_OPS}: unknown op {name}. {did_you_mean(name, ops.names())}")
 
     def outside(node: Node, number: int) -> str | None:
         if wanted is not None and node.op not in wanted:

@@ -214,7 +214,7 @@ def _check_op(part: OpPattern, here: str) -> None:
         raise TargetError(f"{here}: matches nothing, got no name of an op, expected one or more. Name it in op(...)")
     for name in part.ops:
         if name not in ops.names():
-            raise TargetError(f"{here}: matches nothing, op {name} is not known. {did_you_mean(name, ops.names())}")
+            raise TargetError(f"{here}: matches nothing, unknown op {name}. {did_you_mean(name, ops.names())}")
         known = list(ops.get(name).attributes.__dataclass_fields__)
         for attribute in part.attrs:
             if attribute not in known:

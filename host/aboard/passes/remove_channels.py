@@ -45,7 +45,7 @@ class RemoveChannels(Pass):
 
     def __post_init__(self) -> None:
         if self.block < 1:
-            raise PassError(f"passes: {self.name}: block, got {self.block}, expected 1 or more")
+            raise PassError(f"passes: {self.name}: block, got {self.block}, expected 1 or more. Raise it")
 
     @override
     def run(self, graph: Graph) -> None:

@@ -23,6 +23,7 @@ from aboard.passes.registry import registered
 _TOKENS = re.compile(r"\s*(?:(?P<word>[\w.+-]+)|(?P<mark>[,{}=]))")
 _BOOLEANS = {"on": True, "off": False}
 _END = "the end"
+_WRITE = "Write it as in fold-constants,remove-channels{block=4}"
 
 
 def parse(text: str, *, extra: Sequence[Pass] = (), partitioned: bool = False) -> Pipeline:
@@ -76,7 +77,8 @@ class _Reader:
 
     def wrong(self, expected: str) -> PassError:
         got = _END if self.current == _END else repr(self.current)
-        return PassError(f"passes: column {self.tokens[self.position][0]}, got {got}, expected {expected}")
+        column = self.tokens[self.position][0]
+        return PassError(f"passes: column {column}, got {got}, expected {expected}. {_WRITE}")
 
 
 @dataclass
@@ -95,7 +97,7 @@ class _Known:
         classes = registered()
         if name not in classes:
             names = [*classes, *(step.name for step in self.extra), PARTITION]
-            raise PassError(f"passes: {name} is not known. {did_you_mean(name, names)}")
+            raise PassError(f"passes: unknown pass {name}. {did_you_mean(name, names)}")
         return classes[name]
 
 
@@ -107,7 +109,9 @@ def _tokens(text: str) -> Iterator[tuple[int, str]]:
         match = _TOKENS.match(text, position)
         if match is None:
             start = position + len(text[position:]) - len(text[position:].lstrip())
-            raise PassError(f"passes: column {start + 1}, got {text[start]!r}, expected a name, ',', '{{', '}}' or '='")
+            raise PassError(
+                f"passes: column {start + 1}, got {text[start]!r}, expected a name, ',', '{{', '}}' or '='. {_WRITE}"
+            )
         yield match.start(match.lastgroup or 0) + 1, match[match.lastgroup or 0]
         position = match.end()
     yield len(text) + 1, _END
@@ -145,7 +149,7 @@ def _value(where: str, kind: type[Option], text: str) -> Option:
     try:
         return convert(text)
     except (ValueError, KeyError):
-        raise PassError(f"passes: {where}, got {text}, expected {expected}") from None
+        raise PassError(f"passes: {where}, got {text}, expected {expected}. Correct the value") from None
 
 
 #: How each type of an option is read, and how an error names the type.

@@ -140,4 +140,4 @@ def _failure(output: str, project: Project, log: Path) -> ToolError | CapacityEr
     found = _ERROR.search(output)
     lines = output.strip().splitlines()
     what = found.group().strip() if found else (lines[-1] if lines else "no output")
-    return ToolError(f"{project.path}: the build failed, got {what}. The whole log: {log}")
+    return ToolError(f"{project.path}: the build failed, got {what}. Read the whole log: {log}")

@@ -120,7 +120,7 @@ def _check_kind(template: Template, board: Board) -> None:
         )
     if template.build == "zephyr" and board.zephyr is None:
         raise ProjectError(
-            f"template {template.name}: Zephyr's name of {board.id} is not known, got a board file without `zephyr`, "
+            f"template {template.name}: Zephyr's name of {board.id} is unknown, got a board file without `zephyr`, "
             "expected one. Say --board zephyr:BOARD with a name that `west boards` lists, or add the key to the file"
         )
 
@@ -179,7 +179,7 @@ def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list
         arriving.rename(folder / model.name)
         models.append(model)
     if not models:
-        raise ProjectError("project: there is no model, got none, expected one or more. Give the path of a bundle")
+        raise ProjectError("project: no bundle is given, expected one or more. Give the path of a bundle")
     return models
 
 
@@ -213,9 +213,9 @@ def _check_flags(models: Sequence[Manifest], template: Template) -> None:
         if model.include_folders or model.source_flags or defined:
             device = next((node.device for node in model.nodes if node.device), "a device")
             raise ProjectError(
-                f"template {template.name}: has no flags for single sources, got {model.name}, whose code for {device} "
-                "needs some, expected a model that the host's own kernels compute. Compile it without that device, or "
-                "use --template cmake-lib"
+                f"template {template.name}: cannot give flags to single sources, got {model.name}, whose code for "
+                f"{device} needs some, expected a model that the host's own kernels compute. Compile it without "
+                "that device, or use --template cmake-lib"
             )
 
 

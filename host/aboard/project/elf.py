@@ -119,7 +119,7 @@ def _elf(stream: BinaryIO, path: Path) -> ELFFile:
     try:
         return ELFFile(stream)
     except ELFError as error:
-        raise ToolError(f"{path}: is no ELF file, got {error}, expected an image. Build it again") from error
+        raise ToolError(f"{path}: not an ELF file, got {error}, expected an image. Build it again") from error
 
 
 def sections(elf: Path) -> tuple[Section, ...]:
@@ -182,7 +182,7 @@ def sizes(elf: Path, archives: Mapping[str, Path] | None = None) -> ImageSizes:
         try:
             sections = [section for section in _sections(stream) if section.alloc]
         except ELFError as error:
-            raise ToolError(f"{elf}: is no ELF file, got {error}, expected an image. Build it again") from error
+            raise ToolError(f"{elf}: not an ELF file, got {error}, expected an image. Build it again") from error
     counted = [section for section in sections if not section.name.startswith(_RESERVED)]
     parts = [section for section in sections if section.name == _MODEL or section.name.startswith(f"{_MODEL}.")]
     models = {section.name.removeprefix(f"{_MODEL}."): section.size for section in parts if section.name != _MODEL}
@@ -221,7 +221,7 @@ def archive_bytes(path: Path, *, writable: bool = False) -> int:
     total = 0
     with _open(path) as stream:
         if stream.read(len(_ARCHIVE_MAGIC)) != _ARCHIVE_MAGIC:
-            raise ToolError(f"{path}: is no static library, expected one. Build the project again")
+            raise ToolError(f"{path}: not a static library. Build the project again")
         for start, size in _members(stream):
             stream.seek(start)
             content = stream.read(size)

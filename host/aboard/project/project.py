@@ -84,9 +84,13 @@ class Project:
         folder = Path(path).resolve()
         record = folder / FILE_NAME
         if record.exists() and not is_file_within(record, folder):
-            raise ProjectError(f"{record}: is no file of the project. Make one with `aboard create`")
+            raise ProjectError(f"{record}: not a file of the project. Make one with `aboard create`")
         try:
             return cls(folder, ProjectInfo.model_validate_json(record.read_text(encoding="utf-8")))
+        except FileNotFoundError as error:
+            raise ProjectError(
+                f"{folder}: not a project, as it has no {FILE_NAME}. Make one with `aboard create`"
+            ) from error
         except OSError as error:
             raise ProjectError(
                 f"{record}: cannot be read, got {error.strerror}, expected a project. Make one with `aboard create`"

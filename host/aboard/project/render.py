@@ -180,7 +180,8 @@ def _firmware(template: Template, board: Board, options: Mapping[str, OptionValu
         found = [path] if path.is_file() else [p for p in path.rglob("*") if p.suffix in _SOURCES]
         if not found:
             raise ProjectError(
-                f"template {template.name}: firmware: no such files, got {entry}, expected a path in {root}"
+                f"template {template.name}: firmware: no such files, got {entry}, expected a path in {root}. "
+                "Correct the template"
             )
         for source in found:
             files[f"firmware/{source.relative_to(root).as_posix()}"] = source.read_text(encoding="utf-8")

@@ -202,10 +202,7 @@ class Template(_Record):
         for name, value in given.items():
             option = self.options.get(name)
             if option is None:
-                raise ProjectError(
-                    f"template {self.name}: unknown option, got {name}, expected one of its options. "
-                    f"{did_you_mean(name, self.options)}"
-                )
+                raise ProjectError(f"template {self.name}: unknown option {name}. {did_you_mean(name, self.options)}")
             parsed = option.parse(value)
             if parsed is None:
                 raise ProjectError(
@@ -279,7 +276,7 @@ def load(name: str) -> Template:
         ProjectError: No template has that name, or its file is wrong.
     """
     if name not in names():
-        raise ProjectError(f"template {name}: not known, got {name}. {did_you_mean(name, names())}")
+        raise ProjectError(f"template {name}: unknown. {did_you_mean(name, names())}")
     path = _folder(name) / FILE_NAME
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -163,7 +163,7 @@ def _failure(output: str, project: Project, tree: Workspace, log: Path) -> ToolE
     found = _ERROR.search(output)
     lines = output.strip().splitlines()
     what = found.group().strip() if found else (lines[-1] if lines else "no output")
-    return ToolError(f"{project.path}: the build failed, got {what}. The whole log: {log}")
+    return ToolError(f"{project.path}: the build failed, got {what}. Read the whole log: {log}")
 
 
 def _toolchain(project: Project, override: str | None) -> Toolchain:

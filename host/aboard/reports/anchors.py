@@ -169,12 +169,12 @@ def _read(path: Path) -> Mapping[str, Any]:
             f"{path}: cannot be read, got {error.strerror}, expected figures of other systems. {_DO}"
         ) from error
     except ValueError as error:
-        raise InputError(f"{path}: is no JSON, got {error}, expected figures of other systems. {_DO}") from error
+        raise InputError(f"{path}: not JSON, got {error}, expected figures of other systems. {_DO}") from error
     if isinstance(content, dict) and "results" in content:
         content = content.get("anchors", {})
     if not isinstance(content, dict):
         kind = type(content).__name__
-        raise InputError(f"{path}: is no object, got {kind}, expected systems by name. {_DO}")
+        raise InputError(f"{path}: not an object, got {kind}, expected systems by name. {_DO}")
     return content
 
 

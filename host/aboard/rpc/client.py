@@ -305,7 +305,10 @@ class Client:
                 f"expected {messages.MIN_FRAME}"
             )
         if reply.tick_hz == 0:
-            raise ProtocolError(f"{self._line.name}: the device's clock stands still, got 0 ticks in a second")
+            raise ProtocolError(
+                f"{self._line.name}: the device's clock stands still, got 0 ticks in a second. Check the "
+                "counter of its port"
+            )
         self._id = 0
         window.open(reply)
         session = self._session = _Hello(nonce, reply, window)

@@ -82,7 +82,7 @@ def choose(
         return chosen(board, device, port, **options)
     if is_meant:
         raise ToolError(
-            f"runner {name}: is no board that is attached, got --device or --port, expected them with one that is: "
+            f"runner {name}: does not reach attached boards, got --device or --port. Choose a runner that does: "
             f"{', '.join([SerialRunner.name, *(f.name for f in flashers.possible(board))])}"
         )
     return chosen(board, **options)
@@ -125,7 +125,7 @@ def _named(board: Board, name: str, devices: Sequence[Target]) -> type[Runner]:
         if name in broken:
             found = broken[name]
             raise ToolError(f"runner {name}: cannot be loaded from {found.source}: {found.problem}")
-        raise ToolError(f"runner {name}: not known, got {name}. {did_you_mean(name, known)}")
+        raise ToolError(f"runner {name}: unknown. {did_you_mean(name, known)}")
     reason = _reason(runner, board, devices)
     if reason is not None:
         able = [other.name for other in _emulated(board, devices)]
@@ -133,7 +133,7 @@ def _named(board: Board, name: str, devices: Sequence[Target]) -> type[Runner]:
             able += [SerialRunner.name, *(flasher.name for flasher in flashers.possible(board))]
         raise ToolError(
             f"runner {name}: cannot be {board.id}, {reason}, expected a board it can be. "
-            f"Runners for this board: {', '.join(able) or 'none'}"
+            f"Choose one for this board: {', '.join(able) or 'none'}"
         )
     problem = runner.missing(board)
     if problem is not None:

@@ -172,7 +172,7 @@ def _without_server(project: Project, name: str) -> ToolError:
     emulators = [r.name for r in runners.all_runners().values() if r.debugs and not r.supports(project.board)]
     probes = [f.name for f in flashers.possible(project.board, project.info.template) if f.capabilities.debugs]
     return ToolError(
-        f"runner {name}: has no gdb server, got --runner {name}, expected one that has: "
+        f"runner {name}: has no gdb server. Choose one that has: "
         f"{', '.join([*emulators, *probes]) or 'none for this board'}"
     )
 

@@ -107,7 +107,10 @@ class Supervised:
             )
         except OSError as error:
             self._stderr.close()
-            raise ToolError(f"{name}: cannot be started, got {error.strerror}, expected /bin/sh to start it") from error
+            raise ToolError(
+                f"{name}: cannot be started, got {error.strerror}, expected /bin/sh to start it. "
+                "Check the rights of both"
+            ) from error
         atexit.register(self.stop)
         pid, early = self.line(_START_TIMEOUT_S), b""
         while pid and not pid.isdigit():

@@ -79,8 +79,8 @@ class SerialRunner(Runner):
         if port is None:
             named = f" with serial number {place.serial_number}" if place.serial_number else ""
             raise ToolError(
-                f"{self.board.id}: no serial port, got no attached board{named} that has one, expected the port of its "
-                "RPC. Plug the board in, or name the port: --port /dev/ttyUSB0; `aboard devices` lists them"
+                f"{self.board.id}: no serial port, as no attached board{named} has one. Plug the board in, or name "
+                "the port of its RPC: --port /dev/ttyUSB0; `aboard devices` lists them"
             )
         self._is_board = not Path(port).resolve().is_relative_to("/dev/pts")
         return flash.open_line(project, port)

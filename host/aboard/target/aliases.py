@@ -25,7 +25,7 @@ def add(name: str, spec: Spec) -> None:
         TargetError: The name is taken, or is not a word.
     """
     if not name or name.startswith("-") or name.split() != [name]:
-        raise TargetError(f"alias {name!r}: is no name, expected one word without a leading -. Rename it")
+        raise TargetError(f"alias {name!r}: not a name, expected one word without a leading -. Rename it")
     owner = _owner(name, spec)
     if owner is not None:
         raise TargetError(f"alias {name}: is taken by {owner}, expected a name of its own. Rename one of them")

@@ -67,7 +67,7 @@ def _ranges(text: str, where: str) -> list[range]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last:
             raise TargetError(
-                f"{where}: -{CLAIM_NODES} is no list of nodes, got {word.strip()!r}, expected numbers and ranges. "
+                f"{where}: -{CLAIM_NODES} is not a list of nodes, got {word.strip()!r}, expected numbers and ranges. "
                 f"Write it as in -{CLAIM_NODES}=0..4,7; `aboard partition` shows the numbers"
             )
         found.append(range(first, last + 1))

@@ -106,7 +106,7 @@ def column(name: str) -> Column:
         TargetError: No column has that name.
     """
     if name not in _COLUMNS:
-        raise TargetError(f"column {name}: is not known. {did_you_mean(name, _COLUMNS)} `declare` adds a column")
+        raise TargetError(f"column {name}: unknown. {did_you_mean(name, _COLUMNS)} Add a column with `declare`")
     return _COLUMNS[name]
 
 

@@ -34,7 +34,7 @@ _ATTRIBUTES = (
 def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
     worth = attrs.get("ram-cycles", 0)
     if int(worth) < 0:
-        raise TargetError(f"{where}: -ram-cycles, got {worth}, expected at least 0. 0 leaves RAM out of account")
+        raise TargetError(f"{where}: -ram-cycles, got {worth}, expected at least 0. Say 0 to leave RAM out of account")
     return attrs
 
 

@@ -51,6 +51,6 @@ def _unknown(text: str, where: str, known: list[str]) -> str:
     is_core = text.partition("+")[0] in cpus.names()
     what_to_do = f"For a core write `c -mcpu={text}`." if is_core else did_you_mean(text, [*kinds(), *known])
     return (
-        f"{where}: unknown kind or hardware, got {text}. {what_to_do}{left_out()} "
+        f"{where}: unknown kind or hardware {text}. {what_to_do}{left_out()} "
         "`aboard targets` lists kinds and `aboard hardware` boards; ABOARD_BOARDS names further folders"
     )

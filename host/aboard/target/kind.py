@@ -65,7 +65,7 @@ class Attribute:
             expected = ", ".join(map(str, self.allowed))
             raise TargetError(
                 f"{where}: -{self.name} has a value that is not allowed, got {parsed}, expected one of: {expected}. "
-                f"{did_you_mean(str(parsed), map(str, self.allowed))}"
+                f"Write it as in -{self.name}={self.allowed[0]}"
             )
         return parsed
 

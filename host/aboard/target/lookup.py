@@ -25,9 +25,7 @@ def kind(name: str) -> Kind:
     """
     plugins.load()
     if name not in registered():
-        raise TargetError(
-            f"target {name}: unknown kind or hardware, got {name}. {did_you_mean(name, registered())}{left_out()}"
-        )
+        raise TargetError(f"target: unknown kind or hardware {name}. {did_you_mean(name, registered())}{left_out()}")
     return registered()[name]
 
 

@@ -35,7 +35,7 @@ def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
         ProjectError: The folder holds other files, or cannot be written.
     """
     if not _NAME.fullmatch(name):
-        raise TargetError(f"kind {name!r}: is no name of a kind, expected lower case words as in my-npu. Rename it")
+        raise TargetError(f"kind {name!r}: not a name of a kind, expected lower case words as in my-npu. Rename it")
     if name in kinds():
         raise TargetError(f"kind {name}: is there already, expected a name of its own. Rename it")
     files = render(name)

@@ -74,7 +74,7 @@ def _arena(text: str, where: str) -> ArenaRegion:
     number = size(limit) if colon else None
     if colon and not number:
         raise TargetError(
-            f"{where}: -arena: the limit of {name} is no size, got {limit!r}, expected bytes above 0. "
+            f"{where}: -arena: the limit of {name} is not a size, got {limit!r}, expected bytes above 0. "
             f"Write it as in {name}:64K"
         )
     return ArenaRegion(_name(name, where, "-arena"), number)
@@ -123,7 +123,7 @@ def _limited(value: Value, name: str, where: str) -> str:
     limit = size(str(value))
     if not limit:
         raise TargetError(
-            f"{where}: -{name} is no size, got {value!r}, expected bytes above 0. Write it as in -{name}=16K"
+            f"{where}: -{name} is not a size, got {value!r}, expected bytes above 0. Write it as in -{name}=16K"
         )
     return _amount(limit)
 
@@ -151,7 +151,7 @@ def _unlimited(arenas: tuple[ArenaRegion, ...], where: str) -> tuple[ArenaRegion
     for arena in arenas[:-1]:
         if arena.limit is None:
             raise TargetError(
-                f"{where}: -arena: the size of {arena.name} is not known without a board, got no limit, expected one "
+                f"{where}: -arena: the size of {arena.name} is unknown without a board, got no limit, expected one "
                 f"for each region but the last. Write it as in {arena.name}:64K, or name a board"
             )
     return arenas

@@ -68,7 +68,10 @@ def from_json(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise TargetError(f"target: not JSON, got {text[:40]!r}, expected an object. {error}") from error
+        raise TargetError(
+            f"target: not JSON ({error}), got {text[:40]!r}, expected an object. Write it as in "
+            '{"kind": "c", "mcpu": "cortex-m4"}'
+        ) from error
 
 
 def _expanded(form: Form, known: Mapping[str, Spec], way: tuple[str, ...]) -> Form:

@@ -90,16 +90,18 @@ class Target:
         if host is None:
             raise TargetError(f"{where}: the host is missing, expected -host=. Add the CPU that calls the devices")
         if not isinstance(devices, Sequence) or isinstance(devices, str):
-            raise TargetError(f"{where}: devices are of the wrong type, got {devices!r}, expected a list of targets")
+            raise TargetError(
+                f"{where}: devices are of the wrong type, got {devices!r}, expected a list of targets. Give a list"
+            )
         if not devices:
-            raise TargetError(f"{where}: there is no device, expected one or more. Add one, or use the host alone")
+            raise TargetError(f"{where}: no device is given, expected one or more. Add one, or use the host alone")
         self.kind = COMPOSITE
         self.attrs = MappingProxyType(COMPOSITE.resolve(given, where))
         self.host = _part(host, where, "the host")
         self.devices = tuple(_part(device, where, "a device") for device in devices)
         if self.host.kind.device_type != "cpu":
             raise TargetError(
-                f"{where}: the host is no CPU, got kind {self.host.kind.name}, expected one of: "
+                f"{where}: the host is not a CPU, got kind {self.host.kind.name}, expected one of: "
                 f"{', '.join(n for n in kinds() if kind(n).device_type == 'cpu')}. Name it among the devices"
             )
         claims.refuse(self.host.attrs, f"{where}: the host")
@@ -245,7 +247,9 @@ def _shown(spec: object) -> str:
 def _part(spec: object, where: str, what: str) -> Target:
     """Returns the host or a device of a composite target."""
     if not isinstance(spec, str | Mapping | Target):
-        raise TargetError(f"{where}: {what} is of the wrong type, got {spec!r}, expected a target")
+        raise TargetError(
+            f"{where}: {what} is of the wrong type, got {spec!r}, expected a target. Write it as a string"
+        )
     try:
         part = Target(spec, as_device=True)
     except TargetError as error:

@@ -110,7 +110,7 @@ def aboard_model(request: pytest.FixtureRequest) -> Model:
     named: str | Path | None = getattr(request, "param", None)
     if named is None:
         pytest.fail(
-            "aboard: which model, got none, expected a marker or a fixture. Put "
+            "aboard: no model is given, expected a marker or a fixture. Put "
             '@pytest.mark.aboard_model("model.tflite") above the test, or pytestmark = '
             'pytest.mark.aboard_model("model.tflite") into the file, or override the fixture aboard_model',
             pytrace=False,

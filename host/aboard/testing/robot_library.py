@@ -100,7 +100,7 @@ class Aboard:
             model: Name of the model; optional if there is only one.
         """
         if self._session is None:
-            raise InputError("Aboard Run Model: there is no session, expected Aboard Boot or Aboard Connect before it")
+            raise InputError("Aboard Run Model: no session is open. Call Aboard Boot or Aboard Connect first")
         manifest = self._model(model)
         feed = input_files.load(source, manifest.inputs)
         return dict(self._session.infer(feed, manifest.name).outputs)
@@ -130,7 +130,7 @@ class Aboard:
         found = next((model for model in models if model.name == name), None)
         if found is None:
             names = [model.name for model in models]
-            raise InputError(f"model: not one of the project's, got {name}. {did_you_mean(str(name), names)}")
+            raise InputError(f"model {name}: not a model of the project. {did_you_mean(str(name), names)}")
         return found
 
 

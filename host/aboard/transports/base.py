@@ -62,4 +62,6 @@ class Transport(ABC):
             TransportError: The device is not back in time, or this line ends with its device.
         """
         del timeout_s
-        raise TransportError(f"{self.name}: cannot be opened again, got a line that ends with its device")
+        raise TransportError(
+            f"{self.name}: cannot be opened again, got a line that ends with its device. Start the device again"
+        )

@@ -37,7 +37,9 @@ class PipeTransport(Transport):
             TransportError: The process has no pipes.
         """
         if process.stdin is None or process.stdout is None:
-            raise TransportError(f"{name}: no pipes, got a process without them, expected stdin=PIPE and stdout=PIPE")
+            raise TransportError(
+                f"{name}: no pipes, got a process without them, expected stdin=PIPE and stdout=PIPE. Start it with both"
+            )
         read_fd, write_fd = os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno())
         process.stdout.close()
         process.stdin.close()

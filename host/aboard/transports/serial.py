@@ -202,13 +202,15 @@ def _open_error(path: str, baud: int, error: Exception) -> TransportError:
         holders = ", ".join(port_holders(path)) or "a process that may not be seen by this user"
         return TransportError(f"{path}: the port is busy, held by {holders}. Close it there, or choose another port")
     if number == errno.ENOENT:
-        return TransportError(f"{path}: there is no such port. Plug the board in, or look for its name in /dev")
+        return TransportError(f"{path}: no such port. Plug the board in, or look for its name in /dev")
     if number == errno.EACCES:
         return TransportError(
             f"{path}: the port may not be opened, got {os.strerror(errno.EACCES)}. "
             "Add yourself to the port's group (often dialout)"
         )
-    return TransportError(f"{path}: the port cannot be opened, got {error}, expected a serial port")
+    return TransportError(
+        f"{path}: the port cannot be opened, got {error}, expected a serial port. Check its name and its adapter"
+    )
 
 
 def port_holders(path: str) -> Iterator[str]:

@@ -24,7 +24,9 @@ def knobs(device: Target) -> tuple[Knob, ...]:
             raise TargetError(f"{where}: got {type(knob).__name__}, expected Knob. Return a tuple of them")
         if not knob.values or len(set(knob.values)) != len(knob.values):
             shown = ", ".join(map(str, knob.values)) or "none"
-            raise TargetError(f"{where}: values of knob {knob.name}, got {shown}, expected one or more, each once")
+            raise TargetError(
+                f"{where}: values of knob {knob.name}, got {shown}, expected one or more, each once. Correct the knob"
+            )
     names = [knob.name for knob in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

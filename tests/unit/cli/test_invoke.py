@@ -85,7 +85,7 @@ def test_a_users_error_is_one_message_and_exit_code_1(capsys: pytest.CaptureFixt
     assert cli.invoke(["boards", "show", "arm/mps2_an38"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert re.fullmatch(r"error: board arm/mps2_an38: not known, .*Did you mean arm/mps2_an38.*\n", err)
+    assert re.fullmatch(r"error: board arm/mps2_an38: unknown. Did you mean arm/mps2_an38.*\n", err)
 
 
 def test_with_json_an_error_is_the_one_object_and_still_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:

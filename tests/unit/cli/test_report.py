@@ -88,7 +88,7 @@ def test_it_tells_where_the_file_is(capsys: pytest.CaptureFixture[str]) -> None:
         (["digits", "--target", TARGET, "-o", "no/x.html"], 1, "no/x.html: no such folder, got no. Make it first"),
         (["digits", "--target", TARGET, "--anchors", "no.json"], 1, "no.json: cannot be read, got No such file or dir"),
         (["nothing.tflite", "--target", TARGET], 1, "nothing.tflite: no such file, expected a .tflite file"),
-        (["bundle", "--target", TARGET], 1, "bundle: a folder, expected a model file. A bundle is compiled already"),
+        (["bundle", "--target", TARGET], 1, "bundle: a folder, expected a model file. Name the .tflite file"),
         (["digits", "--board", "arm/mps2_an386", "--profile", "--input", "x.png"], 1, "x.png"),
     ],
 )

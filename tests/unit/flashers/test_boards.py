@@ -93,7 +93,7 @@ def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 CHOICES = [
-    ("st/nucleo_f746zg", "jlinc", r"runner jlinc: not known, got jlinc\. Did you mean jlink"),
+    ("st/nucleo_f746zg", "jlinc", r"runner jlinc: unknown\. Did you mean jlink"),
     (
         "st/nucleo_f746zg",
         "uf2",
@@ -109,7 +109,7 @@ CHOICES = [
     (
         "arm/mps2_an505",
         None,
-        r"cannot be flashed, expected a board that a tool knows\. uf2: whose file has no \[flash\]",
+        r"cannot be flashed, expected a board .*\. uf2, openocd, .*: whose file has no \[flash\]; west: ",
     ),
 ]
 

@@ -105,7 +105,7 @@ def test_what_is_no_image(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"none\.elf: no image, got No such file.*Run `aboard build`"):
         formats.segments(tmp_path / "none.elf")
     (tmp_path / "text.elf").write_text("text")
-    with pytest.raises(ToolError, match=r"text\.elf: is no ELF file.*Build it again"):
+    with pytest.raises(ToolError, match=r"text\.elf: not an ELF file.*Build it again"):
         formats.segments(tmp_path / "text.elf")
     with pytest.raises(ToolError, match=r"empty\.elf: holds nothing to flash, got no loaded segment"):
         formats.segments(elf(tmp_path / "empty.elf", []))

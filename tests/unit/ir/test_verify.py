@@ -143,7 +143,7 @@ def conv():
 
 def test_unknown_op(graph):
     graph.nodes[0].op = "rulu"
-    with pytest.raises(VerifyError, match=r"op rulu: not known\. Did you mean relu"):
+    with pytest.raises(VerifyError, match=r"op rulu: unknown\. Did you mean relu"):
         verify(graph)
 
 

@@ -230,7 +230,7 @@ def test_apply_makes_nodes_that_compute_the_same() -> None:
 
 
 BAD_PATTERNS = [
-    (op("conv2dd"), r"kind fake, pattern p: matches nothing, op conv2dd is not known\. Did you mean conv2d"),
+    (op("conv2dd"), r"kind fake, pattern p: matches nothing, unknown op conv2dd\. Did you mean conv2d"),
     (any_tensor(), r"kind fake, pattern p: matches nothing, got AnyTensor at its root, expected an op\. Begin it with"),
     (op(any_tensor()), r"matches nothing, got no name of an op, expected one or more\. Name it in op"),
     (either(), r"matches nothing, got no alternative, expected one or more\. Give either\(\) some"),
@@ -291,5 +291,5 @@ def test_a_match_ends_where_the_claim_does() -> None:
 
 
 def test_a_limit_to_an_op_that_there_is_not() -> None:
-    with pytest.raises(TargetError, match=r"first: -claim-ops: op rely is not known\. Did you mean relu\b"):
+    with pytest.raises(TargetError, match=r"first: -claim-ops: unknown op rely\. Did you mean relu\b"):
         limited("first -claim-ops=rely")

@@ -112,8 +112,8 @@ def test_where_figures_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"anchors\.json: is no JSON, got Expecting .*, expected figures of other systems\. Name another file"),
-        ([1], r"anchors\.json: is no object, got list, expected systems by name\. Name another file with --anchors"),
+        ("{", r"anchors\.json: not JSON, got Expecting .*, expected figures of other systems\. Name another file"),
+        ([1], r"anchors\.json: not an object, got list, expected systems by name\. Name another file with --anchors"),
         (
             {"tflm_cmsis_nn": {"kws": {"m4": {"insns": "many"}}}},
             r"anchors\.json: tflm_cmsis_nn\.insns, got 'many', expected counts: Input should be a valid integer",

@@ -88,7 +88,7 @@ def test_what_is_no_image_is_named(tmp_path: Path, read: object) -> None:
     with pytest.raises(ToolError, match=r"nothing\.elf: no image, got No such file or directory.*aboard build"):
         read(tmp_path / "nothing.elf")
     (tmp_path / "text.elf").write_text("hello")
-    with pytest.raises(ToolError, match=r"text\.elf: is no ELF file, got .*, expected an image\. Build it again"):
+    with pytest.raises(ToolError, match=r"text\.elf: not an ELF file, got .*, expected an image\. Build it again"):
         read(tmp_path / "text.elf")
 
 

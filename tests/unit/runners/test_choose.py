@@ -40,7 +40,7 @@ def test_unicorn_stands_in_for_qemu(monkeypatch):
 @pytest.mark.parametrize(
     ("board", "name", "message"),
     [
-        (M4, "qemuu", r"runner qemuu: not known, got qemuu\. Did you mean qemu\?"),
+        (M4, "qemuu", r"runner qemuu: unknown\. Did you mean qemu\?"),
         (M4, "native", r"runner native: cannot be arm/mps2_an386, which is no machine .*: qemu, unicorn, renode$"),
         (
             M55,

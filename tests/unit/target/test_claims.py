@@ -52,7 +52,7 @@ def test_they_are_part_of_the_target_and_not_of_its_key() -> None:
 @pytest.mark.parametrize("text", ["x", "3..1", "1..", "-2", ""])
 def test_what_is_no_list_of_nodes(text: str) -> None:
     with pytest.raises(
-        TargetError, match=f"-claim-nodes is no list of nodes, got {text!r}, expected numbers and range"
+        TargetError, match=f"-claim-nodes is not a list of nodes, got {text!r}, expected numbers and range"
     ):
         Target({"kind": "composite", "host": HOST, "devices": [{"kind": "cmsis-nn", "claim-nodes": f"0,{text}"}]})
 

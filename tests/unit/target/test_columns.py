@@ -71,7 +71,7 @@ def test_columns_may_be_declared_and_hold_plain_values() -> None:
 
 def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(
-        TargetError, match=r"column runtim: is not known\. Did you mean runtime.*`declare` adds a column"
+        TargetError, match=r"column runtim: unknown\. Did you mean runtime.*Add a column with `declare`"
     ):
         attach("fake", "runtim", None)
     with pytest.raises(TargetError, match=r"column runtime: is declared twice, expected a name of its own"):

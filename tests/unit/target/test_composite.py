@@ -104,14 +104,14 @@ def test_overridden_changes_the_host() -> None:
 
 REFUSED = [
     ({"kind": "cmsis-nn"}, r"kind cmsis-nn can only be a device of a composite target, got it alone"),
-    ({**SPEC, "host": "fake"}, r"the host is no CPU, got kind fake, expected one of: c\. Name it among the devices"),
+    ({**SPEC, "host": "fake"}, r"the host is not a CPU, got kind fake, expected one of: c\. Name it among the devices"),
     ({"kind": "composite", "devices": ["fake"]}, r"the host is missing, expected -host=\. Add the CPU that calls"),
-    ({**SPEC, "devices": []}, r"there is no device, expected one or more\. Add one, or use the host alone"),
+    ({**SPEC, "devices": []}, r"no device is given, expected one or more\. Add one, or use the host alone"),
     ({**SPEC, "devices": "fake"}, r"devices are of the wrong type, got 'fake', expected a list of targets"),
     ({**SPEC, "devices": [4]}, r"a device is of the wrong type, got 4, expected a target"),
     ({**SPEC, "devices": ["fake", "fake -model=v1"]}, r"two devices are the same, got fake -lanes=4 -model=v1 twice\."),
     ({**SPEC, "devices": [SPEC]}, r"a device is composite itself, expected a target without devices\. Name its host"),
-    ({**SPEC, "devices": ["fke"]}, r"a device: target 'fke': unknown kind or hardware, got fke\. Did you mean fake"),
+    ({**SPEC, "devices": ["fke"]}, r"a device: target 'fke': unknown kind or hardware fke\. Did you mean fake"),
     ({**SPEC, "devices": ["fake -lanes=few"]}, r"a device: .*-lanes has the wrong type, got 'few', expected int"),
     ({**SPEC, "partition": "random"}, r"-partition has a value that is not allowed, got random, .* order, cost"),
     ({**SPEC, "opt": "size"}, r"unknown attribute of kind composite, got -opt\."),
@@ -163,7 +163,7 @@ def test_aliases_that_clash_or_go_in_circles() -> None:
         alias("c", HOST)
     with pytest.raises(TargetError, match=r"alias arm/mps2_an386: is taken by a board"):
         alias("arm/mps2_an386", HOST)
-    with pytest.raises(TargetError, match=r"alias 'two words': is no name, expected one word without a leading -"):
+    with pytest.raises(TargetError, match=r"alias 'two words': not a name, expected one word without a leading -"):
         alias("two words", HOST)
 
 

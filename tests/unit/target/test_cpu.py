@@ -181,12 +181,12 @@ def test_a_machine_without_a_known_core_is_refused(monkeypatch: pytest.MonkeyPat
 
 
 def test_unknown_core_names_the_nearest() -> None:
-    with pytest.raises(TargetError, match=r"core cortx-m7: not known, got cortx-m7\. Did you mean cortex-m7"):
+    with pytest.raises(TargetError, match=r"core cortx-m7: unknown\. Did you mean cortex-m7"):
         cpu.find("cortx-m7")
 
 
 def test_unknown_modifier_names_those_there_are() -> None:
-    with pytest.raises(TargetError, match=r"modifier of cortex-m33 not known, got \+nomve, .* one of: nodsp, nofp\."):
+    with pytest.raises(TargetError, match=r"unknown modifier of cortex-m33, got \+nomve, .* one of: nodsp, nofp\."):
         cpu.find("cortex-m33+nomve")
     with pytest.raises(TargetError, match=r"got \+nofp, expected one of: none\. Write the core as gcc's -mcpu does"):
         cpu.find("cortex-m3+nofp")

@@ -98,7 +98,7 @@ def test_the_host_is_a_board() -> None:
     [
         ("arm/mps2_an38", r"target 'arm/mps2_an38': unknown kind or hardware.*Did you mean arm/mps2_an386"),
         ("arm/mps2_an386:net", r"board arm/mps2_an386: unknown core, got net, expected one of: cpu0\. Write it as in"),
-        ("cortex-m4", r"unknown kind or hardware, got cortex-m4\. For a core write `c -mcpu=cortex-m4`\."),
+        ("cortex-m4", r"unknown kind or hardware cortex-m4\. For a core write `c -mcpu=cortex-m4`\."),
         ("microbitt", r"Did you mean microbit, .*`aboard hardware` boards; ABOARD_BOARDS names further folders"),
         ("arm/mps2_an386 -hardware=arm/mps2_an385", r"hardware is given twice, got arm/mps2_an386 and arm/mps2_an385"),
         ("arm/mps2_an386 -runtime=host", r"-runtime=host needs a core of host class, got cortex-m4"),

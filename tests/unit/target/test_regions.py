@@ -104,15 +104,18 @@ def test_a_board_limits_arenas_to_what_the_firmware_and_the_weights_leave() -> N
                 "st/nucleo_h743zi. Lower it or leave it out"
             ),
         ),
-        (f"{H7} -arena=dtcm:much", "-arena: the limit of dtcm is no size, got 'much', expected bytes above 0. Write"),
-        (f"{H7} -arena=dtcm:0", "-arena: the limit of dtcm is no size, got '0', expected bytes above 0."),
+        (
+            f"{H7} -arena=dtcm:much",
+            "-arena: the limit of dtcm is not a size, got 'much', expected bytes above 0. Write",
+        ),
+        (f"{H7} -arena=dtcm:0", "-arena: the limit of dtcm is not a size, got '0', expected bytes above 0."),
         (f"{H7} -arena=dtcm,dtcm", "-arena: a region is named twice, got dtcm, expected each once. Remove one"),
         (f"{H7} -arena=ram,axi_sram", "-arena: a region is named twice, got axi_sram"),
         (
             "c -mcpu=cortex-m7 -arena=dtcm,sram",
             (
-                "-arena: the size of dtcm is not known without a board, got no limit, expected one for each region but "
-                "the last. Write it as in dtcm:64K, or name a board"
+                "-arena: the size of dtcm is unknown without a board, got no limit, expected one for each region "
+                "but the last. Write it as in dtcm:64K, or name a board"
             ),
         ),
         ("c -mcpu=cortex-m7 -arena=DTCM", "-arena: not the name of a memory region, got 'DTCM', expected a small"),
@@ -142,4 +145,4 @@ def test_ram_max_has_one_form() -> None:
     assert Target("c -mcpu=cortex-m4").ram_max is None
     with pytest.raises(TargetError) as error:
         Target("c -mcpu=cortex-m4 -ram-max=some")
-    assert "-ram-max is no size, got 'some', expected bytes above 0. Write it as in -ram-max=16K" in str(error.value)
+    assert "-ram-max is not a size, got 'some', expected bytes above 0. Write it as in -ram-max=16K" in str(error.value)

@@ -193,7 +193,7 @@ def test_a_process_without_pipes() -> None:
 
 
 def test_a_port_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(TransportError, match=f"{tmp_path}/tty: there is no such port. Plug the board in"):
+    with pytest.raises(TransportError, match=f"{tmp_path}/tty: no such port. Plug the board in"):
         SerialTransport(tmp_path / "tty")
 
 
@@ -245,7 +245,7 @@ def test_a_pair_that_was_not_connected_closes() -> None:
     assert Path(pair.path).exists()
     pair.close()
     pair.close()
-    with pytest.raises(TransportError, match="there is no such port"):
+    with pytest.raises(TransportError, match="no such port"):
         SerialTransport(pair.path)
 
 
@@ -332,7 +332,7 @@ def test_a_port_that_was_unplugged_is_opened_again(tmp_path: Path) -> None:
     cable.unplug()
     with pytest.raises(TransportError, match=r"the port is gone, got .*was unplugged or has restarted"):
         port.read(5)
-    with pytest.raises(TransportError, match="port: there is no such port"):
+    with pytest.raises(TransportError, match="port: no such port"):
         port.reopen(0.05)
     timer = threading.Timer(0.1, cable.plug, [device.transport()])
     timer.start()

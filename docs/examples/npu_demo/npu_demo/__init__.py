@@ -52,13 +52,13 @@ def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
             raise TargetError(f"{where}: -scratchpad is for v2, got {made['scratchpad']} with v1. Add -model=v2")
     elif int(made.setdefault("scratchpad", SCRATCHPAD)) % 16 or not 16 <= int(made["scratchpad"]) < 1 << 24:
         raise TargetError(
-            f"{where}: -scratchpad is no size, got {made['scratchpad']}, expected a multiple of 16 below 16 MiB. "
+            f"{where}: -scratchpad is not a size, got {made['scratchpad']}, expected a multiple of 16 below 16 MiB. "
             f"Leave it out for {SCRATCHPAD}"
         )
     address = int(made.get("address", 0))
     if address % _PAGE or not 0 <= address < 1 << 32:
         raise TargetError(
-            f"{where}: -address is no place for registers, got {address:#x}, expected a multiple of {_PAGE} below 4 "
+            f"{where}: -address is not a register address, got {address:#x}, expected a multiple of {_PAGE} below 4 "
             "GiB. See the memory map of your chip"
         )
     return made

@@ -58,8 +58,8 @@ def test_targets_and_models_do_without_the_compiler() -> None:
     ("text", "message"),
     [
         ("-scratchpad=4096", r"-scratchpad is for v2, got 4096 with v1\. Add -model=v2"),
-        ("-model=v2 -scratchpad=100", r"-scratchpad is no size, got 100, expected a multiple of 16 below 16 MiB"),
-        ("-address=0x50000010", r"-address is no place for registers, got 0x50000010, expected a multiple of 4096"),
+        ("-model=v2 -scratchpad=100", r"-scratchpad is not a size, got 100, expected a multiple of 16 below 16 MiB"),
+        ("-address=0x50000010", r"-address is not a register address, got 0x50000010, expected a multiple of 4096"),
         ("-model=v3", r"-model has a value that is not allowed, got v3, expected one of: v1, v2"),
     ],
 )

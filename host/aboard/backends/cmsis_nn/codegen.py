@@ -33,7 +33,9 @@ def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
         TargetError: There is no source tree, or it is of another release.
     """
     if region.host is None or len(region.patterns) != 1:
-        raise TargetError(f"kind cmsis-nn: region {region.name}, expected one pattern, and the CPU that calls it")
+        raise TargetError(
+            f"kind cmsis-nn: region {region.name}, expected one pattern, and the CPU that calls it. Report this"
+        )
     tree = library.find(target)
     call = call_of(region.patterns[0].named["layer"], Unit.of(region.host))
     runtime = library.sources(tree, call.function, len(call.arguments))

@@ -26,7 +26,9 @@ def read(path: Path) -> dict[str, str]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BoardError(f"{path}: cannot be read, got {error.strerror}, expected Kconfig's result") from error
+        raise BoardError(
+            f"{path}: cannot be read, got {error.strerror}, expected Kconfig's result. Run west update"
+        ) from error
     return {name: quoted or plain for name, quoted, plain in _LINE.findall(text)}
 
 

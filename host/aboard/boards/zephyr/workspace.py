@@ -120,7 +120,7 @@ def _opened(base: Path, found_by: str, variables: Mapping[str, str]) -> Workspac
     if version[:2] < OLDEST:
         raise ToolError(
             f"{base}: Zephyr is too old, got {'.'.join(map(str, version))} ({found_by}), expected {OLDEST[0]}."
-            f"{OLDEST[1]} or later. In the workspace: git -C {base.name} checkout v3.7.1 && west update"
+            f"{OLDEST[1]} or later. In the workspace, run: git -C {base.name} checkout v3.7.1 && west update"
         )
     topdir = _topdir(base)
     named = [Path(text) for text in variables.get(MODULES, "").split(";") if text]
@@ -138,9 +138,7 @@ def _version(base: Path, found_by: str) -> tuple[int, int, int]:
         numbers = dict(_NUMBER.findall(path.read_text(encoding="utf-8")))
         return int(numbers["VERSION_MAJOR"]), int(numbers["VERSION_MINOR"]), int(numbers["PATCHLEVEL"])
     except (OSError, KeyError, UnicodeDecodeError) as error:
-        raise ToolError(
-            f"{base}: is no Zephyr tree, got no version in {path} ({found_by}), expected one. {HOW_TO_GET}"
-        ) from error
+        raise ToolError(f"{base}: not a Zephyr tree, got no version in {path} ({found_by}). {HOW_TO_GET}") from error
 
 
 def _modules(base: Path, root: Path) -> dict[str, Path]:
