@@ -1,0 +1,57 @@
+"""Rules of error messages that can be checked on their templates: `<where>: <what is wrong>. <what to do>`.
+
+The rules hold for errors that users can act on (exit code 1), and for whole messages: not for the words that another
+function completes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from support.error_messages import Message
+
+_VERBS = (
+    "add ask attach begin build call change check choose close compile convert copy correct create download "
+    "end export get give install keep leave limit list look lower make move name open pass plug poll put "
+    "quantise raise read record remove rename repair repeat report reset reshape restart return run save say "
+    "see send set shorten start state take try turn unlock update use wait write"
+)
+#: The end of a message: a sentence or clause that begins with a verb, a question, or a page or command that helps.
+_INSTRUCTION = re.compile(
+    r"`aboard |docs/|is a bug of|\?$|\{(did_you_mean|how_to_get|help|hint|what_to_do|left_out|missing)\}$"
+    rf"|[.;:,}}] (?:(?:for|in|then)\b[^.]*[,:] )?(?:{_VERBS.replace(' ', '|')})\b[^.]*(?:\.\S[^.]*)*\.?$",
+    re.IGNORECASE,
+)
+#: Errors of the compiler's own checks: nobody but its authors can do anything.
+_INTERNAL = ("VerifyError",)
+
+
+def _same_fact_twice(text: str) -> bool:
+    before, got, after = text.partition(", got ")
+    value = re.match(r"-{0,2}\{(\w+)\}", after)
+    return bool(got and value and value.group() in before.partition(": ")[0])
+
+
+#: What breaks a rule, by the name of the rule.
+RULES: Mapping[str, Callable[[str], bool]] = {
+    "says got twice": lambda text: len(re.findall(r"\bgot\b(?!\})", text)) > 1,
+    "says the same fact twice": _same_fact_twice,
+    "does not say what to do": lambda text: _INSTRUCTION.search(text) is None,
+    "what ... of it": lambda text: re.search(r"\bwhat\b.*\bof it\b", text) is not None,
+    "is there no": lambda text: re.search(r"\bis there no\b", text) is not None,
+    "not known, for unknown": lambda text: re.search(r"\bnot known\b", text) is not None,
+    "is no, for is not a": lambda text: re.search(r"\bis no (?!bug)", text) is not None,
+}
+
+
+def broken(messages: Iterable[Message]) -> list[str]:
+    """Returns a line for each rule that a message breaks: the rule, the file and the message."""
+    return [
+        f"{rule} | {message.file} | {message.text}"
+        for message in messages
+        if message.exit_code == 1 and message.kind not in _INTERNAL and not message.wrapper
+        if re.sub(r"\{\w+\}|\W", "", message.text)
+        for rule, breaks in RULES.items()
+        if breaks(message.text)
+    ]
