@@ -16,11 +16,11 @@ help:
 	@echo "make setup   only set up: .venv, compilers, emulators"
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
-	@echo "make bench   measure, and write docs/benchmarks.md (make bench-check only compares; make bench-costs measures"
+	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
 	@echo "             kernels layer by layer, for estimates; make bench-line the serial line; make bench-planner the"
 	@echo "             planner, on public instances of its problem)"
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
-	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/trust.md)"
+	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
 	@echo "make snapshots   write tests/snapshots: every error message, and what commands print"
 	@echo "make wheel   build dist/*.whl"
 
@@ -73,7 +73,7 @@ docs: setup-dev docs-json
 
 docs-json: setup
 	@$(BIN)/python -m aboard.cli.json_page > $(VENV)/json.md
-	@cmp -s $(VENV)/json.md docs/json.md || cp $(VENV)/json.md docs/json.md
+	@cmp -s $(VENV)/json.md docs/reference/json.md || cp $(VENV)/json.md docs/reference/json.md
 
 bench: setup-dev
 	@$(BIN)/python tests/bench/run.py $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))

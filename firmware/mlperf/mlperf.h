@@ -2,7 +2,7 @@
 /**
  * @file mlperf.h
  * The device's side of MLPerf Tiny's protocol. It serves one model to the benchmark's runner over the port, instead of
- * the RPC server. docs/mlperf.md describes the protocol;
+ * the RPC server. docs/how-to/mlperf.md describes the protocol;
  * mlperf_config.h documents the configuration.
  *
  * The port's counter times the inferences. It needs only aboard/port.h and aboard/model.h.

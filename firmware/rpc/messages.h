@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file messages.h
- * The messages between host and device, byte for byte: docs/protocol.md in C. host/aboard/rpc/messages.py
+ * The messages between host and device, byte for byte: docs/reference/protocol.md in C. host/aboard/rpc/messages.py
  * has the same numbers, and tests of both read tests/data/rpc_vectors.json.
  *
  * All numbers are little-endian; an offset counts from the start of the payload, after the header.

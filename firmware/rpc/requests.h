@@ -13,7 +13,7 @@
  *
  * HELLO has already begun the session here, and RESET does nothing: server.c restarts when the reply is sent.
  *
- * @param request  A type from ABOARD_RPC_HELLO to ABOARD_RPC_STOP, and a length that docs/protocol.md allows for it. A
+ * @param request  A type from ABOARD_RPC_HELLO to ABOARD_RPC_STOP, and a length that docs/reference/protocol.md allows for it. A
  *                 series of runs overwrites the payload.
  * @return The status of the reply.
  */

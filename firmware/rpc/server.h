@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file server.h
- * The device's side of the RPC: offers any number of models to a host, over the bytes of the port. docs/protocol.md
+ * The device's side of the RPC: offers any number of models to a host, over the bytes of the port. docs/reference/protocol.md
  * specifies the messages; state.h documents the configuration.
  *
  * Requests reach the tensors of the models, the workspace, the counters and the fault record. No request contains an

@@ -74,7 +74,9 @@ def main(board_name: str = "arm/mps2_an386") -> int:
             ]
         )
     )
-    print(f"\nDone in {time.monotonic() - start:.0f} s. Next: .venv/bin/aboard --help, and docs/quickstart.md")
+    print(
+        f"\nDone in {time.monotonic() - start:.0f} s. Next: .venv/bin/aboard --help, and docs/tutorials/quickstart.md"
+    )
     return 0
 
 

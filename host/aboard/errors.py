@@ -88,7 +88,7 @@ class FlashError(ToolError):
     """A board was not flashed, or does not run what was flashed.
 
     Attributes:
-        problem: Name of the problem, as in docs/flashing.md: `no_probe`, `locked`, ...
+        problem: Name of the problem, as in docs/how-to/flashing.md: `no_probe`, `locked`, ...
         output: Output of the tool.
     """
 

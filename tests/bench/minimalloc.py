@@ -1,4 +1,4 @@
-"""Solves the public "challenging" instances of MiniMalloc at their capacity, and writes the table of docs/planner.md.
+"""Solves the public "challenging" instances of MiniMalloc at their capacity; writes the table of the planner's page.
 
 python tests/bench/minimalloc.py           all instances; writes the table
 python tests/bench/minimalloc.py A F       these; only prints
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "planner.md"
+PAGE = ROOT / "docs" / "explanation" / "planner.md"
 BEGIN, END = "<!-- minimalloc: written by tests/bench/minimalloc.py -->\n", "<!-- /minimalloc -->\n"
 sys.path.insert(0, str(ROOT / "host"))
 

@@ -1,4 +1,4 @@
-"""Writes docs/benchmarks.md from recorded figures; measures nothing."""
+"""Writes docs/reference/benchmarks.md from recorded figures; measures nothing."""
 
 from __future__ import annotations
 

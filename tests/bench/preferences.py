@@ -1,4 +1,4 @@
-"""Measures what `-opt` is worth: prints the table of docs/performance.md, section "Size against speed".
+"""Measures what `-opt` is worth: prints the table of docs/explanation/performance.md, section "Size against speed".
 
 python tests/bench/preferences.py              the benchmarks' models on m4 and m3
 python tests/bench/preferences.py --cores m4   on this core only

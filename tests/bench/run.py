@@ -1,4 +1,4 @@
-"""Measures, and writes docs/benchmarks.json and docs/benchmarks.md; or compares with what is recorded.
+"""Measures, and writes docs/benchmarks.json and docs/reference/benchmarks.md; or compares with what is recorded.
 
 python tests/bench/run.py                      all models on all boards
 python tests/bench/run.py --models kws ad      these only; the rest stays as recorded
@@ -31,7 +31,7 @@ from bench import measure, page  # noqa: E402  likewise
 from support import models  # noqa: E402  likewise
 
 RECORD = ROOT / "docs" / "benchmarks.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 PROTOTYPES = ROOT / "tests" / "bench" / "prototypes.json"
 
 #: Rows that are measured at the same time: each is a compiler, then an emulator, of one thread.

@@ -15,8 +15,8 @@ from aboard.emulation import uarts
 from support.bundles import BYTES, tiny_bundle
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "adding_a_port.md").read_text(encoding="utf-8")
-BOARDS = (DOCS / "adding_a_board.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "how-to" / "adding_a_port.md").read_text(encoding="utf-8")
+BOARDS = (DOCS / "how-to" / "adding_a_board.md").read_text(encoding="utf-8")
 
 
 def block(language: str, text: str = PAGE) -> str:

@@ -18,7 +18,7 @@ from aboard.runners.process import Supervised
 from aboard.runners.qemu import command
 from support import markdown
 
-PAGE = "docs/adding_a_runner.md"
+PAGE = "docs/how-to/adding_a_runner.md"
 ACMEPROG = """#!/bin/sh
 echo "acmeprog 2.1"
 [ "$1" = --version ] && exit

@@ -22,7 +22,7 @@ from aboard.emulation.machine import Machine
 from aboard.errors import TransportError
 from support.bundles import BYTES, tiny_bundle
 
-MANUAL = Path(__file__).parents[2] / "docs" / "adding_a_board.md"
+MANUAL = Path(__file__).parents[2] / "docs" / "how-to" / "adding_a_board.md"
 M = 1_000_000
 Values = Mapping[int, int]
 

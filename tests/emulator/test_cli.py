@@ -44,7 +44,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def test_the_page_of_schemas_is_up_to_date() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "json.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "json.md"
     assert page.read_text(encoding="utf-8") == json_page.markdown(), "run `make docs-json`"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-#: What docs/installation.md names for a machine that builds and talks but does not compile models.
+#: What docs/how-to/installation.md names for a machine that builds and talks but does not compile models.
 DEVICE_PACKAGES = ("click", "cobs", "jinja2", "numpy", "pydantic", "pyelftools", "pyserial", "rich")
 
 

@@ -12,7 +12,7 @@ import pytest
 from support import markdown
 
 README = markdown.blocks("README.md")
-QUICKSTART = markdown.blocks("docs/quickstart.md")
+QUICKSTART = markdown.blocks("docs/tutorials/quickstart.md")
 
 
 def shell(blocks: list[tuple[str, str]], start: str) -> list[str]:

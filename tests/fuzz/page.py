@@ -1,4 +1,4 @@
-"""The table of docs/trust.md, written from docs/fuzz.json."""
+"""The table of docs/explanation/trust.md, written from docs/fuzz.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "trust.md"
 _BEGIN, _END = "<!-- counts: written by make fuzz-page -->", "<!-- end of counts -->"
 _COLUMNS = ("cases", "compared", "refused", "failures")
 

@@ -4,7 +4,7 @@ python tests/fuzz/run.py                          all campaigns, a minute each, 
 python tests/fuzz/run.py --seconds 600            ten minutes each; --cases N ends each after N cases
 python tests/fuzz/run.py --campaigns models wire  these only
 python tests/fuzz/run.py --long                   the cases of `LONG`, however long they take
-python tests/fuzz/run.py --record                 also writes docs/fuzz.json and the table of docs/trust.md
+python tests/fuzz/run.py --record                 also writes docs/fuzz.json and the table of docs/explanation/trust.md
 python tests/fuzz/run.py --page                   only writes the table again from what is recorded
 
 A campaign is a script in this folder, found by its last lines: adding the file is all it takes. Failures are kept as

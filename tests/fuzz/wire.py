@@ -1,7 +1,7 @@
 """Wild frames for the firmware's RPC server, under AddressSanitizer and UndefinedBehaviorSanitizer.
 
 A case is a frame. `tests/firmware/rpc/fuzz_server.c` plays devices, 500 frames each, and compares every answer with
-what docs/protocol.md demands. A bug shows at most devices, so the first failure ends the campaign.
+what docs/reference/protocol.md demands. A bug shows at most devices, so the first failure ends the campaign.
 `--coverage` tells instead which lines of firmware/rpc the frames reach.
 """
 

@@ -7,7 +7,8 @@ import pytest
 import aboard
 from support import models
 
-#: Bytes of the arena that TensorFlow Lite for Microcontrollers uses with CMSIS-NN on a Cortex-M4 (docs/benchmarks.md).
+#: Bytes of the arena that TensorFlow Lite for Microcontrollers uses with CMSIS-NN on a Cortex-M4
+#: (docs/reference/benchmarks.md).
 TFLM_ARENA = {"kws": 22820, "vww": 100708, "ic": 54996, "ad": 2580, "sww": 16596}
 #: Bytes that cascades keep to on a Cortex-M4.
 LIMITS = {"kws": 7 * 1024, "vww": 29 * 1024, "ic": 15 * 1024, "ad": 1024, "sww": 4608}

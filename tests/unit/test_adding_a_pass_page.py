@@ -13,7 +13,7 @@ import pytest
 
 from support import markdown
 
-PAGE = "docs/adding_a_pass.md"
+PAGE = "docs/how-to/adding_a_pass.md"
 TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
 PIPELINE = "host/aboard/passes/pipeline.py"
 _PATH = re.compile(r"^# ((?:host|tests)/\S+)\n")

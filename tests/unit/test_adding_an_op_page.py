@@ -13,7 +13,7 @@ import pytest
 
 from support import markdown
 
-PAGE = "docs/adding_an_op.md"
+PAGE = "docs/how-to/adding_an_op.md"
 TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
 _PATH = re.compile(r"^(?:#|/\*) ((?:host|firmware|tests)/\S+)\n")
 

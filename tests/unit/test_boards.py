@@ -17,7 +17,7 @@ from aboard.boards.board import Board, Memory
 from aboard.errors import BoardError
 from aboard.target import Target
 
-MANUAL = Path(__file__).parents[2] / "docs" / "adding_a_board.md"
+MANUAL = Path(__file__).parents[2] / "docs" / "how-to" / "adding_a_board.md"
 
 SOC = """
 name = "Chip"
@@ -308,7 +308,7 @@ def test_what_is_wrong_in_a_soc_file_is_refused(folder: Path, what: str) -> None
     write(folder, soc_text=SOC.replace(old, new, 1))
     with pytest.raises(BoardError, match=rf"soc/acme/chip\.toml.*{text}" if what != "not TOML" else text) as error:
         boards.load("acme/board")
-    assert "docs/adding_a_board.md" in str(error.value)
+    assert "docs/how-to/adding_a_board.md" in str(error.value)
 
 
 JOINED_ERRORS = {

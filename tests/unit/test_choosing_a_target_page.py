@@ -1,4 +1,4 @@
-"""docs/choosing_a_target.md: its commands run, and what its tables say is so."""
+"""docs/how-to/choosing_a_target.md: its commands run, and what its tables say is so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aboard.boards import cpu
 from aboard.target import Target, kind
 from support import markdown
 
-PAGE = "docs/choosing_a_target.md"
+PAGE = "docs/how-to/choosing_a_target.md"
 TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
 COMMANDS = [line for language, text in markdown.blocks(PAGE) if language == "sh" for line in markdown.commands(text)]
 

@@ -17,7 +17,7 @@ from support.device import device
 
 
 def test_targets_of_the_page_are_targets() -> None:
-    specs = [text for language, text in markdown.blocks("docs/targets.md") if language == "python"]
+    specs = [text for language, text in markdown.blocks("docs/reference/targets.md") if language == "python"]
     made: dict[str, object] = {}
     for number, line in enumerate(line for line in specs[0].splitlines() if line.startswith("Target(")):
         exec(f"made[{number}] = {line}", {"Target": Target, "made": made})
@@ -26,7 +26,7 @@ def test_targets_of_the_page_are_targets() -> None:
 
 
 def test_the_table_names_tests_that_are_there() -> None:
-    page = (markdown.CHECKOUT / "docs/targets.md").read_text(encoding="utf-8")
+    page = (markdown.CHECKOUT / "docs/reference/targets.md").read_text(encoding="utf-8")
     for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?", page):
         text = (markdown.CHECKOUT / path).read_text(encoding="utf-8")
         assert not name or f"def {name}(" in text, f"{path}::{name}"
@@ -38,7 +38,10 @@ def test_the_table_names_tests_that_are_there() -> None:
 
 def test_commands_of_the_page_run(tmp_path) -> None:
     lines = [
-        c for language, text in markdown.blocks("docs/targets.md") if language == "sh" for c in markdown.commands(text)
+        c
+        for language, text in markdown.blocks("docs/reference/targets.md")
+        if language == "sh"
+        for c in markdown.commands(text)
     ]
     assert len(lines) == 9
     assert "convolve_s8" in markdown.run(lines[0], tmp_path)
@@ -60,7 +63,7 @@ def test_the_pattern_of_the_page_is_one() -> None:
 
 def code_with(name: str) -> dict[str, Any]:
     """Returns what the block of Python that defines a name defines."""
-    blocks = [text for language, text in markdown.blocks("docs/adding_a_device.md") if language == "python"]
+    blocks = [text for language, text in markdown.blocks("docs/how-to/adding_a_device.md") if language == "python"]
     (text,) = [text for text in blocks if re.search(rf"^(def )?{name}\b", text, re.MULTILINE)]
     made: dict[str, Any] = {}
     exec(text, made)
@@ -93,7 +96,7 @@ def test_the_cost_of_the_page_is_that_of_the_tiles() -> None:
 
 
 def test_the_first_command_writes_the_package(tmp_path) -> None:
-    (text,) = [text for language, text in markdown.blocks("docs/adding_a_device.md") if language == "sh"]
+    (text,) = [text for language, text in markdown.blocks("docs/how-to/adding_a_device.md") if language == "sh"]
     (command,) = markdown.commands(text)
     markdown.run(command, tmp_path)
     assert (tmp_path / "my_npu/my_npu/codegen.py").is_file()

@@ -12,7 +12,7 @@ import pytest
 from aboard import cli
 from support import markdown
 
-BLOCKS = markdown.blocks("docs/finding_a_wrong_pass.md")
+BLOCKS = markdown.blocks("docs/how-to/finding_a_wrong_pass.md")
 COMMANDS = [line for language, text in BLOCKS if language == "sh" for line in markdown.commands(text)]
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/flashing.md say what board files and flashers say."""
+"""The tables of docs/how-to/flashing.md say what board files and flashers say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aboard.boards.files import BoardFile, read
 from aboard.flashers import Problem
 from support import markdown
 
-PAGE = "docs/flashing.md"
+PAGE = "docs/how-to/flashing.md"
 YES = {True: "yes", False: "no"}
 
 

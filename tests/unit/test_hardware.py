@@ -217,7 +217,7 @@ def test_what_is_wrong_in_a_soc_of_several_cores_is_refused(folder: Path, what: 
     write(folder / "soc" / "acme" / "twin.toml", SOC.replace(old, new, 1))
     with pytest.raises(BoardError, match=text) as error:
         boards.load("acme/hub")
-    assert "docs/adding_a_board.md" in str(error.value)
+    assert "docs/how-to/adding_a_board.md" in str(error.value)
 
 
 BOARD_ERRORS = {

@@ -1,4 +1,4 @@
-"""The table of rooms in docs/architecture.md is true: imports go one way, the device path does without the compiler."""
+"""The table of rooms in the page on architecture is true: imports go one way, the device path needs no compiler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import aboard
 from support import markdown
 
 PACKAGE = Path(aboard.__file__).parent
-PAGE = markdown.CHECKOUT / "docs" / "architecture.md"
+PAGE = markdown.CHECKOUT / "docs" / "explanation" / "architecture.md"
 _ROW = re.compile(r"^\| (?P<rooms>`[^|]*`) \| [^|]* \| (?P<path>both|device|compile) \|$", re.MULTILINE)
 _LOOSE = 8
 

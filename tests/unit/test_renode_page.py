@@ -1,4 +1,4 @@
-"""docs/renode_and_ci.md says what is there: boards, keywords, files, options."""
+"""docs/how-to/renode_and_ci.md says what is there: boards, keywords, files, options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aboard.cli.ci import init
 from support import markdown
 from support.bundles import tiny_bundle
 
-PAGE = "docs/renode_and_ci.md"
+PAGE = "docs/how-to/renode_and_ci.md"
 TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
 
 

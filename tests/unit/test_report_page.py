@@ -1,4 +1,4 @@
-"""docs/report.md: its commands run, and what its tables say is so."""
+"""docs/how-to/report.md: its commands run, and what its tables say is so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aboard.compiler.pipeline import compile_model
 from aboard.reports import explained, layers
 from support import markdown
 
-PAGE = "docs/report.md"
+PAGE = "docs/how-to/report.md"
 TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
 COMMANDS = [line for language, text in markdown.blocks(PAGE) if language == "sh" for line in markdown.commands(text)]
 

@@ -1,4 +1,4 @@
-"""The table of docs/targets.md: every requirement is shown by a command or a test, and the commands run."""
+"""The table of docs/reference/targets.md: every requirement is shown by a command or a test, and the commands run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASKED = (
 
 def requirements() -> dict[str, str]:
     """Returns what shows each requirement."""
-    page = (markdown.CHECKOUT / "docs/targets.md").read_text(encoding="utf-8")
+    page = (markdown.CHECKOUT / "docs/reference/targets.md").read_text(encoding="utf-8")
     table = page.partition("| requirement | shown by |\n")[2].splitlines()[1:]
     rows = [line.strip().strip("|").split("|", 1) for line in table if line.startswith("|")]
     return {name.strip(): shown.strip() for name, shown in rows}
@@ -48,7 +48,7 @@ def test_every_requirement_has_a_row_with_a_command_or_a_test() -> None:
 
 
 def test_the_runtime_of_the_page_is_one() -> None:
-    blocks = [text for language, text in markdown.blocks("docs/targets.md") if language == "python"]
+    blocks = [text for language, text in markdown.blocks("docs/reference/targets.md") if language == "python"]
     (text,) = [text for text in blocks if "LinkedRuntime" in text]
     with plugins.restored():
         exec(text, {})

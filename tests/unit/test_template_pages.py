@@ -14,8 +14,8 @@ from aboard.project import templates
 from aboard.project.templates import Template
 from support import markdown
 
-WALK = "docs/adding_a_template.md"
-OVERVIEW = "docs/templates.md"
+WALK = "docs/how-to/adding_a_template.md"
+OVERVIEW = "docs/reference/templates.md"
 _PATH = re.compile(r"^(?:#|/\*|\{#) (templates/\S+)(?: \*/| #\})?\n")
 
 

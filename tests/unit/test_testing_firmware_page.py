@@ -13,7 +13,7 @@ from aboard.base import resources
 from aboard.testing import plugin
 from support import markdown
 
-PAGE = "docs/testing_firmware.md"
+PAGE = "docs/how-to/testing_firmware.md"
 TEXT = (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
 
 

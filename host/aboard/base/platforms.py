@@ -16,7 +16,7 @@ def problem() -> str | None:
     on_windows = sys.platform in ("win32", "cygwin", "msys")
     return (
         f"{'Windows' if on_windows else sys.platform}: aboard does not run on this system, expected Linux or macOS. "
-        f"{'Use it in WSL2 (docs/installation.md)' if on_windows else 'Use one of them'}"
+        f"{'Use it in WSL2 (docs/how-to/installation.md)' if on_windows else 'Use one of them'}"
     )
 
 

@@ -49,7 +49,7 @@ else:
 SEARCH_PATH = "ABOARD_BOARDS"
 
 #: Last sentence of every message about a file.
-MANUAL = "docs/adding_a_board.md describes the format"
+MANUAL = "docs/how-to/adding_a_board.md describes the format"
 
 #: File with aliases of boards, in a folder of board files.
 ALIASES = "aliases.toml"

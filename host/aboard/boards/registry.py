@@ -2,7 +2,7 @@
 
 A board file and the file of its SoC (`boards/soc/<vendor>/<soc>.toml`) together describe a board. The environment
 variable `ABOARD_BOARDS` names additional folders of the same layout (separated as in PATH); they take precedence over
-the folder of the package. `docs/adding_a_board.md` documents the format.
+the folder of the package. `docs/how-to/adding_a_board.md` documents the format.
 """
 
 from __future__ import annotations

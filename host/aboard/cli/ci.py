@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group("ci", epilog=example("aboard ci init app --reference kws.tflite"))
 def command() -> None:
-    """Continuous integration of a project (docs/renode_and_ci.md)."""
+    """Continuous integration of a project (docs/how-to/renode_and_ci.md)."""
 
 
 @command.command(
@@ -128,8 +128,8 @@ def _recorded(console: Console, project: Project, samples: int) -> tuple[list[Go
     golden = []
     with console.step(f"recording outputs with {runner.name}"), Session.open(project, runner) as session:
         for model in project.models:
-            feeds = ci.inputs_for(model, samples)
-            golden.append(Golden(model.name, [(feed, session.infer(feed, model.name).outputs) for feed in feeds]))
+            inputs = ci.inputs_for(model, samples)
+            golden.append(Golden(model.name, [(feed, session.infer(feed, model.name).outputs) for feed in inputs]))
     return golden, f"what the image gave with {runner.name} when they were recorded"
 
 

@@ -33,7 +33,7 @@ from aboard.reports.table import facts
     "--runner",
     metavar="NAME",
     help="The tool: openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west, or a package's own. By default the "
-    "first that can flash the board and is installed (docs/flashing.md).",
+    "first that can flash the board and is installed (docs/how-to/flashing.md).",
 )
 @device_option
 @port_option

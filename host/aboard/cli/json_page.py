@@ -1,4 +1,4 @@
-"""Makes docs/json.md from the schemas: `python -m aboard.cli.json_page > docs/json.md`."""
+"""Makes docs/reference/json.md from the schemas: `python -m aboard.cli.json_page > docs/reference/json.md`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ schemas. This page is made from `host/aboard/cli/schema.py`: `make docs-json`.""
 
 
 def markdown() -> str:
-    """Returns docs/json.md."""
+    """Returns docs/reference/json.md."""
     parts = [_HEAD]
     shown: set[str] = set()
     for command, result in RESULTS.items():

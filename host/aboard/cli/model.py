@@ -248,6 +248,6 @@ def whole_installation(text: str) -> Iterator[None]:
             raise
         raise ToolError(
             f"{text}: this installation cannot compile models, the package {error.name} is missing. "
-            f"Install it (pip install {error.name}), or aboard with all that it needs (docs/installation.md). Projects "
-            "that are built run without it"
+            f"Install it (pip install {error.name}), or aboard with all that it needs (docs/how-to/installation.md). "
+            "Projects that are built run without it"
         ) from error

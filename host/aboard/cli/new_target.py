@@ -22,7 +22,7 @@ def command(console: Console, name: str, output_dir: Path | None, force: bool) -
     """Write a package with the new kind of target NAME, and tests that pass.
 
     The device computes int8 fully connected layers with its own C code. Install it with `pip install -e`, run its
-    tests with pytest, and change it step by step (docs/adding_a_device.md).
+    tests with pytest, and change it step by step (docs/how-to/adding_a_device.md).
     """
     folder = output_dir or Path(name.replace("-", "_"))
     result = NewTargetResult(name=name, path=str(folder), files=new_target.write(name, folder, force=force))

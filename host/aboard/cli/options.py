@@ -41,7 +41,7 @@ json_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_set_json,
-    help="Print one JSON object on stdout (docs/json.md).",
+    help="Print one JSON object on stdout (docs/reference/json.md).",
 )
 
 model_argument = click.argument("model", metavar="MODEL")

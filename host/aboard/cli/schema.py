@@ -1,4 +1,4 @@
-"""The JSON that each command prints with `--json`; docs/json.md is made from it.
+"""The JSON that each command prints with `--json`; docs/reference/json.md is made from it.
 
 Every key is always present; a key that does not apply is null. Values carry no units: sizes are in bytes.
 """

@@ -66,7 +66,7 @@ class SystemControl:
         self._control = 0
         self._reload = 0
         self._since = 0
-        self._turns = 0
+        self._wraps = 0
         self.deadline = NEVER
 
     @property
@@ -78,7 +78,7 @@ class SystemControl:
         """Records the SysTick periods that have ended."""
         while count >= self.deadline:
             self.systick_pending = bool(self._control & 2) or self.systick_pending
-            self._turns += 1
+            self._wraps += 1
             self._schedule()
             # A register read may be the first to detect the end of a period.
             self._core.look()
@@ -125,13 +125,13 @@ class SystemControl:
 
     def _restart(self) -> None:
         self._since = self._core.count
-        self._turns = 0
+        self._wraps = 0
         self._schedule()
 
     def _schedule(self) -> None:
         runs = self._control & 1 and self._reload
         self.deadline = (
-            self._core.at_tick((self._turns + 1) * (self._reload + 1), self._hz, self._since) if runs else NEVER
+            self._core.at_tick((self._wraps + 1) * (self._reload + 1), self._hz, self._since) if runs else NEVER
         )
         self._core.set_deadline()
 

@@ -48,7 +48,7 @@ class Nrf51Timer:
         """Puts it into the state after a reset."""
         self._started: int | None = None
         self._enabled = 0
-        self._turn = 1 << _BITS[0]
+        self._period = 1 << _BITS[0]
         self._compare = [0] * _CHANNELS
         self._events = [False] * _CHANNELS
         self._due = [NEVER] * _CHANNELS
@@ -86,11 +86,11 @@ class Nrf51Timer:
             self._started = self._clock.count
             self._schedule_all()
         elif 0x040 <= offset < 0x040 + 4 * _CHANNELS:
-            self._compare[(offset - 0x040) // 4] = self._now() % self._turn
+            self._compare[(offset - 0x040) // 4] = self._now() % self._period
         elif 0x140 <= offset < 0x140 + 4 * _CHANNELS:
             self._events[(offset - 0x140) // 4] = bool(value)
         elif offset == 0x508:
-            self._turn = 1 << _BITS[value & 3]
+            self._period = 1 << _BITS[value & 3]
         elif offset == 0x304:
             self._enabled |= value
             self._schedule_all()
@@ -110,7 +110,7 @@ class Nrf51Timer:
         if self._started is None or not self._enabled >> 16 + n & 1:
             self._due[n] = NEVER
             return
-        ahead = (self._compare[n] - self._now() - 1) % self._turn + 1
+        ahead = (self._compare[n] - self._now() - 1) % self._period + 1
         self._due[n] = self._clock.at_tick(self._now() + ahead, self.hz, self._started)
 
 

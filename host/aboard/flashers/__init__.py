@@ -1,7 +1,7 @@
 """Flashers: tools that write an image into a board's flash. Each is a module here or in a plug-in package.
 
 A class of a module here that derives from `Flasher` and has a `name` is a flasher; there is no list. Other packages
-name their flashers in entry points of the group `aboard.flashers` (docs/adding_a_runner.md).
+name their flashers in entry points of the group `aboard.flashers` (docs/how-to/adding_a_runner.md).
 """
 
 from __future__ import annotations

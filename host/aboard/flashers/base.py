@@ -199,7 +199,7 @@ class Flasher(ABC, Generic[SettingsT]):
         except ValidationError as error:
             raise BoardError(
                 f"board {board.id}: flash.{self.name}: {'; '.join(_wrong(error, self.settings))}. "
-                "docs/flashing.md describes the keys"
+                "docs/how-to/flashing.md describes the keys"
             ) from error
 
     def missing(self) -> str | None:

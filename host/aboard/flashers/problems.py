@@ -84,7 +84,7 @@ _WORDS = {
     Problem.NO_ACCESS: _Words(
         "the USB device may not be opened",
         "access to",
-        "Install the tool's udev rules (docs/flashing.md) and plug the board in again",
+        "Install the tool's udev rules (docs/how-to/flashing.md) and plug the board in again",
     ),
     Problem.NO_TARGET: _Words(
         "the chip does not answer its probe",

@@ -1,6 +1,6 @@
 """Images with MLPerf Tiny's device protocol (`-O protocol=mlperf`): the inputs and results of each benchmark.
 
-`firmware/mlperf/` serves the protocol; docs/mlperf.md describes its messages.
+`firmware/mlperf/` serves the protocol; docs/how-to/mlperf.md describes its messages.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def refuse_session(options: Mapping[str, OptionValue]) -> None:
     if asked_for(options):
         raise ProjectError(
             f"project: speaks another protocol, got {PROTOCOL}, expected rpc. Drive it with MLPerf Tiny's runner "
-            "(docs/mlperf.md), or create it again without -O protocol"
+            "(docs/how-to/mlperf.md), or create it again without -O protocol"
         )
 
 

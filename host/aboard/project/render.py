@@ -44,12 +44,12 @@ def check_drivers(board: Board) -> None:
     if lacking or board.counter is None:
         raise ProjectError(
             f"{board.target}: has no port yet, got a board without {' and '.join(lacking)}, "
-            f"expected {expected}. Models can be compiled for it; docs/adding_a_board.md says how to add a port"
+            f"expected {expected}. Models can be compiled for it; docs/how-to/adding_a_board.md says how to add a port"
         )
     if board.uart and board.uart.irq is None:
         raise ProjectError(
             f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
-            "docs/adding_a_board.md says how to add it"
+            "docs/how-to/adding_a_board.md says how to add it"
         )
     wanted = {"counter": board.counter.driver} | ({"uart": board.uart.driver} if board.uart else {})
     wanted |= {"boot": board.boot.driver} if board.boot else {}

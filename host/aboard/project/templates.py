@@ -33,7 +33,7 @@ FILE_NAME = "template.toml"
 #: Environment variable with additional folders of templates.
 SEARCH_PATH = "ABOARD_TEMPLATES"
 
-_MANUAL = "See docs/adding_a_template.md for the format"
+_MANUAL = "See docs/how-to/adding_a_template.md for the format"
 _SUFFIX = ".j2"
 _EACH_MODEL = "MODEL"
 _SWITCH: Mapping[str, bool] = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}

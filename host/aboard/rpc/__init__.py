@@ -1,1 +1,1 @@
-"""The host's side of the RPC: frames, messages and the client. `docs/protocol.md` defines every byte."""
+"""The host's side of the RPC: frames, messages and the client. `docs/reference/protocol.md` defines every byte."""

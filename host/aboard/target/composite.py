@@ -1,4 +1,4 @@
-"""The kind `composite`: a host, and devices that may claim parts of the graph in order."""
+"""Composite targets, of the kind `composite`: a host, and devices that may claim parts of the graph in order."""
 
 from __future__ import annotations
 

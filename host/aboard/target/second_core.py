@@ -65,7 +65,7 @@ def _of_boards(device: Board, host: Board) -> str | None:
     if not core.start:
         return (
             f"{boards.soc_path_of(device)}: cores.{core.name}: does not say how the core is started, got no key start, "
-            "expected what another core writes to let it run. docs/adding_a_board.md says how to add it"
+            "expected what another core writes to let it run. docs/how-to/adding_a_board.md says how to add it"
         )
     reached = [region.name for region in device.memory]
     for what, region in (("code", host.load_memory), ("data", host.data_memory)):

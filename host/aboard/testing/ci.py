@@ -140,8 +140,8 @@ def _suites(project: Project, golden: Sequence[Golden], origin: str) -> dict[Pat
     if not suites:
         raise ProjectError(
             f"{project.board.id}: no emulator can be this board, got a board file without one, expected "
-            "[emulator.qemu] or [emulator.renode]. docs/adding_a_board.md says how to add it; real boards are for "
-            "`aboard run --runner`"
+            "[emulator.qemu] or [emulator.renode]. docs/how-to/adding_a_board.md says how to add it; real boards are "
+            "for `aboard run --runner`"
         )
     return suites
 

@@ -3,7 +3,7 @@
 pytest loads it wherever aboard is installed, so nothing but pytest is imported before a test asks for a board. Each
 fixture can be overridden: `aboard_project` builds `aboard_model` for `aboard_board`, and `aboard_device` runs the
 project. A missing tool is an error of the test, never a skip: a suite that tested nothing must not be green.
-docs/testing_firmware.md is the manual.
+docs/how-to/testing_firmware.md is the manual.
 """
 
 from __future__ import annotations

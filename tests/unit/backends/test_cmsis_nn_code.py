@@ -277,7 +277,7 @@ def test_a_model_of_many_ops_is_exact_in_this_process(tree: Path) -> None:
 
 
 def test_the_page_names_the_functions_that_are_called() -> None:
-    page = (cmsis_nn_tree.DATA.parents[2] / "docs" / "cmsis_nn.md").read_text(encoding="utf-8")
+    page = (cmsis_nn_tree.DATA.parents[2] / "docs" / "how-to" / "cmsis_nn.md").read_text(encoding="utf-8")
     declared = cmsis_nn_tree.declarations((cmsis_nn_tree.DATA / cmsis_nn_tree.HEADER).read_text(encoding="utf-8"))
     assert set(re.findall(r"`(arm_\w+_s8)`", page)) == set(declared)
     assert "git clone -b v7.0.0 https://github.com/ARM-software/CMSIS-NN" in page

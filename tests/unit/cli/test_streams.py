@@ -151,7 +151,9 @@ sys.platform = "win32"
 sys.argv = ["aboard", *sys.argv[1:]]
 main()
 """
-WINDOWS = "Windows: aboard does not run on this system, expected Linux or macOS. Use it in WSL2 (docs/installation.md)"
+WINDOWS = (
+    "Windows: aboard does not run on this system, expected Linux or macOS. Use it in WSL2 (docs/how-to/installation.md)"
+)
 
 
 @pytest.mark.parametrize("words", [["boards"], ["doctor"], ["compile", "digits", "-b", "host/native"]])

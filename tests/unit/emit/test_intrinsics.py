@@ -157,7 +157,7 @@ def test_what_is_no_expression_is_refused(found: Any, text: str) -> None:
 
 
 def test_the_example_of_the_page_is_one() -> None:
-    (text,) = [text for language, text in markdown.blocks("docs/targets.md") if "Intrinsic" in text]
+    (text,) = [text for language, text in markdown.blocks("docs/reference/targets.md") if "Intrinsic" in text]
     with plugins.restored():
         exec(text, {})
         m7, m4 = (compiled("TANH", f"c -mcpu=cortex-{core}").files["src/model.c"] for core in ("m7", "m4"))

@@ -169,7 +169,7 @@ def test_a_bundle_that_is_read_has_its_test(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compiler", ["cc", "tcc"])
 def test_the_lines_of_the_page(compiler: str, tmp_path: Path) -> None:
-    page = [text for language, text in markdown.blocks("docs/model_api.md") if language == "sh"]
+    page = [text for language, text in markdown.blocks("docs/reference/model_api.md") if language == "sh"]
     lines = [line for text in page for line in markdown.commands(text)]
     printed = [markdown.run(re.sub("^cc ", f"{compiler} ", line), tmp_path) for line in lines]
     assert [text.splitlines()[-1] for text in printed[1:3]] == ["digits: ok", "digits: ok"]

@@ -127,7 +127,7 @@ def test_an_input_that_no_cascade_takes_is_stored_whole() -> None:
 
 
 def test_the_loop_of_the_manual_computes_what_the_model_does(library: Digits, tmp_path: Path) -> None:
-    page = (resources.firmware().parent / "docs" / "model_api.md").read_text(encoding="utf-8")
+    page = (resources.firmware().parent / "docs" / "reference" / "model_api.md").read_text(encoding="utf-8")
     loop = next(block for block in re.findall(r"```c\n(.*?)```", page, re.DOTALL) if "digits_push" in block)
     values = ", ".join(map(str, image().ravel().tolist()))
     (tmp_path / "main.c").write_text(

@@ -82,7 +82,7 @@ def test_dialogue_with_the_server(key: str, burst: int) -> None:
 
 
 def test_the_documentation_shows_a_frame_of_the_vectors() -> None:
-    text = (resources.firmware().parent / "docs" / "protocol.md").read_text(encoding="utf-8")
+    text = (resources.firmware().parent / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     shown = [case for case in VECTORS["dialogue"] if " ".join(_pairs(case["send"])) in text]
     assert {case["name"] for case in shown} == {"hello", "hello again, answered from memory", "model"}
     assert " ".join(_pairs(shown[0]["receive"][0][:48])) in text

@@ -1,4 +1,4 @@
-"""docs/tuning.md: its code runs, and the commands have the options that it names."""
+"""docs/how-to/tuning.md: its code runs, and the commands have the options that it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support import markdown
 from support.device import device
 from support.fake_device import RUNS, fake_device
 
-PAGE = "docs/tuning.md"
+PAGE = "docs/how-to/tuning.md"
 
 
 def code() -> list[str]:

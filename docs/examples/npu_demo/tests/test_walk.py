@@ -1,4 +1,4 @@
-"""The steps of docs/adding_a_device.md, each with the files up to it, and none of aboard."""
+"""The steps of docs/how-to/adding_a_device.md, each with the files up to it, and none of aboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from conftest import PACKAGE
 from support import markdown
 
-PAGE = markdown.CHECKOUT / "docs/adding_a_device.md"
+PAGE = markdown.CHECKOUT / "docs/how-to/adding_a_device.md"
 _STEP = re.compile(r"^### \d+\. (.+?)$(.*?)(?=^### |\Z)", re.MULTILINE | re.DOTALL)
 
 

@@ -67,7 +67,7 @@ def board(name: str) -> Board:
     if len(f"zephyr:{name}") > _LONGEST_ID:
         raise BoardError(
             f"zephyr:{name}: the name is too long, got {len(name) + 7} characters, expected at most {_LONGEST_ID}, "
-            "which the device tells. Write a board file: docs/adding_a_board.md"
+            "which the device tells. Write a board file: docs/how-to/adding_a_board.md"
         )
     tree = workspace.find(Path.cwd())
     return _probed(name, tree.base)
@@ -142,7 +142,7 @@ def _board(name: str, tree: Workspace, config: kconfig.Config, qemu: Qemu | None
         )
     except ValidationError as error:
         first = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise BoardError(f"zephyr:{name}: {first}. Write a board file: docs/adding_a_board.md") from error
+        raise BoardError(f"zephyr:{name}: {first}. Write a board file: docs/how-to/adding_a_board.md") from error
 
 
 def _soc(base: Path, soc: str) -> str:
