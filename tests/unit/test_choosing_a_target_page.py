@@ -60,7 +60,7 @@ def test_cores_of_the_tables_are_known_and_all_named() -> None:
 
 
 def test_flags_of_gcc_become_targets() -> None:
-    for given, here in ((code(row[0])[0], code(row[1])[0]) for row in rows("gcc is given")):
+    for given, here in ((code(row[0])[0], code(row[1])[0]) for row in rows("flags of gcc")):
         core = Target(here).cpu
         if core.is_riscv:
             assert f"-march={core.name}_zicsr" in given.split()
