@@ -15,8 +15,7 @@
 #include "registers.h"
 
 #define ABOARD_GUARD_BYTES 1024u
-#define ABOARD_PMP_LOCKED_TOR                                                                                          \
-    0x88u /* no access from the previous entry's address to this one's, even in machine mode */
+#define ABOARD_PMP_LOCKED_TOR 0x88u /* no access between the previous address and this one, even in machine mode */
 #define ABOARD_MSTATUS_MIE (1u << 3)
 #define ABOARD_PLIC_PRIORITY(number) ABOARD_REG32(ABOARD_UART_PLIC + 4u * (number))
 #define ABOARD_PLIC_ENABLE(number) ABOARD_REG32(ABOARD_UART_PLIC + 0x2000u + (number) / 32 * 4)

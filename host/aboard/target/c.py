@@ -13,13 +13,13 @@ from aboard.target.second_core import refuses_host
 _ATTRIBUTES = (
     Attribute(
         "arena",
-        "Memory regions for the arenas, fastest first, with limits where wanted: `dtcm:64K,sram`; one arena in the "
-        "board's data region where none is named",
+        "Memory regions for the arenas, fastest first, with optional limits: `dtcm:64K,sram`; by default one arena in "
+        "the board's data region",
     ),
     Attribute(
         "flash-max",
-        "Bytes of flash that the model may take, such as `64K`: of the kernels and forms of weights that fit, as "
-        "predicted, those that take the fewest instructions",
+        "Bytes of flash that the model may take, such as `64K`; the compiler chooses the fastest kernels and weight "
+        "layouts that are predicted to fit",
     ),
     Attribute(
         "hardware",
@@ -28,49 +28,49 @@ _ATTRIBUTES = (
     ),
     Attribute(
         "input",
-        "Whether the model may overwrite its input while it runs (`kept` costs RAM), or takes it in `rows`, one by "
-        "one, and needs room for a few only",
+        "How the model treats its input: it may overwrite the input (`consumed`), preserves it (`kept`, costs RAM), or "
+        "takes it row by row (`rows`) and stores a few rows only",
         default="consumed",
         allowed=("consumed", "kept", "rows"),
     ),
     Attribute(
         "mcpu",
-        "Core, as gcc names it, with modifiers for units left out: `cortex-m4`, `cortex-m33+nodsp+nofp`; `native` is "
-        "this machine's",
+        "gcc's name of the core, with modifiers for missing units: `cortex-m4`, `cortex-m33+nodsp+nofp`; `native` is "
+        "the core of this machine",
         implied="-hardware, or this machine with -runtime=host",
         identity=True,
     ),
     Attribute(
         "mfloat-abi",
-        "Where floats are passed; follows the FPU: `hard` where there is one, else `soft`",
+        "Float ABI; follows the FPU: `hard` with an FPU, else `soft`",
         allowed=("hard", "soft"),
         implied="-mcpu and -mfpu",
     ),
     Attribute(
         "mfpu",
-        "FPU, as gcc names it; `none` leaves it unused, which is the same as -mcpu=...+nofp",
+        "gcc's name of the FPU; `none` leaves the FPU unused, as -mcpu=...+nofp does",
         implied="-mcpu",
     ),
     Attribute(
         "opt",
-        "What to prefer where a layer can be small or fast",
+        "Preference between small and fast code",
         default="balanced",
         allowed=("size", "balanced", "speed"),
     ),
     Attribute(
         "ram-max",
-        "Bytes that the arenas may take, such as `16K`: the schedule within it that takes the fewest instructions",
+        "Bytes that the arenas may take, such as `16K`; the compiler chooses the fastest schedule within this limit",
     ),
     Attribute(
         "runtime",
-        "What the code is linked with: `standalone` firmware, or a shared library in this process on the `host`",
+        "Runtime of the code: `standalone` firmware, or a shared library in this process on the `host`",
         allowed=("standalone", "host"),
         implied="-hardware, else `host` for cores of host class and `standalone` for the rest",
     ),
     Attribute(
         "weights",
-        "Memory region for the weights, or a kind of it: `flash`, `itcm`, `external`; the region of the code where "
-        "none is named. RAM is filled from there before main",
+        "Memory region for the weights, or a kind of memory: `flash`, `itcm`, `external`; by default the region of the "
+        "code. Weights in RAM are copied there before main",
     ),
 )
 

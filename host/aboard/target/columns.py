@@ -209,20 +209,20 @@ def restore(state: State) -> None:
 for _known in (
     Column(
         "patterns",
-        "What the device can compute: patterns of the graph it may claim (aboard.partition.pattern)",
+        "Patterns of the subgraphs that the device can compute (aboard.partition.pattern)",
         tuple,
         many=True,
     ),
     Column(
         "supports",
-        "Returns why the device will not take a node, or an empty text: asked before any pattern",
+        "Returns why the device refuses a node, or an empty text; called before any pattern",
         str,
         arguments=("node",),
         many=True,
     ),
     Column(
         "cost",
-        "What computing a region costs there, for -partition=cost",
+        "Cost of a region on the device, for -partition=cost",
         "aboard.kernels.accelerator:Cost",
         arguments=("region",),
     ),
@@ -240,24 +240,24 @@ for _known in (
     ),
     Column(
         "runtime",
-        "C sources and headers that generated code is compiled with",
+        "C sources and headers for the generated code",
         "aboard.target.device:Runtime",
     ),
     Column(
         "memory",
-        "Memory regions of the device (MemoryRegion): alignment, size, speed, who reaches them",
+        "Memory regions of the device (MemoryRegion): alignment, size, speed, units that reach them",
         tuple,
     ),
     Column(
         "tiles",
-        "How a match may be cut into tiles, so that the compiler cuts it; None where the device needs no tiles for it",
+        "Rules for cutting a match into tiles; None if the device needs no tiles for it",
         "aboard.target.device:TileConstraint",
         arguments=("matched", "tuning"),
         optional=True,
     ),
     Column(
         "tuning",
-        "What can be tuned: names with the values that are allowed",
+        "Knobs: names and allowed values",
         tuple,
     ),
     Column(
@@ -267,7 +267,7 @@ for _known in (
     ),
     Column(
         "intrinsics",
-        "How the CPU computes functions of a type, by name and type: C expressions (aboard.target.Intrinsic)",
+        "C expressions by which the CPU computes functions, by name and type (aboard.target.Intrinsic)",
         dict,
     ),
 ):

@@ -13,20 +13,20 @@ HOST, DEVICE, DEVICES = "host", "device", "devices"
 _ATTRIBUTES = (
     Attribute(
         DEVICE,
-        "A device, as a target of its own, in quotes; once for each device, in the order in which they may claim",
+        "A device: a target in quotes; once for each device, in the order in which they may claim",
     ),
-    Attribute(HOST, "The CPU that calls the devices and computes the rest, as a target of its own, in quotes"),
+    Attribute(HOST, "The CPU that calls the devices and computes the rest: a target in quotes"),
     Attribute(
         "partition",
-        "Who gets a part that several can compute: the first device in `order`, or the cheapest by `cost`",
+        "How to choose between devices that can compute the same part: the first in `order`, or the cheapest by `cost`",
         default="order",
         allowed=("order", "cost"),
     ),
     Attribute(
         "ram-cycles",
-        "With -partition=cost: how many cycles of the host a byte of RAM is worth",
+        "With -partition=cost: the cost of a byte of RAM, in cycles of the host",
         type=int,
-        implied="1 where it is not given",
+        implied="1 by default",
     ),
 )
 

@@ -89,9 +89,9 @@ CLAIM_NODES, CLAIM_OPS = "claim-nodes", "claim-ops"
 DEVICE_ATTRIBUTES = (
     Attribute(
         CLAIM_NODES,
-        "As a device: claims at most these nodes, by the numbers that `aboard partition` shows, as in 0..4,7; else any",
+        "As a device: may claim these nodes only, by the numbers of `aboard partition`, as in 0..4,7; default: all nodes",
     ),
-    Attribute(CLAIM_OPS, "As a device: claims at most nodes of these ops, as in conv2d,add; else any"),
+    Attribute(CLAIM_OPS, "As a device: may claim nodes of these ops only, as in conv2d,add; default: all ops"),
 )
 
 

@@ -42,7 +42,7 @@ class LinkedRuntime:
 columns.declare(
     columns.Column(
         COLUMN,
-        "What code may be linked with beside the kind's own: values of -runtime, with files and a project template",
+        "Further values of -runtime, each with files and a project template",
         LinkedRuntime,
         function=False,
         many=True,
