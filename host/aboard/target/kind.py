@@ -89,9 +89,9 @@ CLAIM_NODES, CLAIM_OPS = "claim-nodes", "claim-ops"
 DEVICE_ATTRIBUTES = (
     Attribute(
         CLAIM_NODES,
-        "As a device: may claim these nodes only, by the numbers of `aboard partition`, as in 0..4,7; default: all nodes",
+        "As a device: may claim these nodes only, by their numbers in `aboard partition`, as in 0..4,7; default: all",
     ),
-    Attribute(CLAIM_OPS, "As a device: may claim nodes of these ops only, as in conv2d,add; default: all ops"),
+    Attribute(CLAIM_OPS, "As a device: may claim nodes of these ops only, as in conv2d,add; default: all"),
 )
 
 
