@@ -13,8 +13,8 @@
  *
  * HELLO has already begun the session here, and RESET does nothing: server.c restarts when the reply is sent.
  *
- * @param request  A type from ABOARD_RPC_HELLO to ABOARD_RPC_STOP, and a length that docs/reference/protocol.md allows for it. A
- *                 series of runs overwrites the payload.
+ * @param request  A type from ABOARD_RPC_HELLO to ABOARD_RPC_STOP, and a length that docs/reference/protocol.md allows
+ * for it. A series of runs overwrites the payload.
  * @return The status of the reply.
  */
 aboard_status_t aboard_request(aboard_server_t *server, const aboard_message_t *request);

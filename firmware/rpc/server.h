@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file server.h
- * The device's side of the RPC: offers any number of models to a host, over the bytes of the port. docs/reference/protocol.md
- * specifies the messages; state.h documents the configuration.
+ * The device's side of the RPC: offers any number of models to a host, over the bytes of the port.
+ * docs/reference/protocol.md specifies the messages; state.h documents the configuration.
  *
  * Requests reach the tensors of the models, the workspace, the counters and the fault record. No request contains an
  * address. The server needs only aboard/port.h and aboard/model.h. It allocates nothing and calls nothing recursively.

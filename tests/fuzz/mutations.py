@@ -33,7 +33,11 @@ def mutated(data: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
     for step in steps:
         with suppress(NothingToChangeError):
             step(model, rng)
-    return written(model), ", ".join(step.__name__ for step in steps)
+    try:
+        return written(model), ", ".join(step.__name__ for step in steps)
+    except (TypeError, OverflowError, struct.error):
+        # A value does not fit its field: no file can hold it.
+        return _flipped(data, rng), "bytes"
 
 
 def _flipped(data: bytes, rng: np.random.Generator) -> bytes:
