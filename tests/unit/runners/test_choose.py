@@ -45,7 +45,7 @@ def test_unicorn_stands_in_for_qemu(monkeypatch):
         (
             M55,
             "unicorn",
-            r"cannot be arm/mps3_an547, whose cortex-m55 Unicorn does not have.*Runners .*: qemu, renode$",
+            r"cannot be arm/mps3_an547, whose cortex-m55 Unicorn does not have.*Choose one .*: qemu, renode$",
         ),
         (NATIVE, "qemu", r"cannot be host/native, whose file has no \[emulator\.qemu\].*: native$"),
     ],

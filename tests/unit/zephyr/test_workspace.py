@@ -127,7 +127,7 @@ def test_no_workspace_is_told_with_the_commands_that_make_one(elsewhere: Path) -
 def test_an_old_tree_is_refused(tmp_path: Path, elsewhere: Path) -> None:
     base = tree(tmp_path / "zephyr", "3.5.0")
     message = re.escape(
-        f"{base}: Zephyr is too old, got 3.5.0 (ZEPHYR_BASE), expected 3.7 or later. In the workspace: "
+        f"{base}: Zephyr is too old, got 3.5.0 (ZEPHYR_BASE), expected 3.7 or later. In the workspace, run: "
     )
     with pytest.raises(ToolError, match=message):
         find(elsewhere, {"ZEPHYR_BASE": str(base)})
