@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file reference.h
- * What a server has to answer, written from docs/reference/protocol.md: the fuzzers compare the real one with it. It knows the
- * configuration and the toy models, keeps its own account of sessions, inputs, outputs and rows, and reckons in 64
- * bits, so that a check which wraps around in the server shows.
+ * What a server has to answer, written from docs/reference/protocol.md: the fuzzers compare the real one with it. It
+ * knows the configuration and the toy models, keeps its own account of sessions, inputs, outputs and rows, and reckons
+ * in 64 bits, so that a check which wraps around in the server shows.
  */
 #ifndef REFERENCE_H
 #define REFERENCE_H
