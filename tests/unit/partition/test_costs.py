@@ -205,5 +205,5 @@ def test_wrong_costs_are_refused() -> None:
         decide(windows([8, 8]), PADDED, cost=lambda target, region: Cost(1.0, -1))
     with pytest.raises(TargetError, match=r"compute of m_fake_0, got nan, expected a number of at least 0"):
         decide(windows([8, 8]), PADDED, cost=lambda target, region: Cost(float("nan")))
-    with pytest.raises(TargetError, match=r"-ram-cycles, got -1, expected at least 0\. Say 0 to leave RAM out of account"):
+    with pytest.raises(TargetError, match=r"-ram-cycles, got -1, expected at least 0\. Say 0 to leave"):
         by_cost("cmsis-nn", more="-ram-cycles=-1")
