@@ -8,7 +8,7 @@ what it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from typing_extensions import override
 
@@ -149,8 +149,7 @@ class _Import:
         where = f"{self._where}: {user}"
         source = SourceNode(operator.kind, number, where, operands, results, operator.options)
         try:
-            node = build(source)
-            _check_extents(node)
+            node = _built(build, source)
             check_node(node)
         except AboardError as error:
             text = str(error).removeprefix(f"{self._where}: ").removeprefix(f"{user}: ")
@@ -294,9 +293,26 @@ class _Import:
         return tflite_tensors.values(content, tensor_type)
 
 
-def _check_extents(node: Node) -> None:
-    """Raises for an operand without elements that is computed with, not merely read while importing."""
-    empty = next((tensor for tensor in node.operands if 0 in tensor.shape), None)
+def _built(build: Callable[[SourceNode], Node], source: SourceNode) -> Node:
+    """Returns the node that an op makes of an operator, with operands that have elements.
+
+    An operand without elements may only be read while importing. An op that computes with its extents divides by 0.
+
+    Raises:
+        ModelError: An operand has no elements, or the op refuses the operator.
+    """
+    try:
+        node = build(source)
+    except ZeroDivisionError as error:
+        _check_extents(tensor for tensor in source.inputs if tensor is not None)
+        raise error
+    _check_extents(node.operands)
+    return node
+
+
+def _check_extents(operands: Iterable[Tensor]) -> None:
+    """Raises for an operand without elements."""
+    empty = next((tensor for tensor in operands if 0 in tensor.shape), None)
     if empty is not None:
         raise ModelError(
             f"operand {empty.name}, got shape {list(empty.shape)}, expected dimensions of at least 1. "
