@@ -243,7 +243,7 @@ def test_options_of_the_compiler_are_refused_for_a_bundle(call: Call) -> None:
     error = call("create", "bundle", "--board", BOARD, "--opt", "size", "-o", "project", code=1)["error"]
     assert "is compiled already" in error["message"]
     error = call("verify", "bundle", "--board", BOARD, code=1)["error"]
-    assert "a bundle, expected the model file it was made of" in error["message"]
+    assert "a bundle, expected the model file that the reference interpreter runs" in error["message"]
 
 
 def test_running_before_building_is_refused(call: Call) -> None:

@@ -63,6 +63,7 @@ def places(folder: Path) -> tuple[Filter, ...]:
         Filter("checkout", re.escape(str(CHECKOUT)), "<checkout>"),
         Filter("version of aboard", rf"\baboard {re.escape(VERSION)}", "aboard <version>"),
         Filter("hint of click", r"^(Error: No such option:? '?--\w+).*$", r"\1 <hint>"),
+        Filter("width of a column of paths", r"^(attribute +value +from +file\n(?:-+ +)+)-+$", r"\1----"),
         Filter("core of this machine", r"^(host/native +)(\S+ +)", lambda m: m[1] + "<core>".ljust(len(m[2]))),
         Filter("system", r"^System: .*$", "System: <system>"),
     )

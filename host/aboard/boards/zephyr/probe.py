@@ -65,8 +65,9 @@ def board(name: str) -> Board:
         ToolError: There is no workspace, or a module or tool is missing.
     """
     if len(f"zephyr:{name}") > _LONGEST_ID:
+        length = len(name) + len("zephyr:")
         raise BoardError(
-            f"zephyr:{name}: the name is too long, got {len(name) + 7} characters, expected at most {_LONGEST_ID}, "
+            f"zephyr:{name}: the name is too long, got {length} characters, expected at most {_LONGEST_ID}, "
             "which the device tells. Write a board file: docs/how-to/adding_a_board.md"
         )
     tree = workspace.find(Path.cwd())
