@@ -65,6 +65,19 @@ def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+def test_assembly_may_change_the_predicate_between_stores() -> None:
+    # Padding behind the pixels is written again after each strip is packed, by stores with a predicate that stays.
+    options = {"Padding": "SAME", "StrideH": 3, "StrideW": 2, "DepthMultiplier": 1, "FusedActivationFunction": "RELU"}
+    drawn = [
+        Layer(
+            "DEPTHWISE_CONV_2D", (1, 13, 11, 2), (1, *window, 2), (1, 5, 6, 2), 3, options,
+            seed=seed, zero_point_in=-128, zero_point_out=-128, spread=100.0,
+        )
+        for seed, window in enumerate([(2, 3), (2, 4), (1, 3), (1, 4)])
+    ]  # fmt: skip
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])
 def test_slices_of_wider_tensors(kind: str) -> None:
     # Both halves of a tensor are read, and both halves of another written, where they lie.

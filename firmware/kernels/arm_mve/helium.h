@@ -19,6 +19,17 @@
 #endif
 #endif
 
+/**
+ * Clobber of assembly that sets the predicate register, followed by a comma. Without it gcc keeps a predicate in the
+ * register from one store to the next, also across calls of functions whose code it sees. clang has no name for the
+ * register in clobbers.
+ */
+#if defined(__clang__)
+#define ABOARD_MVE_PREDICATE
+#else
+#define ABOARD_MVE_PREDICATE "p0",
+#endif
+
 /** Four words: a vector. */
 #if ABOARD_MVE_ASM
 #include <arm_mve.h>

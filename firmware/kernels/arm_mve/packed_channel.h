@@ -49,7 +49,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to)
         : [sa] "r"(rows->step[0]), [sb] "r"(rows->step[1]), [sc] "r"(rows->step[2]), [sd] "r"(rows->step[3]),
           [count] "r"(count), [some] "r"(some)
-        : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
+        : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
 }
 
 /** All instructions for a channel of one line, or of two. */

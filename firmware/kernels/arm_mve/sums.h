@@ -39,7 +39,7 @@ typedef struct {
 #if ABOARD_MVE_ASM
 
 /** Registers that hold sums. */
-#define ABOARD_MVE_CLOBBERS "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "cc", "memory"
+#define ABOARD_MVE_CLOBBERS "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", ABOARD_MVE_PREDICATE "cc", "memory"
 
 /* Formatted by hand: one instruction a line. */
 /* clang-format off */
