@@ -44,7 +44,8 @@ def link(module: Module, folder: Path, switches: Sequence[str] = (PROFILED,)) ->
     """
     folder.mkdir(exist_ok=True)
     cpu, record = cpus.find(module.manifest.core), module.manifest
-    bundle = module.save(folder / record.name)
+    hooked = module.with_hooks() if PROFILED in switches else module
+    bundle = hooked.save(folder / record.name)
     gcc = (cpu.cross_compiler, *cpu.flags("gcc"))
     library = subprocess.run((*gcc, "-print-libgcc-file-name"), check=True, capture_output=True, text=True).stdout
     headers = ("--specs=picolibc.specs",) if cpu.is_riscv else ()

@@ -66,7 +66,7 @@ def test_every_opt_gives_the_same_results(opt: str) -> None:
 def test_size_shares_code_that_speed_specialises() -> None:
     target = "c -mcpu=cortex-m0"
     small, fast = (compile_model(DIGITS, target=target, opt=opt).files["src/digits.c"] for opt in ("size", "speed"))
-    shared, own = "aboard_conv2d_s8_shared(", "aboard_conv2d_s8_own("
+    shared, own = "aboard_fully_connected_s8_shared(", "aboard_fully_connected_s8("
     assert (shared in small, own in small) == (True, False)
     assert (shared in fast, own in fast) == (False, True)
 

@@ -16,9 +16,8 @@ import aboard.compiler.pipeline
 import aboard.project.build
 import aboard.testing.workshop
 from aboard import runners
-from aboard.api import Project
+from aboard.api import Project, Session
 from aboard.base import resources
-from aboard.device.session import Session
 
 pytest_plugins = ["pytester"]
 

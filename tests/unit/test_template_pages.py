@@ -59,7 +59,7 @@ def test_the_walk_explains_every_key() -> None:
     table = (markdown.CHECKOUT / WALK).read_text(encoding="utf-8").partition("## template.toml")[2]
     explained = set(re.findall(r"`\[?(\w+)[^`]*`", "\n".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE))))
     assert explained == {*Template.model_fields, "next"} - {"next"}
-    assert "`next` says how" in table
+    assert "`next` then gives the next step" in table
 
 
 def test_the_overview_has_every_template() -> None:

@@ -119,7 +119,7 @@ def test_verify_names_the_pass_at_fault(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_verify_prints_the_command_that_bisects(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["verify", "digits", "--board", "host/native", "--samples", "2", "--passes", WRONG, "-O", "taps=off"]
+    words = ["verify", "digits", "--board", "host/native", "--samples", "2", "--passes", WRONG, "-O", "trace=off"]
     assert cli.invoke(words) == 1
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith(
