@@ -12,7 +12,7 @@ from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.boards.zephyr import toolchain as zephyr_toolchain
 from aboard.errors import CapacityError, ProjectError, ToolError
-from aboard.project import elf, templates, zephyr_build
+from aboard.project import elf, templates
 from aboard.project import toolchain as toolchains
 from aboard.project.build_result import LOG_NAME, BuildResult, make_anew
 from aboard.project.elf import ImageSizes
@@ -45,6 +45,9 @@ def build(project: Project, override: str | None = None) -> BuildResult:
             f"CMake builds. {template.next}"
         )
     if template.build == "zephyr":
+        # Packages that only Zephyr's workspaces need are loaded for them alone.
+        from aboard.project import zephyr_build
+
         return zephyr_build.build(project, override)
     toolchain = toolchains.choose(project.board.core().mcpu, override)
     folder = project.path / "build"
@@ -85,6 +88,8 @@ def sizes(project: Project) -> ImageSizes:
         ToolError: The project has not been built.
     """
     if templates.load(project.info.template).build == "zephyr":
+        from aboard.project import zephyr_build
+
         return zephyr_build.sizes(project)
     libraries = {name: f"build/models/{name}/libmodel_{name}.a" for name in project.info.models}
     return elf.sizes(project.image, {name: project.path / path for name, path in libraries.items()})
