@@ -10,7 +10,7 @@ import pytest
 
 import aboard
 from aboard.base.manifest import Manifest
-from aboard.kernels import code_size
+from aboard.kernels.select import code_size
 from aboard.schedule.search import Aim
 from aboard.target import Target
 from support import models, zoo
