@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_channel.h
- * What depthwise_words.h does for each channel: packing pixels into words, and computing results from them.
+ * What depthwise_packed.h does for each channel: packing pixels into words, and computing results from them.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_CHANNEL_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_CHANNEL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_layer.h
- * Parameters of depthwise_words.h, and what follows from them: how strips lie in scratch.
+ * Parameters of depthwise_packed.h, and what follows from them: how strips lie in scratch.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_LAYER_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_LAYER_H

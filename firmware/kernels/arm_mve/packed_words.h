@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_words.h
- * The instructions of depthwise_words.h: windows of a channel whose pixels lie in words, eight results at a time.
+ * The instructions of depthwise_packed.h: windows of a channel whose pixels lie in words, eight results at a time.
  *
  * Operands are registers with odd numbers, since the even ones hold sums: `strip`, `table`, `record` and `out` are
  * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip_low`, `skip_high`, `strip_bytes`, and

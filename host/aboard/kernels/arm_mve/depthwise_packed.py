@@ -1,6 +1,6 @@
 """depthwise_conv2d of int8 with Helium, a channel at a time: which axis is packed into words, and how.
 
-`arm_mve/depthwise_words.h` computes eight results of a channel in about 26 instructions. It needs pixels packed in
+`arm_mve/depthwise_packed.h` computes eight results of a channel in about 26 instructions. It needs pixels packed in
 words; what that costs, and how many of the eight results are wasted at the ends, depends on the shape. The cheapest
 geometry is taken, if it beats sixteen channels at once (`arm_mve/depthwise_conv2d.h`).
 """
