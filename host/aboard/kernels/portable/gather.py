@@ -1,4 +1,4 @@
-"""Gathers: results whose elements lie at regular distances in the operand. `firmware/kernels/portable/gather.h` moves them.
+"""Gathers: results whose elements lie at regular distances in the operand. `portable/gather.h` moves them.
 
 Reshape, transpose, strided slice and split differ only in what a step along an axis of the result means in the operand.
 """
