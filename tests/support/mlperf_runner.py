@@ -33,24 +33,33 @@ class Runner:
         self._text = ""
 
     def greeting(self) -> list[str]:
-        """Drops what the device says before it is asked anything, as the runner does; returns what came of it."""
+        """Drops what the device says before it is asked anything, as the runner does; returns what came of it.
+
+        Whoever opens a pseudo-terminal late misses bytes, so the first line may begin anywhere, even at its end.
+        """
         self.send("name")
+        line = self._line_until(time.monotonic() + LINE_S).removesuffix("\r")
         lines = []
-        while not (line := self.read_line()).startswith("m-name"):
+        while not line.startswith("m-name"):
             lines.append(line)
+            line = self.read_line()
         assert self.answer() == []
         return lines
 
     def read_line(self, seconds: float = LINE_S) -> str:
         """Returns the next line; fails when none comes in time."""
-        end = time.monotonic() + seconds
-        while "\n" not in self._text:
-            left = end - time.monotonic()
-            assert left > 0, f"no line within {seconds} s, after {self._text!r}"
-            self._text += self._line.read(left).decode("ascii")
-        line, self._text = self._text.split("\n", 1)
+        line = self._line_until(time.monotonic() + seconds)
         assert line.endswith("\r"), line
         return line[:-1]
+
+    def _line_until(self, end: float) -> str:
+        """Returns the text before the next line feed; fails when none comes until a moment of the monotonic clock."""
+        while "\n" not in self._text:
+            left = end - time.monotonic()
+            assert left > 0, f"no line in time, after {self._text!r}"
+            self._text += self._line.read(left).decode("ascii")
+        line, self._text = self._text.split("\n", 1)
+        return line
 
     def answer(self, seconds: float = LINE_S) -> list[str]:
         """Returns the lines up to `m-ready`, which is left out."""
