@@ -11,6 +11,7 @@ import aboard
 from aboard.base.manifest import Manifest
 from aboard.errors import CapacityError
 from support.channel_models import ChannelModel
+from support.examples import examples
 from support.image_models import global_average, image_model, wide_image_model
 from support.one_op import HOST, check_equal, compiled
 
@@ -20,13 +21,13 @@ ATTRIBUTES += [f"-opt={opt} -input=rows" for opt in ("size", "balanced", "speed"
 
 @given(st.integers(0, 10_000), st.sampled_from(ATTRIBUTES))
 @example(242, "-opt=size -input=kept")  # rows that nobody reads come after the result
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_the_same_bytes(seed: int, attributes: str) -> None:
     check_same(image_model(seed), seed, attributes)
 
 
 @given(st.integers(0, 10_000), st.sampled_from(ATTRIBUTES))
-@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=examples(15), deadline=None, phases=[Phase.explicit, Phase.generate])
 def test_the_same_bytes_with_large_windows(seed: int, attributes: str) -> None:
     check_same(wide_image_model(seed), seed, attributes)
 

@@ -16,6 +16,7 @@ import aboard
 from aboard.check.reference import Reference
 from aboard.ops import interpreter
 from support import dsp_layers, int16_models, models, one_op, sanitized, zoo
+from support.examples import examples
 from support.image_models import wide_image_model
 from support.weighted_models import Layer
 
@@ -71,7 +72,10 @@ def test_the_shipped_model_with_every_preference(opt: str, tmp_path: Path) -> No
 
 
 @settings(
-    max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=examples(10),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"]).flatmap(dsp_layers.layers))
 def test_random_layers_of_the_dsp_extension(tmp_path_factory: pytest.TempPathFactory, layer: Layer) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import aboard
 from support import oracle
+from support.examples import examples
 from support.one_op import compiled
 from support.tflite_builder import ModelBuilder
 
@@ -136,7 +137,7 @@ def models(draw: st.DrawFn) -> tuple[bytes, list[tuple[int, ...]]]:
 
 @pytest.mark.parametrize("mode", ["consumed", "kept"])
 @given(models(), st.integers(0, 1 << 30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_shared_memory_never_changes_a_result(mode: str, model: tuple[bytes, list[tuple[int, ...]]], seed: int) -> None:
     data, shapes = model
     rng = np.random.default_rng(seed)
@@ -163,7 +164,7 @@ def test_split_and_concatenation_along_channels_need_no_code() -> None:
 
 
 @given(models(), st.integers(0, 1 << 30))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_a_core_that_computes_a_part_never_changes_a_result(
     model: tuple[bytes, list[tuple[int, ...]]], seed: int
 ) -> None:

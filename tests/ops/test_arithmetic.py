@@ -32,6 +32,7 @@ from support.element_models import (
     refusal,
     seeds,
 )
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 KINDS = ["ADD", "SUB", "MUL"]
@@ -57,7 +58,7 @@ def constant(value: Value, seed: int) -> Value:
     return replace(value, data=element_models.random(np.random.default_rng(seed), value))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.data(), kinds, shapes(), activations, seeds, st.sampled_from([None, 0, 1]))
 def test_int8_equals_the_reference(
     data: st.DataObject, kind: str, pair: tuple[tuple[int, ...], ...], activation: str, seed: int, fixed: int | None
@@ -80,7 +81,7 @@ def test_results_in_place_count_rows_as_they_are_broadcast(kind: str, pair: tupl
     check_near(model, *feed(operands, 0), relative=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(kinds, shapes(), activations, seeds, st.booleans())
 def test_float_is_near_the_reference(
     kind: str, pair: tuple[tuple[int, ...], ...], activation: str, seed: int, fixed: bool
@@ -92,7 +93,7 @@ def test_float_is_near_the_reference(
     check_near(model, *feed(operands, seed), relative=1e-6)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.data(), kinds, activations)
 def test_every_pair_of_int8(data: st.DataObject, kind: str, activation: str) -> None:
     x = np.arange(-128, 128, dtype=np.int8)

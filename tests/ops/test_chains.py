@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import one_op
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 _LARGEST = 400
@@ -94,7 +95,7 @@ def models(draw: st.DrawFn) -> tuple[bytes, tuple[int, ...]]:
     return chain.build.build(["t0"], outputs), shape
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(models(), st.sampled_from(["consumed", "kept"]))
 def test_chain(case: tuple[bytes, tuple[int, ...]], input_mode: str) -> None:
     model, shape = case

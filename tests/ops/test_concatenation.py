@@ -11,6 +11,7 @@ import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op, oracle
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -27,7 +28,7 @@ def builder(parts: list[tuple[int, ...]], result: tuple[int, ...], dtype: type) 
     return build
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), shapes, st.lists(st.integers(1, 3), min_size=1, max_size=5), st.sampled_from([np.int8, np.float32]))
 def test_concatenation(data: st.DataObject, shape: tuple[int, ...], sizes: list[int], dtype: type) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))

@@ -12,6 +12,7 @@ from aboard.importers import load
 from aboard.kernels.contract import View
 from support import kernel_call, kernel_views
 from support.dsp_layers import DSP, POINTS, TAPS, TARGET, WIDE, implementations, layers, refusal
+from support.examples import examples
 from support.weighted_models import Layer
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
@@ -24,7 +25,7 @@ def check(layer: Layer, x: View, y: View, ranges: list[tuple[int, int]]) -> None
         kernel_views.check(layer, lambda _, chosen=implementation: chosen, TARGET, x, y, ranges)  # type: ignore[misc]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(CONVOLUTIONS))
 def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     layer = data.draw(layers(kind))
@@ -32,7 +33,7 @@ def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), layers("FULLY_CONNECTED"))
 def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))

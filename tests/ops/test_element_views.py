@@ -23,6 +23,7 @@ from aboard.ops.softmax import SoftmaxAttributes
 from aboard.ops.window import Padding, same
 from aboard.target import Target
 from support import kernel_call
+from support.examples import examples
 
 TARGET = Target("c -runtime=host")
 DSP = Target("c -mcpu=cortex-m4 -runtime=standalone")
@@ -87,7 +88,7 @@ def check(data: st.DataObject, made: Node, over: int | None = None, target: Targ
     assert result.gaps_are_untouched()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.data(), st.sampled_from(UNARY), shapes, dtypes, st.sampled_from([None, 0]))
 def test_unary(data: st.DataObject, op: str, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
     if dtype is DType.INT16 and op in NO_INT16:
@@ -100,7 +101,7 @@ def test_unary(data: st.DataObject, op: str, shape: tuple[int, ...], dtype: DTyp
     check(data, node(op, ATTRIBUTES.get(op, Attributes()), [operand], result), over)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), shapes, dtypes, st.sampled_from([DType.INT8, DType.INT16]), st.sampled_from([None, 0]))
 def test_requantisation(
     data: st.DataObject, shape: tuple[int, ...], dtype: DType, wanted: DType, over: int | None
@@ -109,13 +110,13 @@ def test_requantisation(
     check(data, made, over if dtype is wanted else None)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(st.data(), shapes, st.sampled_from([DType.INT8, DType.INT16, DType.UINT8]))
 def test_dequantize(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     check(data, node("dequantize", Attributes(), [tensor_type(shape, dtype)], tensor_type(shape, DType.FLOAT32)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.data(), st.sampled_from(["add", "sub", "mul"]), shapes, dtypes, st.sampled_from([None, 0, 1]))
 def test_arithmetic(data: st.DataObject, op: str, shape: tuple[int, ...], dtype: DType, over: int | None) -> None:
     broadcast = data.draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))
@@ -131,7 +132,7 @@ def test_arithmetic(data: st.DataObject, op: str, shape: tuple[int, ...], dtype:
     check(data, node(op, ArithmeticAttributes(Activation.RELU6), pair, result), over)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), st.sampled_from(["add", "sub"]), shapes, st.sampled_from([None, 0, 1]))
 def test_sums_in_c_for_helium(data: st.DataObject, op: str, shape: tuple[int, ...], over: int | None) -> None:
     # Scales of which sums are a line.
@@ -153,13 +154,13 @@ def pool(data: st.DataObject, op: str, dtype: DType, padded: bool, block: int = 
     return node(op, attrs, [kind], kind)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), dtypes, st.booleans())
 def test_pool(data: st.DataObject, op: str, dtype: DType, padded: bool) -> None:
     check(data, pool(data, op, dtype, padded))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), st.booleans())
 def test_pool_in_c_for_the_dsp_extension(data: st.DataObject, op: str, padded: bool) -> None:
     made = pool(data, op, DType.INT8, padded, block=4)
@@ -176,7 +177,7 @@ def test_pools_without_the_dsp_extension() -> None:
     assert choose(made, DSP).refused[1] == ("dsp_s8", "is for a multiple of 4 channels")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), shapes, dtypes, st.booleans())
 def test_mean(data: st.DataObject, shape: tuple[int, ...], dtype: DType, keep: bool) -> None:
     axes = data.draw(st.sets(st.integers(0, len(shape) - 1)))

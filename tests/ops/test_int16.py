@@ -18,6 +18,7 @@ from aboard.kernels.portable import epilogue_s16
 from aboard.ops import conv2d, softmax_wide
 from support import one_op, oracle, sanitized
 from support.element_models import Value, activations, build, feed, floats32, real, refusal, seeds
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer, layers
 from support.weighted_models import refusal as layer_refusal
@@ -41,7 +42,7 @@ def int16(scale: float, shape: tuple[int, ...] = EVERY.shape) -> Value:
 # Layers with weights.
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(["CONV_2D", "FULLY_CONNECTED", "DEPTHWISE_CONV_2D"]).flatmap(lambda k: layers(k, "int16")))
 def test_layers_equal_the_reference(layer: Layer) -> None:
     one_op.check_equal(layer.model(), layer.input())
@@ -166,7 +167,7 @@ def test_everything_unsupported_is_reported_at_once() -> None:
 # Sums, differences, products.
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.sampled_from(["ADD", "SUB", "MUL"]), st.tuples(scales, scales, scales), activations, seeds)
 def test_arithmetic_equals_the_reference(
     kind: str, three: tuple[float, float, float], activation: str, seed: int
@@ -181,7 +182,7 @@ def test_arithmetic_equals_the_reference(
     one_op.check_equal(model, x, y)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.sampled_from(["ADD", "SUB", "MUL"]), st.sampled_from([(3, 1), (1, 5), (5,), (1,), (2, 3, 1)]), seeds)
 def test_broadcasting(kind: str, shape: tuple[int, ...], seed: int) -> None:
     values = [int16(0.001, (2, 3, 5)), int16(0.003, shape)]
@@ -233,13 +234,13 @@ def test_refuses_scales_of_sigmoids() -> None:
     assert "expected 3.05176e-05 and 0" in refusal("LOGISTIC", [int16(0.1, (4,))], int16(2.0**-14, (4,)))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(scales, scales)
 def test_int16_to_int16(before: float, after: float) -> None:
     one_op.check_equal(build("QUANTIZE", [int16(before)], int16(after)), EVERY)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(scales, floats32(1e-3, 0.5), st.integers(-128, 127), st.booleans())
 def test_between_int8_and_int16(wide: float, narrow: float, zero_point: int, widen: bool) -> None:
     small = np.arange(-128, 128).astype(np.int8).reshape(1, -1)
@@ -250,7 +251,7 @@ def test_between_int8_and_int16(wide: float, narrow: float, zero_point: int, wid
         one_op.check_equal(build("QUANTIZE", [int16(wide)], Value(EVERY.shape, np.int8, narrow, zero_point)), EVERY)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(scales, seeds)
 def test_from_and_to_float(scale: float, seed: int) -> None:
     (x,) = feed([real((8, 200))], seed, spread=20000 * scale)
@@ -270,7 +271,7 @@ def test_what_no_int16_can_hold_saturates() -> None:
 # Ops over several elements.
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]), st.sampled_from(["SAME", "VALID"]), activations, seeds)
 def test_pools(kind: str, padding: str, activation: str, seed: int) -> None:
     shape = (2, 7, 6, 5)
@@ -281,7 +282,7 @@ def test_pools(kind: str, padding: str, activation: str, seed: int) -> None:
     one_op.check_equal(build(kind, [operand], int16(0.001, out), options), *feed([operand], seed))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.sampled_from([(1, 2), (2,), (0, 3), (1, 2, 3)]), scales, seeds)
 def test_means(axes: tuple[int, ...], scale: float, seed: int) -> None:
     shape = (2, 7, 6, 5)
@@ -291,7 +292,7 @@ def test_means(axes: tuple[int, ...], scale: float, seed: int) -> None:
     one_op.check_equal(build("MEAN", [operand, axis], int16(scale, out), {"KeepDims": False}), *feed([operand], seed))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(1, 600), floats32(1e-6, 3e-3), st.sampled_from([1.0, 0.5]), seeds)
 def test_softmax(channels: int, scale: float, beta: float, seed: int) -> None:
     shape = (4, channels)

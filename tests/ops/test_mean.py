@@ -20,6 +20,7 @@ from aboard.ops.mean import MeanAttributes
 from aboard.target import Target
 from support import one_op, oracle, sanitized
 from support.element_models import Value, build, check_near, feed, quantized, real, refusal, seeds
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(tuple)
@@ -40,7 +41,7 @@ def some_axes(rank: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(-rank, rank - 1), min_size=1, max_size=rank)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.data(), shapes, st.booleans(), seeds)
 def test_int8_equals_the_reference(data: st.DataObject, shape: tuple[int, ...], keep: bool, seed: int) -> None:
     axes = data.draw(some_axes(len(shape)))
@@ -49,7 +50,7 @@ def test_int8_equals_the_reference(data: st.DataObject, shape: tuple[int, ...], 
     one_op.check_equal(model, *feed([operand], seed))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), shapes, st.booleans(), seeds)
 def test_float_is_near_the_reference(data: st.DataObject, shape: tuple[int, ...], keep: bool, seed: int) -> None:
     axes = data.draw(some_axes(len(shape)))

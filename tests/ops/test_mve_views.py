@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.kernels.contract import View
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
+from support.examples import examples
 from support.mve_layers import NAME, TARGET, implementation, refusal
 from support.weighted_models import Layer
 
@@ -28,21 +29,21 @@ def check(model: bytes, x: np.ndarray) -> None:
     np.testing.assert_array_equal(next(iter(got.values())), one_op.evaluate(model, x)[0])
 
 
-@settings(SETTINGS, max_examples=24)
+@settings(SETTINGS, max_examples=examples(24))
 @given(st.data(), mve_layers.windowed())
 def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
     kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))
 
 
-@settings(SETTINGS, max_examples=12)
+@settings(SETTINGS, max_examples=examples(12))
 @given(st.data(), mve_layers.window_layers("CONV_2D"))
 def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
     kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
-@settings(SETTINGS, max_examples=12)
+@settings(SETTINGS, max_examples=examples(12))
 @given(st.data(), mve_layers.matrix_layers())
 def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     assert refusal(layer) is None
@@ -55,13 +56,13 @@ def test_rings_of_rows(stride: int) -> None:
     kernel_views.check_rings("CONV_2D", stride, implementation, TARGET)
 
 
-@settings(SETTINGS, max_examples=12)
+@settings(SETTINGS, max_examples=examples(12))
 @given(st.one_of(mve_layers.layers(), mve_layers.depthwise_layers(), mve_layers.convolutions()))
 def test_sanitized(layer: Layer) -> None:
     check(layer.model(), layer.input())
 
 
-@settings(SETTINGS, max_examples=8)
+@settings(SETTINGS, max_examples=examples(8))
 @given(st.one_of(mve_layers.pools(), mve_layers.sums()))
 def test_pools_and_sums(case: tuple[bytes, np.ndarray]) -> None:
     model, x = case

@@ -23,6 +23,7 @@ from aboard.kernels.contract import Implementation, View
 from aboard.ops import get
 from aboard.target import Target
 from support import dsp_layers, kernel_call, mve_layers, weighted_models
+from support.examples import examples
 from support.kernel_call import Placed
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
@@ -98,21 +99,21 @@ def check_at(
         np.testing.assert_array_equal(got, wanted, err_msg=where)
 
 
-@settings(SETTINGS, max_examples=30)
+@settings(SETTINGS, max_examples=examples(30))
 @given(st.data(), st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D"]), st.sampled_from(["int8", "int16", "float32"]))
 def test_windows(data: st.DataObject, kind: str, form: str) -> None:
     layer = data.draw(weighted_models.layers(kind, form))
     check(data, layer.model(), layer.input())
 
 
-@settings(SETTINGS, max_examples=30)
+@settings(SETTINGS, max_examples=examples(30))
 @given(st.data(), st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D"]))
 def test_windows_with_a_kernel_of_their_own(data: st.DataObject, kind: str) -> None:
     layer = data.draw(dsp_layers.layers(kind))
     check(data, layer.model(), layer.input())
 
 
-@settings(SETTINGS, max_examples=20)
+@settings(SETTINGS, max_examples=examples(20))
 @given(st.data(), mve_layers.windowed())
 def test_windows_as_wide_as_vectors(data: st.DataObject, layer: Layer) -> None:
     check(data, layer.model(), layer.input())
@@ -154,7 +155,7 @@ def test_single_pixels_kept_in_registers(depth: int, channels: int) -> None:
     at_every_distance()
 
 
-@settings(SETTINGS, max_examples=15)
+@settings(SETTINGS, max_examples=examples(15))
 @given(
     st.data(),
     st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
@@ -27,7 +28,7 @@ def builder(shape: tuple[int, ...], padding: list[tuple[int, int]], dtype: type)
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), shapes, st.sampled_from([np.int8, np.float32]), st.booleans())
 def test_pad(data: st.DataObject, shape: tuple[int, ...], dtype: type, with_value: bool) -> None:
     padding = [(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))) for _ in shape]

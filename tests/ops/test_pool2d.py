@@ -19,6 +19,7 @@ from aboard.ops.pool2d import PoolAttributes
 from aboard.ops.window import Padding
 from support import one_op, oracle, sanitized
 from support.element_models import Value, activations, build, check_near, feed, floats32, real, refusal, seeds
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 KINDS = ["AVERAGE_POOL_2D", "MAX_POOL_2D"]
@@ -48,7 +49,7 @@ def geometries(draw: st.DrawFn) -> Geometry:
     return (batch, height, width, channels), (batch, *out, channels), options
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.sampled_from(KINDS), geometries(), floats32(0.01, 0.1), st.integers(-128, 127), seeds)
 def test_int8_equals_the_reference(kind: str, geometry: Geometry, scale: float, zero_point: int, seed: int) -> None:
     shape, result, options = geometry
@@ -56,7 +57,7 @@ def test_int8_equals_the_reference(kind: str, geometry: Geometry, scale: float, 
     one_op.check_equal(build(kind, [operand], replace(operand, shape=result), options), *feed([operand], seed))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(KINDS), geometries(), floats32(0.0001, 0.001), seeds)
 def test_int16_equals_the_reference(kind: str, geometry: Geometry, scale: float, seed: int) -> None:
     shape, result, options = geometry
@@ -64,7 +65,7 @@ def test_int16_equals_the_reference(kind: str, geometry: Geometry, scale: float,
     one_op.check_equal(build(kind, [operand], replace(operand, shape=result), options), *feed([operand], seed))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.sampled_from(KINDS), st.sampled_from([np.int8, np.int16, np.float32]), st.data())
 def test_a_window_beyond_an_image_without_padding_is_refused(kind: str, dtype: type, data: st.DataObject) -> None:
     """The reference takes it, and gives the pixels that there are."""
@@ -109,7 +110,7 @@ def test_padding_that_the_reference_wraps_around_is_refused(window: int, side: s
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(KINDS), geometries(), seeds)
 def test_float_is_near_the_reference(kind: str, geometry: Geometry, seed: int) -> None:
     shape, result, options = geometry

@@ -16,19 +16,20 @@ from aboard.importers import load
 from aboard.ops import get
 from support import one_op, oracle, sanitized
 from support.element_models import ALL_INT8, Value, build, check_near, feed, quantized, real, refusal, seeds
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 WHOLE = ALL_INT8.shape
 ALL_UINT8 = ALL_INT8.view(np.uint8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(quantized(WHOLE), quantized(WHOLE))
 def test_int8_to_int8_equals_the_reference(operand: Value, result: Value) -> None:
     one_op.check_equal(build("QUANTIZE", [operand], result), ALL_INT8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(quantized(WHOLE), quantized(WHOLE), st.booleans(), st.booleans())
 def test_uint8_equals_the_reference(signed: Value, unsigned: Value, to_unsigned: bool, only_offset: bool) -> None:
     scale = signed.scale if only_offset else unsigned.scale
@@ -37,7 +38,7 @@ def test_uint8_equals_the_reference(signed: Value, unsigned: Value, to_unsigned:
     one_op.check_equal(build("QUANTIZE", [operand], result), ALL_INT8 if to_unsigned else ALL_UINT8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(quantized((3, 40)), seeds)
 def test_float_to_int8_equals_the_reference(result: Value, seed: int) -> None:
     (x,) = feed([real(result.shape)], seed, spread=100 * result.scale)
@@ -54,7 +55,7 @@ def test_what_no_int8_can_hold_saturates() -> None:
         assert results[0].tolist() == [127, -128, 127, -128, 127, -128, -128]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(quantized(WHOLE), st.booleans())
 def test_dequantize_equals_the_reference(operand: Value, unsigned: bool) -> None:
     if unsigned:

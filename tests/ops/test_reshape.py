@@ -14,6 +14,7 @@ from aboard.importers import load
 from aboard.ops import get
 from aboard.ops.sharing import Share
 from support import one_op
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -29,7 +30,7 @@ def builder(shape: tuple[int, ...], result: tuple[int, ...], dtype: type) -> Mod
     return ModelBuilder().tensor("x", shape, dtype, scale=scale).tensor("y", result, dtype, scale=scale)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_reshape(data: st.DataObject, shape: tuple[int, ...], dtype: type) -> None:
     factors = data.draw(st.permutations(shape))
@@ -40,7 +41,7 @@ def test_reshape(data: st.DataObject, shape: tuple[int, ...], dtype: type) -> No
     one_op.check_equal(build.op("RESHAPE", ["x", "s"], ["y"]).build(["x"], ["y"]), values(shape, dtype))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_squeeze(data: st.DataObject, shape: tuple[int, ...], dtype: type) -> None:
     ones = [axis for axis, extent in enumerate(shape) if extent == 1]
@@ -52,7 +53,7 @@ def test_squeeze(data: st.DataObject, shape: tuple[int, ...], dtype: type) -> No
     one_op.check_equal(build.build(["x"], ["y"]), values(shape, dtype))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_expand_dims(data: st.DataObject, shape: tuple[int, ...], dtype: type) -> None:
     axis = data.draw(st.integers(-len(shape) - 1, len(shape)))

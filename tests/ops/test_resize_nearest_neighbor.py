@@ -11,6 +11,7 @@ from aboard.errors import ModelError
 from aboard.importers import load
 from aboard.ops.resize_nearest_neighbor import nearest
 from support import one_op, oracle
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 
@@ -26,7 +27,7 @@ def builder(shape: tuple[int, ...], size: list[int], dtype: type, align: bool, h
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.tuples(st.integers(1, 2), st.integers(1, 9), st.integers(1, 9), st.integers(1, 5)),
     st.lists(st.integers(1, 20), min_size=2, max_size=2),
@@ -39,7 +40,7 @@ def test_resize(shape: tuple[int, ...], size: list[int], dtype: type, align: boo
     one_op.check_equal(model, np.random.default_rng(0).integers(-128, 128, shape).astype(dtype))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(1, 300), st.integers(1, 600), st.booleans(), st.booleans())
 def test_indices_of_long_axes(before: int, after: int, align: bool, half: bool) -> None:
     model = builder((1, 1, before, 1), [1, after], np.float32, align, half).build(["x"], ["y"])

@@ -16,13 +16,14 @@ import aboard
 from aboard.kernels.contract import View
 from aboard.target import Target
 from support import kernel_call, kernel_views, one_op, sanitized
+from support.examples import examples
 from support.smlal_layers import TARGET, implementation, layers, refusal
 from support.weighted_models import Layer
 
 CONVOLUTIONS = ("CONV_2D",)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(CONVOLUTIONS))
 def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     layer = data.draw(layers(kind))
@@ -31,7 +32,7 @@ def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     kernel_views.check(layer, implementation, TARGET, x, y, ranges)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), layers("FULLY_CONNECTED"))
 def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
@@ -44,7 +45,7 @@ def test_rings_of_rows(kind: str, stride: int) -> None:
     kernel_views.check_rings(kind, stride, implementation, TARGET)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from([*CONVOLUTIONS, "FULLY_CONNECTED"]).flatmap(layers))
 def test_sanitized(layer: Layer) -> None:
     model, x = layer.model(), layer.input()

@@ -17,6 +17,7 @@ from aboard.ops import get
 from aboard.ops.softmax import SoftmaxAttributes, exponentials
 from support import one_op, oracle, sanitized
 from support.element_models import Value, build, check_near, feed, floats32, real, refusal, seeds
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 shapes = st.tuples(st.lists(st.integers(1, 4), max_size=3), st.integers(1, 40)).map(lambda s: (*s[0], s[1]))
@@ -27,7 +28,7 @@ def result_of(shape: tuple[int, ...]) -> Value:
     return Value(shape, np.int8, 1 / 256, -128)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(shapes, floats32(1e-4, 4.0), st.integers(-128, 127), st.sampled_from([1.0, 0.5, 2.25]), seeds)
 def test_int8_equals_the_reference(
     shape: tuple[int, ...], scale: float, zero_point: int, beta: float, seed: int
@@ -70,7 +71,7 @@ def test_more_classes_than_the_reference_bears() -> None:
         np.testing.assert_array_equal(results[0], np.full(operand.shape, -128, np.int8))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(shapes, st.sampled_from([1.0, 0.5, 2.25]), st.floats(0.1, 50), seeds)
 def test_float_is_near_the_reference(shape: tuple[int, ...], beta: float, spread: float, seed: int) -> None:
     model = build("SOFTMAX", [real(shape)], real(shape), {"Beta": beta})

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -34,7 +35,7 @@ def values(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     return np.random.default_rng(0).integers(-128, 128, shape).astype(dtype)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), shapes, st.integers(1, 4), st.integers(1, 3), dtypes)
 def test_split(data: st.DataObject, shape: tuple[int, ...], count: int, size: int, dtype: type) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
@@ -45,7 +46,7 @@ def test_split(data: st.DataObject, shape: tuple[int, ...], count: int, size: in
     one_op.check_equal(model, values(tuple(whole), dtype))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), shapes, st.lists(st.integers(1, 3), min_size=1, max_size=4), dtypes)
 def test_split_v(data: st.DataObject, shape: tuple[int, ...], sizes: list[int], dtype: type) -> None:
     axis = data.draw(st.integers(0, len(shape) - 1))

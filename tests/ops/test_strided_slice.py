@@ -14,6 +14,7 @@ from aboard.importers import load
 from aboard.ops import get
 from aboard.ops.sharing import Share
 from support import one_op, oracle
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 dtypes = st.sampled_from([np.int8, np.float32])
@@ -77,7 +78,7 @@ def cases(draw: st.DrawFn) -> Case:
     return case
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(cases(), dtypes)
 def test_strided_slice(case: Case, dtype: type) -> None:
     one_op.check_equal(case.model(dtype), values(case.shape, dtype))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 
@@ -24,7 +25,7 @@ def builder(shape: tuple[int, ...], order: list[int], result: list[int], dtype: 
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.data(),
     st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple),

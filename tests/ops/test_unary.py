@@ -17,6 +17,7 @@ from aboard.ops import get
 from aboard.ops.relu import LeakyReluAttributes
 from support import one_op, oracle, sanitized
 from support.element_models import ALL_INT8, Value, build, check_near, feed, quantized, real, refusal, seeds
+from support.examples import examples
 
 KINDS = ["RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH"]
 WHOLE = ALL_INT8.shape
@@ -40,14 +41,14 @@ def result_of(kind: str, operand: Value, result: Value) -> Value:
     return result
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(KINDS), quantized(WHOLE), quantized(WHOLE), st.floats(-2, 2, width=32))
 def test_int8_equals_the_reference_for_every_value(kind: str, operand: Value, result: Value, alpha: float) -> None:
     chosen = {"Alpha": alpha} if kind == "LEAKY_RELU" else {}
     one_op.check_equal(build(kind, [operand], result_of(kind, operand, result), chosen), ALL_INT8)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(quantized(WHOLE), quantized(WHOLE))
 def test_relu_n1_to_1_equals_litert(operand: Value, result: Value) -> None:
     # tflite-micro has no such kernel.
@@ -71,7 +72,7 @@ def test_a_clamp_that_needs_no_table(kind: str) -> None:
     one_op.check_equal(build(kind, [value], value), ALL_INT8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.sampled_from(KINDS), st.lists(st.integers(1, 5), min_size=1, max_size=5), seeds)
 def test_float_is_near_the_reference(kind: str, shape: list[int], seed: int) -> None:
     value = real(shape)

@@ -22,6 +22,7 @@ from aboard.ops.strided_slice import AxisSlice, StridedSliceAttributes
 from aboard.ops.transpose import TransposeAttributes
 from aboard.target import Target
 from support import kernel_call
+from support.examples import examples
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple)
 dtypes = st.sampled_from([DType.INT8, DType.INT16, DType.FLOAT32, DType.INT64])
@@ -63,14 +64,14 @@ def check(data: st.DataObject, made: Node) -> None:
         assert placed.gaps_are_untouched()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_transpose(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     order = tuple(data.draw(st.permutations(range(len(shape)))))
     check(data, node("transpose", TransposeAttributes(order), [shape], dtype))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_reshape(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     factors = data.draw(st.permutations([*shape, 1]))
@@ -79,7 +80,7 @@ def test_reshape(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> N
     check(data, node("reshape", ReshapeAttributes(target), [shape], dtype))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_strided_slice(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     slices, result = [], []
@@ -95,7 +96,7 @@ def test_strided_slice(data: st.DataObject, shape: tuple[int, ...], dtype: DType
     check(data, node("strided_slice", StridedSliceAttributes(tuple(slices), tuple(result)), [shape], dtype))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), shapes, dtypes, st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_split(data: st.DataObject, shape: tuple[int, ...], dtype: DType, sizes: list[int]) -> None:
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -103,7 +104,7 @@ def test_split(data: st.DataObject, shape: tuple[int, ...], dtype: DType, sizes:
     check(data, node("split", SplitAttributes(axis, tuple(sizes)), [whole], dtype, len(sizes)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), shapes, dtypes, st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_concatenation(data: st.DataObject, shape: tuple[int, ...], dtype: DType, sizes: list[int]) -> None:
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -122,7 +123,7 @@ def test_concatenation_and_split_of_many_parts(count: int) -> None:
     both()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), shapes, st.sampled_from([DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32]))
 def test_pad(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     padding = tuple((data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))) for _ in shape)
@@ -130,7 +131,7 @@ def test_pad(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     check(data, node("pad", PadAttributes(padding, value), [shape], dtype))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), st.tuples(*[st.integers(1, 5)] * 4), dtypes, st.tuples(*[st.integers(1, 9)] * 2))
 def test_resize(data: st.DataObject, shape: tuple[int, ...], dtype: DType, size: tuple[int, int]) -> None:
     attrs = ResizeNearestNeighborAttributes(size, data.draw(st.booleans()), data.draw(st.booleans()))

@@ -17,6 +17,7 @@ from aboard.ops import conv2d, get
 from aboard.ops.window import reach
 from aboard.target import Target
 from support import kernel_call
+from support.examples import examples
 from support.kernel_call import Placed
 from support.weighted_models import Layer, layers
 
@@ -56,7 +57,7 @@ def check(node: Node, layer: Layer, got: Placed) -> None:
     assert got.gaps_are_untouched()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int8", "int16", "float32", "hybrid"]))
 def test_strided_views_and_any_rows(data: st.DataObject, kind: str, form: str) -> None:
     layer = data.draw(layers(kind, form))
@@ -68,7 +69,7 @@ def test_strided_views_and_any_rows(data: st.DataObject, kind: str, form: str) -
     check(node, layer, result)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), st.sampled_from(CONVOLUTIONS))
 def test_code_for_eight_registers(data: st.DataObject, kind: str) -> None:
     layer = data.draw(layers(kind, "int8"))
@@ -80,7 +81,7 @@ def test_code_for_eight_registers(data: st.DataObject, kind: str) -> None:
     check(node, layer, result)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data(), st.sampled_from(CONVOLUTIONS), st.sampled_from(["int8", "int16", "float32"]))
 def test_ring_of_input_rows(data: st.DataObject, kind: str, form: str) -> None:
     layer = data.draw(layers(kind, form))
@@ -116,7 +117,7 @@ def last_row_needed(node: Node, row: int) -> int:
     return image * in_height + min(max(last, 0), in_height - 1)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.data(), st.sampled_from(list(FORMS)))
 def test_fully_connected_in_any_rows(data: st.DataObject, form: str) -> None:
     layer = data.draw(layers("FULLY_CONNECTED", form))
@@ -126,7 +127,7 @@ def test_fully_connected_in_any_rows(data: st.DataObject, form: str) -> None:
     check(node, layer, result)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.data(), st.sampled_from([*CONVOLUTIONS, "FULLY_CONNECTED"]))
 def test_int16_for_the_dsp_extension(data: st.DataObject, kind: str) -> None:
     # The C that says what the assembly computes.
