@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from support import markdown
+
 MANIFEST = """\
 manifest:
   projects:
@@ -47,7 +48,7 @@ class Workspace:
         self.topdir = folder / "workspace"
         module = folder / "module"
         for name in ("zephyr", "scripts"):
-            shutil.copytree(ROOT / name, module / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(markdown.CHECKOUT / name, module / name, ignore=shutil.ignore_patterns("__pycache__"))
         git(module)
         (self.topdir / "app").mkdir(parents=True)
         (self.topdir / "app" / "west.yml").write_text(MANIFEST.format(url=module.as_uri()))
@@ -125,7 +126,7 @@ def test_without_aboard_it_says_how_to_get_it(workspace, without_aboard):
 
 
 def test_the_module_adds_nothing_to_applications():
-    module = yaml.safe_load((ROOT / "zephyr/module.yml").read_text())
+    module = yaml.safe_load((markdown.CHECKOUT / "zephyr/module.yml").read_text())
     # Zephyr applications of ours bring a module `aboard` of their own.
     assert module == {"name": "aboard_tools"}
-    assert sorted(path.name for path in (ROOT / "zephyr").iterdir()) == ["module.yml"]
+    assert sorted(path.name for path in (markdown.CHECKOUT / "zephyr").iterdir()) == ["module.yml"]

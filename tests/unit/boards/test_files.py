@@ -16,8 +16,9 @@ from aboard.boards import board, cpu, files
 from aboard.boards.board import Board, Memory
 from aboard.errors import BoardError
 from aboard.target import Target
+from support import markdown
 
-MANUAL = Path(__file__).parents[2] / "docs" / "how-to" / "adding_a_board.md"
+MANUAL = markdown.CHECKOUT / "docs" / "how-to" / "adding_a_board.md"
 
 SOC = """
 name = "Chip"

@@ -19,6 +19,10 @@ PAGE = markdown.CHECKOUT / "docs" / "explanation" / "architecture.md"
 _ROW = re.compile(r"^\| (?P<rooms>`[^|]*`) \| [^|]* \| (?P<path>both|device|compile) \|$", re.MULTILINE)
 _LOOSE = 8
 
+UNIT = markdown.CHECKOUT / "tests" / "unit"
+#: Folders of unit tests that mirror no room: pages, the firmware, this repository, and all that deals with Zephyr.
+_NO_ROOMS = {"docs", "firmware", "repository", "zephyr"}
+
 
 def layers() -> list[tuple[tuple[str, ...], str]]:
     """Returns the rows of the table: rooms, and the path that needs them."""
@@ -78,6 +82,11 @@ def test_every_room_is_in_the_table() -> None:
 def test_few_files_lie_loose() -> None:
     loose = [path.name for path in PACKAGE.glob("*.py")]
     assert len(loose) <= _LOOSE, loose
+
+
+def test_unit_tests_lie_in_the_rooms_that_they_test() -> None:
+    assert {path.parent.name for path in UNIT.rglob("test_*.py")} - set(RANK) == {*_NO_ROOMS, UNIT.name}
+    assert [path.name for path in UNIT.glob("*.py")] == ["test_public_api.py"]
 
 
 @pytest.mark.parametrize("name", sorted(RANK))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from support import markdown
+
 NEEDED = ("bash", "env", "id", "make", "dirname")
 
 APT = """#!/bin/sh
@@ -38,7 +39,7 @@ def script(path: Path, text: str) -> None:
 
 def tools(machine: Path, what: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", str(CHECKOUT / ".ci" / "tools"), what],
+        ["bash", str(markdown.CHECKOUT / ".ci" / "tools"), what],
         env={"PATH": str(machine), "HOME": str(machine)},
         capture_output=True,
         text=True,
@@ -107,8 +108,8 @@ def test_an_unknown_word_is_wrong_usage(machine: Path) -> None:
 def test_an_old_python_is_refused_by_name(machine: Path, tmp_path: Path) -> None:
     script(machine / "python3", '#!/bin/sh\ncase "$1" in --version) echo Python 3.8.10 ;; *) exit 1 ;; esac\n')
     for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(CHECKOUT / name, tmp_path / name)
-    shutil.copytree(CHECKOUT / ".ci", tmp_path / ".ci")
+        shutil.copy(markdown.CHECKOUT / name, tmp_path / name)
+    shutil.copytree(markdown.CHECKOUT / ".ci", tmp_path / ".ci")
     (machine / "sh").symlink_to(str(shutil.which("sh")))
     done = subprocess.run(
         ["make", "setup"],

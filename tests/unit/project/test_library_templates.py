@@ -18,11 +18,12 @@ from aboard.api import Project
 from aboard.base import programs, resources
 from aboard.cli import invoke
 from aboard.errors import ProjectError
+from support import markdown
 from support.bundles import tiny_bundle, tiny_manifest
 
 DIGITS = resources.models() / "digits.tflite"
 FLOATS = resources.models() / "digits_f32.tflite"
-STUB = Path(__file__).parents[1] / "support" / "arduino"
+STUB = markdown.CHECKOUT / "tests" / "support" / "arduino"
 STRICT = ("-Wall", "-Wextra", "-Werror")
 
 #: https://arduino.github.io/arduino-cli/latest/library-specification/
@@ -205,7 +206,7 @@ def test_libraries_are_plain_sources(request: pytest.FixtureRequest, fixture: st
 
 
 def test_generated_c_is_formatted(library: Project) -> None:
-    style = f"--style=file:{Path(__file__).parents[2] / '.clang-format'}"
+    style = f"--style=file:{markdown.CHECKOUT / '.clang-format'}"
     for path in ("examples/main.c", "tests/test_models.c"):
         formatted = run(programs.require("clang-format", ""), style, path, folder=library.path)
         assert formatted == (library.path / path).read_text()

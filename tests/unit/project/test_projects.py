@@ -17,10 +17,10 @@ from aboard.api import Project, create
 from aboard.base import manifest, programs
 from aboard.errors import BoardError, CapacityError, ProjectError, ToolError
 from aboard.project import capacity, templates
+from support import markdown
 from support.bundles import tiny_bundle, tiny_manifest
 
 M4 = "arm/mps2_an386"
-ROOT = Path(__file__).parents[2]
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -95,7 +95,7 @@ def test_generated_text_is_clean(tmp_path, board):
         tiny_bundle(tmp_path / "bundle", core), board, path=tmp_path / "p", options={"run_op": "on", "trace": "on"}
     )
     clang_format = programs.require("clang-format", "pip install clang-format")
-    style = f"--style=file:{ROOT / '.clang-format'}"
+    style = f"--style=file:{markdown.CHECKOUT / '.clang-format'}"
     for path, content in everything(project.path).items():
         text = content.decode()
         assert not re.search(r"[ \t]+$", text, re.MULTILINE), path

@@ -18,9 +18,9 @@ from aboard.base.manifest_records import ArenaRecord
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.project import capacity, placement, templates
 from aboard.project.placement import ArenaBuffer, PlacedWeights
+from support import markdown
 from support.bundles import tiny_manifest
 
-ROOT = Path(__file__).parents[2]
 OPTIONS = templates.load("baremetal").parse_options({})
 H7 = boards.load("st/nucleo_h743zi")
 
@@ -125,7 +125,7 @@ def test_the_generated_text_is_clean_and_names_each_region(tmp_path: Path) -> No
     usual = aboard.compile(digits, board=board, name="usual")
     project = create([apart, usual], board, path=tmp_path / "project", options={"run_op": True})
     main = (project.path / "src/main.c").read_text()
-    style = f"--style=file:{ROOT / '.clang-format'}"
+    style = f"--style=file:{markdown.CHECKOUT / '.clang-format'}"
     clang_format = programs.require("clang-format", "pip install clang-format")
     formatted = subprocess.run([clang_format, style, project.path / "src/main.c"], capture_output=True, text=True)
     assert formatted.stdout == main
