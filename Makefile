@@ -17,8 +17,8 @@ help:
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
-	@echo "             kernels layer by layer, for estimates; make bench-line the serial line; make bench-planner the"
-	@echo "             planner, on public instances of its problem)"
+	@echo "             kernels layer by layer, for estimates: CORES=, MODELS=; make bench-line the serial line;"
+	@echo "             make bench-planner the planner, on public instances of its problem)"
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
 	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
 	@echo "make snapshots   write tests/snapshots: every error message, and what commands print"
@@ -78,9 +78,11 @@ docs-json: setup
 bench: setup-dev
 	@$(BIN)/python tests/bench/run.py $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
 
+BENCH_COSTS = $(if $(CORES),--cores $(CORES)) $(if $(MODELS),--models $(MODELS))
+
 bench-costs: setup-dev
-	@$(BIN)/python tests/bench/costs.py
-	@$(BIN)/python tests/bench/code_sizes.py
+	@$(BIN)/python tests/bench/costs.py $(BENCH_COSTS)
+	@$(BIN)/python tests/bench/code_sizes.py $(BENCH_COSTS)
 
 bench-line: setup-dev
 	@$(BIN)/python tests/bench/line.py

@@ -1,13 +1,16 @@
 """Measures how much code kernels take, and writes the table that the compiler predicts flash from.
 
-python tests/bench/code_sizes.py                     all models on all cores
+python tests/bench/code_sizes.py                      all models on all cores
 python tests/bench/code_sizes.py --cores m4          these only; the rows of the others stay
+python tests/bench/code_sizes.py --models deep_shapes adds the functions of these that the table does not have yet
 
 The models are linked, not run. With -opt=size their schedule is that of the least memory and their code that of -Os,
 also where the compiler would take those of -opt=balanced. What a function of the generated code takes, with the
 parameters that it reads, is that of an instance; what only kernels call that layers share, the compiler's own library
 included, is taken once for each model, and the call graph of the image tells which of it an instance needs. What is
 left (run function, tables, descriptor) is fitted to the number of steps and of those in cascades.
+
+The models are those of the benchmarks. The models of `samples.toml` add the functions that no benchmark calls.
 
 With that table the models are compiled and linked again, to see how much flash -opt=size saves beside -opt=balanced.
 The doubt of a core is the largest error of what was predicted to be saved, beyond half of that.
@@ -42,12 +45,12 @@ from aboard.errors import AboardError  # noqa: E402  likewise
 from aboard.kernels.contract import KernelCall  # noqa: E402  likewise
 from aboard.kernels.select import code_size  # noqa: E402  likewise
 from aboard.kernels.select import measured as measured_figures  # noqa: E402  likewise
-from bench import core_data  # noqa: E402  likewise
+from bench import core_data, sample_models  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
-from support import linked, models, zoo  # noqa: E402  likewise
+from support import layer_shapes, linked, models  # noqa: E402  likewise
 
 OPTS = ("size", "balanced")
-MODELS = (*models.INT8, models.SHIPPED)
+MODELS = (*models.available([*models.INT8, models.SHIPPED]), "many_ops_int8", "many_ops_float32")
 
 _INSTANCE = re.compile(r"^static ABOARD_NOINLINE void (k\d+_\w+)\((.*?)^}", re.MULTILINE | re.DOTALL)
 _ARRAY = re.compile(r"^static const \w+ (\w+)\[", re.MULTILINE)
@@ -257,15 +260,10 @@ def rows(core: str, opt: str, seen: Mapping[tuple[str, str], Seen], rests: Seque
     return [*found, {"core": core, "opt": opt, "function": "", "variant": "", "instance": 0, "shared": frame(rests)}]
 
 
-@contextmanager
-def model_files() -> Iterator[list[Path]]:
-    """Yields the files of the models that are measured."""
-    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
-        files = [path for name in models.available(MODELS) if (path := models.path(name)) is not None]
-        for dtype in (np.int8, np.float32):
-            files.append(Path(folder) / f"many_ops_{dtype.__name__}.tflite")
-            files[-1].write_bytes(zoo.many_ops(dtype))
-        yield files
+def with_new_functions(known: Sequence[Row], more: Sequence[Row]) -> list[Row]:
+    """Returns rows, and of further rows those of functions that the first do not have."""
+    functions = {row["function"] for row in known}
+    return [*known, *(row for row in more if row["function"] not in functions)]
 
 
 def measured(core: str, files: Sequence[Path]) -> list[Row]:
@@ -322,15 +320,40 @@ def write(core: str, made: Sequence[Row]) -> None:
     code_size.read_again()
 
 
+def add(cores: Sequence[str], names: Sequence[str]) -> None:
+    """Adds the functions of some models that the table does not have, and prints their rows.
+
+    Raises:
+        ValueError: A name is that of no model.
+    """
+    with sample_models.files(names) as files:
+        for core in cores:
+            known = core_data.read(CORES[core])["code"]
+            code = with_new_functions(known, measured(core, files))
+            write(core, code)
+            for row in code[len(known) :]:
+                print(f"{CORES[core]}: {row['function']} with -opt={row['opt']}, {row['instance']} bytes an instance")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and writes; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cores", nargs="+", choices=list(CORES), default=list(CORES))
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="add new functions of these only")
     parser.add_argument("--doubt", action="store_true", help="measure only the doubt, with the table as it is")
     options = parser.parse_args(arguments)
-    with model_files() as files:
+    if options.models:
+        try:
+            add(options.cores, options.models)
+        except ValueError as error:
+            parser.error(str(error))
+        return 0
+    with sample_models.files(MODELS) as files, sample_models.files(list(layer_shapes.read())) as others:
         for core in options.cores:
-            code = core_data.read(CORES[core])["code"] if options.doubt else measured(core, files)
+            if options.doubt:
+                code = core_data.read(CORES[core])["code"]
+            else:
+                code = with_new_functions(measured(core, files), measured(core, others))
             write(core, code)
             found = doubt(core, files)
             for row in code:

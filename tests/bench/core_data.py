@@ -32,6 +32,30 @@ def write(core: str, **parts: Any) -> None:
     (FOLDER / f"{core}.json").write_text(text(content), encoding="utf-8")
 
 
+def changes(before: Row, after: Row) -> list[str]:
+    """Returns what errors were and are: a line for whole models, and one for each kernel that was fitted anew."""
+    core, names = after["core"], ("instructions", "cycles")
+    whole = [[content["errors"].get(name, {}).get("median") for content in (before, after)] for name in names]
+    lines = [_line(f"{core}: whole models", names, whole)]
+    old = {_kernel(row): row for row in before["kernels"]}
+    for row in after["kernels"]:
+        then = old.get(_kernel(row), {})
+        if then != row:
+            errors = [[each.get(key) for each in (then, row)] for key in ("error", "cycles_error")]
+            layers = f"{then.get('layers', 0)} -> {row['layers']} layers"
+            lines.append(_line(f"{core}: {' '.join(filter(None, _kernel(row)))}, {layers}", names, errors))
+    return lines
+
+
+def _kernel(row: Row) -> tuple[str, ...]:
+    return row["op"], row["implementation"], row["function"]
+
+
+def _line(subject: str, names: Sequence[str], errors: Sequence[Sequence[float | None]]) -> str:
+    told = [" -> ".join("none" if each is None else f"{100 * each:.1f} %" for each in pair) for pair in errors]
+    return f"{subject}, error of {', '.join(f'{name} {text}' for name, text in zip(names, told, strict=True))}"
+
+
 def text(content: Row) -> str:
     """Returns the text of a file: a line for each row, so that changes read well."""
     lines = []

@@ -19,7 +19,7 @@ import pytest
 import aboard
 from aboard.boards import cpu as cpus
 from aboard.compiler.pipeline import Module
-from support import models, mve_layers, oracle, plain_builds, zoo
+from support import layer_shapes, models, mve_layers, oracle, plain_builds, zoo
 from support.plain_builds import LEVELS, Build
 
 CORES = (
@@ -70,7 +70,7 @@ def cases() -> dict[str, tuple[bytes, np.ndarray, bytes]]:
         "ops_s8": (zoo.many_ops(np.int8), rng.integers(-128, 128, (1, 8, 8, 4)).astype(np.int8)),
         "ops_s16": (zoo.many_ops(np.int16), rng.integers(-32768, 32768, (1, 8, 8, 4)).astype(np.int16)),
         "ops_f32": (zoo.many_ops(np.float32), rng.normal(0, 1, (1, 8, 8, 4)).astype(np.float32)),
-        "shapes": (zoo.many_shapes(), rng.integers(-128, 128, (1, 13, 20, 8)).astype(np.int8)),
+        "shapes": (layer_shapes.sample("many_shapes"), rng.integers(-128, 128, (1, 13, 20, 8)).astype(np.int8)),
     }
     found |= {f"long{i}": (layer.model(), layer.input()) for i, layer in enumerate(mve_layers.long_sums())}
     return {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.check.reference import Reference
 from aboard.ops import interpreter
-from support import dsp_layers, int16_models, models, one_op, sanitized, zoo
+from support import dsp_layers, int16_models, layer_shapes, models, one_op, sanitized, zoo
 from support.examples import examples
 from support.image_models import wide_image_model
 from support.weighted_models import Layer
@@ -31,8 +31,8 @@ MADE = {
     "many_ops_int8": zoo.many_ops,
     "many_ops_int16": lambda: zoo.many_ops(np.int16),
     "many_ops_float": lambda: zoo.many_ops(np.float32),
-    "many_shapes": zoo.many_shapes,
-    "deep_windows": lambda: zoo.many_shapes(zoo.DEEP),
+    "many_shapes": lambda: layer_shapes.sample("many_shapes"),
+    "deep_windows": lambda: layer_shapes.sample("deep_shapes"),
     "keywords_int16": int16_models.keyword_model,
     "cascades_int16": int16_models.image_model,
     "large_windows": lambda: wide_image_model(3),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from support.tflite_builder import ModelBuilder
@@ -12,7 +10,7 @@ SCALE, ZERO_POINT = 0.05, -5
 _IMAGE = (1, 8, 8, 4)
 
 
-class _Chain:
+class Chain:
     """A model in the making, whose operators mostly follow one another."""
 
     def __init__(self, dtype: type, seed: int) -> None:
@@ -70,7 +68,7 @@ def many_ops(dtype: type = np.int8, seed: int = 0) -> bytes:
         dtype: np.int8, np.int16 (but for the operators it does not have) or np.float32.
         seed: For weights.
     """
-    c = _Chain(dtype, seed)
+    c = Chain(dtype, seed)
     window = {"StrideH": 1, "StrideW": 1, "FilterHeight": 2, "FilterWidth": 2, "Padding": "SAME"}
     x = c.value(_IMAGE)
     y = c.op("PAD", [x, c.constant([[0, 0], [1, 1], [1, 1], [0, 0]])], (1, 10, 10, 4))
@@ -111,38 +109,6 @@ def many_ops(dtype: type = np.int8, seed: int = 0) -> bytes:
 _DEPTHWISE = {"StrideH": 1, "StrideW": 1, "Padding": "SAME", "DepthMultiplier": 1, "FusedActivationFunction": "NONE"}
 
 
-#: Layers for `many_shapes`: operator, channels of the result, window, stride; and such as have deep windows.
-SHAPES = (
-    ("CONV_2D", 12, 1, 1), ("CONV_2D", 6, 3, 1), ("DEPTHWISE_CONV_2D", 6, 3, 1), ("CONV_2D", 16, 1, 1),
-    ("DEPTHWISE_CONV_2D", 16, 3, 1), ("CONV_2D", 20, 1, 1), ("CONV_2D", 8, 2, 1), ("CONV_2D", 5, 1, 1),
-    ("CONV_2D", 24, 3, 2), ("DEPTHWISE_CONV_2D", 24, 3, 1), ("CONV_2D", 40, 1, 1), ("CONV_2D", 64, 1, 1),
-    ("DEPTHWISE_CONV_2D", 64, 3, 2), ("CONV_2D", 32, 1, 1), ("DEPTHWISE_CONV_2D", 32, 5, 1), ("CONV_2D", 16, 3, 1),
-)  # fmt: skip
-
-
-DEEP = tuple(("CONV_2D", channels, 1, 1) for channels in (64, 6, 52, 3, 36, 4, 20, 2, 48, 8, 28, 5))
-
-
-def many_shapes(layers: Sequence[tuple[str, int, int, int]] = SHAPES, seed: int = 0) -> bytes:
-    """Returns an int8 model of layers with weights in many sizes; input `t0` [1, 13, 20, 8], output [1, 10]."""
-    c = _Chain(np.int8, seed)
-    shape = (1, 13, 20, 8)
-    y = c.value(shape)
-    for kind, channels, window, stride in layers:
-        options = {"StrideH": stride, "StrideW": stride, "Padding": "SAME", "FusedActivationFunction": "RELU"}
-        depthwise = kind != "CONV_2D"
-        weights = (1, window, window, channels) if depthwise else (channels, window, window, shape[3])
-        options |= {"DepthMultiplier": 1} if depthwise else {}
-        shape = (1, -(-shape[1] // stride), -(-shape[2] // stride), channels)
-        y = c.op(kind, [y, *c.weights(weights, 3 if depthwise else 0)], shape, options, zero_point=-128)
-    width = int(np.prod(shape))
-    y = c.op("RESHAPE", [y, c.constant([1, width])], (1, width), zero_point=-128)
-    for outputs in (33, 70, 10):
-        y = c.op("FULLY_CONNECTED", [y, *c.weights((outputs, width), 0)], (1, outputs), zero_point=-128)
-        width = outputs
-    return c.builder.build(["t0"], [y])
-
-
 def drawn_layers(seed: int, count: int = 12, most: int = 64) -> bytes:
     """Returns an int8 model of drawn layers with weights, each with an input and an output of its own.
 
@@ -154,7 +120,7 @@ def drawn_layers(seed: int, count: int = 12, most: int = 64) -> bytes:
         count: Layers.
         most: Channels at most; also bounds the pixels, so that small boards hold the model.
     """
-    c, rng = _Chain(np.int8, seed), np.random.default_rng(seed)
+    c, rng = Chain(np.int8, seed), np.random.default_rng(seed)
     given, results = [], []
     for _ in range(count):
         kind = str(rng.choice(["CONV_2D"] * 5 + ["DEPTHWISE_CONV_2D"] * 5 + ["FULLY_CONNECTED"] * 2))
@@ -193,7 +159,7 @@ def drawn_others(seed: int, count: int = 12) -> bytes:
         seed: For shapes, scales and weights.
         count: Operators.
     """
-    c, rng = _Chain(np.int8, seed), np.random.default_rng(seed)
+    c, rng = Chain(np.int8, seed), np.random.default_rng(seed)
     kinds = ("MAX_POOL_2D", "AVERAGE_POOL_2D", "ADD", "MUL", "MEAN", "FULLY_CONNECTED", "SOFTMAX", "LOGISTIC")
     given, results = [], []
     for number in range(count):

@@ -13,15 +13,15 @@ from aboard.base.manifest import Manifest
 from aboard.kernels.select import code_size
 from aboard.schedule.search import Aim
 from aboard.target import Target
-from support import models, zoo
+from support import layer_shapes, models, zoo
 
 CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
 MADE = {
     "many_ops": zoo.many_ops(),
     "many_ops_int16": zoo.many_ops(np.int16),
     "many_ops_float": zoo.many_ops(np.float32),
-    "many_shapes": zoo.many_shapes(),
-    "deep_shapes": zoo.many_shapes(zoo.DEEP),
+    "many_shapes": layer_shapes.sample("many_shapes"),
+    "deep_shapes": layer_shapes.sample("deep_shapes"),
 }
 REAL = models.available(["digits", "digits_f32", "hello_world", "kws", "ic", "sww", "ad"])
 #: Its schedules take seconds: only where kernels are largest, and where cascades are.

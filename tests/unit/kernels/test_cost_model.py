@@ -18,7 +18,7 @@ from aboard.kernels.select.cost_model import predict
 from aboard.kernels.select.work import Work, work
 from aboard.passes import run_pipeline
 from aboard.target import Target
-from bench import core_data, costs, measure
+from bench import core_data, cost_fit, costs, measure, sample_models
 from support import models, zoo
 
 SAMPLES: list[dict[str, Any]] = json.loads(costs.SAMPLES.read_text(encoding="utf-8"))
@@ -42,11 +42,13 @@ def test_whole_models_are_estimated_within_a_fifth(name: str, core: str) -> None
 
 def test_the_table_is_what_the_samples_say() -> None:
     cores = list(costs.CORES.values())
-    assert core_data.rows("kernels", sorted(cores)) == costs.table(SAMPLES)
+    assert core_data.rows("kernels", sorted(cores)) == cost_fit.table(SAMPLES)
     common = [row for row in measured.kernels() if row.layers >= 10 and row.error is not None]
     assert len(common) > 20
     assert np.median([row.error for row in common]) < 0.12
-    assert {core: core_data.read(core)["errors"] for core in cores} == costs.model_errors(SAMPLES, costs.LEFT_OUT)
+    assert {core: core_data.read(core)["errors"] for core in cores} == cost_fit.model_errors(
+        SAMPLES, sample_models.LEFT_OUT
+    )
 
 
 def layer(instructions: int, macs: int, elements: int, **others: int) -> dict[str, int]:
@@ -56,11 +58,11 @@ def layer(instructions: int, macs: int, elements: int, **others: int) -> dict[st
 
 def test_a_fit_finds_what_samples_were_made_of() -> None:
     sizes = [(1000, 10), (5000, 30), (20000, 500), (300, 200)]
-    terms = costs.fit([layer(50 + 2 * m + 7 * e, m, e) for m, e in sizes])
+    terms = cost_fit.fit([layer(50 + 2 * m + 7 * e, m, e) for m, e in sizes])
     assert terms == pytest.approx({"setup": 50, "mac": 2, "element": 7}, rel=1e-3)
-    assert costs.fit([layer(640, 0, 64)]) == {"element": 10.0}
+    assert cost_fit.fit([layer(640, 0, 64)]) == {"element": 10.0}
     larger_is_cheaper = [layer(900, 10, 0), layer(1000, 1000, 0)]
-    assert costs.fit(larger_is_cheaper).get("setup", 0) <= 450
+    assert cost_fit.fit(larger_is_cheaper).get("setup", 0) <= 450
 
 
 def test_a_fit_knows_windows_rows_growth_and_cycles() -> None:
@@ -71,15 +73,15 @@ def test_a_fit_knows_windows_rows_growth_and_cycles() -> None:
         sample["growth"] = 1.5
         work = sum(price[term] * sample[term] for term in price if term != "setup")
         sample["cycles"] = price["setup"] + 1.5 * work
-    assert costs.fit(made, "cycles") == pytest.approx(price, rel=1e-2)
+    assert cost_fit.fit(made, "cycles") == pytest.approx(price, rel=1e-2)
 
 
 def test_further_calls_of_a_cascade_are_no_part_of_a_fit() -> None:
     calls = [
         {**layer(2 * m + 120 * (number - 1), m, 0), "calls": number} for m, number in ((1000, 9), (5000, 1), (700, 30))
     ]
-    assert costs.fit(calls) == pytest.approx({"mac": 2.0}, rel=1e-3)
-    assert costs.predicted({"mac": 2.0}, calls[0]) == 2000 + 8 * 120
+    assert cost_fit.fit(calls) == pytest.approx({"mac": 2.0}, rel=1e-3)
+    assert cost_fit.predicted({"mac": 2.0}, calls[0]) == 2000 + 8 * 120
 
 
 def test_errors_are_those_of_models_that_were_left_out() -> None:
@@ -88,11 +90,11 @@ def test_errors_are_those_of_models_that_were_left_out() -> None:
 
     one, other = of("one", 2, 1000, 3000), of("other", 3, 1000, 5000)
     # Each model is predicted with the price of the other: 50 % too much, and a third too little.
-    assert costs.left_out_error([*one, *other], "instructions") == pytest.approx((0.5 + 1 / 3) / 2, abs=1e-3)
-    assert costs.left_out_error(one, "instructions") is None
+    assert cost_fit.left_out_error([*one, *other], "instructions") == pytest.approx((0.5 + 1 / 3) / 2, abs=1e-3)
+    assert cost_fit.left_out_error(one, "instructions") is None
     where = {"core": "cortex-m4", "op": "relu", "implementation": "i", "function": "f", "opt": "balanced"}
     samples = [{**each, **where, "cycles": 2 * each["instructions"]} for each in (*one, *other)]
-    assert costs.model_errors(samples, ["one", "other"])["cortex-m4"] == {
+    assert cost_fit.model_errors(samples, ["one", "other"])["cortex-m4"] == {
         "models": 2,
         "instructions": {"median": 0.417, "most": 0.5},
         "cycles": {"median": 0.417, "most": 0.5},
@@ -109,7 +111,7 @@ def test_a_slow_epilogue_costs_its_elements() -> None:
 def test_layers_of_both_epilogues_are_predicted() -> None:
     """The last zero point decides: with -128 and RELU results step on one side only, and one rounding gives them."""
     slow = {}
-    for seed in costs.DRAWN:
+    for seed in sample_models.DRAWN:
         module = aboard.compile(zoo.drawn_layers(seed), target="arm/mps2_an386", name="drawn")
         for step in module.schedule().program.steps:
             slow.setdefault(step.implementation.name, set()).add(step.call.slow_epilogue)
@@ -211,12 +213,12 @@ def test_a_fit_by_savings_keeps_the_difference_of_two_kernels() -> None:
     sizes = [(1000, 10), (5000, 30), (20000, 500), (300, 200)]
     base = [{**layer(50 + 3 * m + 7 * e, m, e), "model": "m", "opt": "speed"} for m, e in sizes]
     own = [{**each, "instructions": each["instructions"] - each["mac"]} for each in base]
-    assert costs.fit_row(own, base, "instructions") == pytest.approx({"setup": 50, "mac": 2, "element": 7}, rel=1e-3)
+    assert cost_fit.fit_row(own, base, "instructions") == pytest.approx({"setup": 50, "mac": 2, "element": 7}, rel=1e-3)
     # Layers that were measured of one kernel alone say nothing of the difference.
-    assert [each["instructions"] for each in costs.savings([*own, {**own[0], "model": "n"}], base)] == [
+    assert [each["instructions"] for each in cost_fit.savings([*own, {**own[0], "model": "n"}], base)] == [
         each["mac"] for each in base
     ]
-    assert costs.fit_row(own, [], "instructions") == costs.fit(own)
+    assert cost_fit.fit_row(own, [], "instructions") == cost_fit.fit(own)
 
 
 def test_every_prediction_names_its_source() -> None:
