@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from support.zoo import Chain
+from support.zoo import ZERO_POINT, Chain
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,9 +70,7 @@ def read(path: Path = SAMPLES) -> dict[str, tuple[LayerShape, ...]]:
             raise SampleError(f"{where}: is there twice. Choose another name")
         layers = [_read(layer, f"{where}, layer {number}") for number, layer in enumerate(model["layers"])]
         if layers[0].input is None:
-            raise SampleError(
-                f"{where}, layer 0: has no input, and no layer before it. Add input = [rows, cols, channels]"
-            )
+            raise SampleError(f"{where}, layer 0: needs input, as no layer is before it. Add its shape")
         found[model["name"]] = tuple(layers)
     return found
 
@@ -89,6 +88,13 @@ def _read(entry: Mapping[str, Any], where: str) -> LayerShape:
     return LayerShape(**{**entry, "input": shape})
 
 
+@dataclass(frozen=True)
+class _Tensor:
+    name: str
+    shape: tuple[int, ...]
+    zero_point: int
+
+
 def model(layers: Sequence[LayerShape], seed: int = 0) -> bytes:
     """Returns an int8 model of layers; each layer with an input of its own begins a new chain with an output.
 
@@ -97,19 +103,16 @@ def model(layers: Sequence[LayerShape], seed: int = 0) -> bytes:
         seed: For weights.
     """
     chain = Chain(np.int8, seed)
-    given: list[str] = []
-    results: list[str] = []
-    shape: tuple[int, ...] = ()
-    y = ""
+    given: list[_Tensor] = []
+    results: list[_Tensor] = []
     for layer in layers:
-        if layer.input is not None:
-            if given:
-                results.append(y)
+        if layer.input is None:
+            results.append(_add(chain, layer, results.pop()))
+        else:
             shape = (1, *layer.input)
-            y = chain.value(shape)
-            given.append(y)
-        y, shape = _add(chain, layer, y, shape)
-    return chain.builder.build(given, [*results, y])
+            given.append(_Tensor(chain.value(shape), shape, ZERO_POINT))
+            results.append(_add(chain, layer, given[-1]))
+    return chain.builder.build([x.name for x in given], [y.name for y in results])
 
 
 def sample(name: str) -> bytes:
@@ -117,25 +120,27 @@ def sample(name: str) -> bytes:
     return model(read()[name])
 
 
-def _add(chain: Chain, layer: LayerShape, x: str, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
-    """Adds a layer that reads tensor `x` of a shape; returns the name and the shape of its result."""
-    kind, channels, window = OPERATORS[layer.op][0], layer.channels or shape[-1], layer.window
+def _add(chain: Chain, layer: LayerShape, x: _Tensor) -> _Tensor:
+    """Adds a layer that reads a tensor; returns its result."""
+
+    def result(operands: Sequence[str], shape: tuple[int, ...], options: Any = None, zero_point: int = -128) -> _Tensor:
+        return _Tensor(chain.op(kind, operands, shape, options, zero_point=zero_point), shape, zero_point)
+
+    kind, channels, window = OPERATORS[layer.op][0], layer.channels or x.shape[-1], layer.window
     if layer.op.startswith("relu"):
-        # The quantisation of an input, whose zero point lets the rectifier do something.
-        return chain.op(kind, [x], shape), shape
+        return result([x.name], x.shape, zero_point=x.zero_point)
     if layer.op == "fully_connected":
-        width = int(np.prod(shape))
-        if len(shape) > 2:
-            x = chain.op("RESHAPE", [x, chain.constant([1, width])], (1, width), zero_point=-128)
-        result: tuple[int, ...] = (1, channels)
-        return chain.op(kind, [x, *chain.weights((channels, width), 0)], result, zero_point=-128), result
-    result = (1, -(-shape[1] // layer.stride), -(-shape[2] // layer.stride), channels)
+        name, width = x.name, prod(x.shape)
+        if len(x.shape) > 2:
+            flat = [name, chain.constant([1, width])]
+            name = chain.op("RESHAPE", flat, (1, width), zero_point=x.zero_point)
+        return result([name, *chain.weights((channels, width), 0)], (1, channels))
+    shape = (1, -(-x.shape[1] // layer.stride), -(-x.shape[2] // layer.stride), channels)
     options: dict[str, Any] = {"StrideH": layer.stride, "StrideW": layer.stride, "Padding": "SAME"}
     if layer.op.endswith("pool2d"):
-        return chain.op(kind, [x], result, {**options, "FilterHeight": window, "FilterWidth": window}), result
+        return result([x.name], shape, {**options, "FilterHeight": window, "FilterWidth": window}, x.zero_point)
     options["FusedActivationFunction"] = "RELU"
     depthwise = layer.op == "depthwise_conv2d"
-    weights = (1, window, window, channels) if depthwise else (channels, window, window, shape[3])
+    weights = (1, window, window, channels) if depthwise else (channels, window, window, x.shape[3])
     options |= {"DepthMultiplier": 1} if depthwise else {}
-    operands = [x, *chain.weights(weights, 3 if depthwise else 0)]
-    return chain.op(kind, operands, result, options, zero_point=-128), result
+    return result([x.name, *chain.weights(weights, 3 if depthwise else 0)], shape, options)
