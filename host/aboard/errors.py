@@ -159,12 +159,12 @@ def did_you_mean(word: str, known: Iterable[str], limit: int = 3) -> str:
         limit: Largest number of near words. If no word is near, a short list of known words is named whole.
 
     Returns:
-        `Did you mean a, b?` or `Known: a, b, c.`, without a leading space.
+        `Did you mean a, b?` or `Choose one of: a, b, c.`, without a leading space.
     """
     choices = sorted(set(known))
     near = difflib.get_close_matches(word, choices, n=limit, cutoff=0.5)
     if near:
         return f"Did you mean {', '.join(near)}?"
     if len(choices) > 20:
-        return f"Known: {', '.join(choices[:20])} and {len(choices) - 20} more."
-    return f"Known: {', '.join(choices)}."
+        return f"Choose one of: {', '.join(choices[:20])} and {len(choices) - 20} more."
+    return f"Choose one of: {', '.join(choices)}."

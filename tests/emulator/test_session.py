@@ -120,7 +120,7 @@ def test_a_killed_emulator_ends_the_session_at_once(kind: str, built: dict[str, 
             session.run_n(sample(module), 1_000_000)
         assert time.monotonic() - start < 5
         timer.join()
-        with pytest.raises(TransportError, match="session: is over"):
+        with pytest.raises(TransportError, match="session: has ended"):
             session.run(sample(module))
     assert not runner.alive()
     assert not Path(f"/proc/{pid}").exists()

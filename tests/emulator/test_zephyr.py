@@ -180,7 +180,8 @@ def test_a_missing_module_is_named(board: str, tmp_path: Path, monkeypatch: pyte
     (tmp_path / "other" / "zephyr" / "module.yml").write_text("name: other\n", encoding="utf-8")
     monkeypatch.setenv(workspace.MODULES, str(tmp_path / "other"))
     with pytest.raises(
-        ToolError, match=r"zephyr: board mps2/an385 needs the module cmsis\w* of Zephyr\. In the workspace"
+        ToolError,
+        match=r"zephyr in \S+ \(.*\): board mps2/an385 needs the module cmsis\w* of Zephyr\. In the workspace",
     ):
         project.build()
 

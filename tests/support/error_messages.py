@@ -14,6 +14,7 @@ where these stand in the package. A placeholder has the short name of its expres
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -101,6 +102,17 @@ def collect(package: Path = PACKAGE) -> list[Message]:
     files = {path.relative_to(package).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     known = _Package(files)
     return [message for name, tree in files.items() for message in dict.fromkeys(_in_file(name, tree, known))]
+
+
+@functools.cache
+def tree(file: str) -> ast.Module:
+    """Returns the syntax tree of a file of the package."""
+    return ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+
+
+def texts(node: ast.expr, file: str) -> list[str]:
+    """Returns every text that an expression can be; constants and functions of its file are followed."""
+    return [" ".join(text.split()) for text in _Texts(file, {}, _Package({file: tree(file)})).of(node)]
 
 
 def _in_file(file: str, tree: ast.Module, known: _Package) -> Iterator[Message]:

@@ -84,8 +84,8 @@ def plugin_error(error: Exception) -> PluginError | None:
         if entry is not None:
             return PluginError(
                 f"{source_of(entry)}: the package failed, got {type(error).__name__}: {error}, in "
-                f"{frame.f_code.co_filename}:{line} (entry point {entry.name} of {entry.group}). This is no bug of "
-                f"aboard: report it to the package. {TRACEBACK}=1 shows the traceback"
+                f"{frame.f_code.co_filename}:{line} (entry point {entry.name} of {entry.group}). Report this to the "
+                f"authors of the package; {TRACEBACK}=1 shows the traceback"
             )
     return None
 
@@ -96,9 +96,13 @@ def _load(entry: EntryPoint, base: type) -> Extension:
         thing = entry.load()
     except (Exception, SystemExit) as error:
         # Foreign code may raise anything. The message goes into the status of the package, and aboard goes on.
-        return Extension(entry.name, source, None, f"{type(error).__name__}: {error}")
+        return Extension(entry.name, source, None, _unloadable(entry, error))
     problem = _problem(entry, thing, base)
     return Extension(entry.name, source, None if problem else thing, problem)
+
+
+def _unloadable(entry: EntryPoint, error: BaseException) -> str:
+    return f"{entry.value} cannot be imported, got {type(error).__name__}: {error}. Repair or remove the package"
 
 
 def _problem(entry: EntryPoint, thing: object, base: type) -> str | None:

@@ -10,11 +10,12 @@ import cffi
 import numpy as np
 
 from aboard.base import resources
-from aboard.compiler.host_runtime import HostModel
+from aboard.compiler.host_runtime import REPORT_IT, HostModel
 from aboard.device.tensor_io import Inputs, Values, encode
 from aboard.device.trace import TraceCollector
 from aboard.errors import AboardError
 from aboard.rpc.replies import TraceEvent
+from aboard.rpc.status import words
 
 if TYPE_CHECKING:
     from aboard.compiler.pipeline import Module
@@ -62,7 +63,10 @@ class TracedHostModel(HostModel):
         callback = self._ffi.callback("aboard_status_t(void *, const aboard_trace_t *)", take)
         status = self._run(encode(feed, self.manifest.inputs, self.manifest.name), {"trace": callback})
         if status != 0:
-            raise AboardError(f"{self.manifest.name}: a traced run returned status {status}, expected 0 (ABOARD_OK)")
+            raise AboardError(
+                f"{self.manifest.name}: a traced run failed, got status {status} ({words(status)}), expected 0. "
+                f"{REPORT_IT}"
+            )
         return collector.results()
 
     def _run(self, inputs: list[bytes], hooks: dict[str, Any]) -> int:

@@ -61,10 +61,14 @@ class Reference(ABC):
         data = model if isinstance(model, bytes) else Path(model).read_bytes()
         try:
             return _TFLM(graph, data)
-        except (ToolError, ModelError) as error:
+        except ToolError as error:
             if kind == "tflm":
                 raise
             return _Numpy(graph, str(error))
+        except _RefusedError as error:
+            if kind == "tflm":
+                raise ModelError(f"{graph.source}: {error}. Open the reference with kind='numpy'") from error
+            return _Numpy(graph, f"{graph.source}: {error}")
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Returns the outputs by tensor name.
@@ -97,6 +101,10 @@ class _Numpy(Reference):
         return run_all(self.graph, inputs)
 
 
+class _RefusedError(Exception):
+    """Why tflite-micro does not run a model, for callers that can use numpy instead."""
+
+
 class _TFLM(Reference):
     name = "tflite-micro"
 
@@ -104,7 +112,7 @@ class _TFLM(Reference):
         super().__init__(graph)
         refusal = _refused_by_tflm(graph)
         if refusal is not None:
-            raise ModelError(f"{graph.source}: {refusal}")
+            raise _RefusedError(refusal)
         self._interpreter = _interpreter(graph, data)
 
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
@@ -146,4 +154,4 @@ def _interpreter(graph: Graph, data: bytes) -> Any:
             data, arena_size=arena, intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors
         )
     except RuntimeError as error:
-        raise ModelError(f"{graph.source}: tflite-micro refuses the model ({error})") from error
+        raise _RefusedError(f"tflite-micro refuses the model, got {error}") from error

@@ -143,8 +143,22 @@ def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
             needed = min(needed, found.layout.peak)
     if problem is not None and needed == math.inf:
         raise problem
-    raise CapacityError(
-        f"{graph.name}: needs more RAM than -ram-max allows, got {limit} bytes, expected at least {needed}", int(needed)
+    raise too_little_ram(graph.name, limit, int(needed))
+
+
+def too_little_ram(name: str, limit: int | None, needed: int, other: str = "take a smaller model") -> CapacityError:
+    """Returns the error for a model that cannot keep to `-ram-max`.
+
+    Args:
+        name: Name of the model.
+        limit: The `-ram-max`, in bytes.
+        needed: The smallest `-ram-max`, in bytes, with which the model compiles.
+        other: What helps besides a larger `-ram-max`; completes "Raise -ram-max, or ...".
+    """
+    return CapacityError(
+        f"{name}: needs more RAM than -ram-max allows, got {limit} bytes, expected at least {needed}. "
+        f"Raise -ram-max, or {other}",
+        needed,
     )
 
 

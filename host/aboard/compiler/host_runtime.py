@@ -18,11 +18,14 @@ from aboard.base.scratch import Scratch
 from aboard.device.tensor_io import Inputs, Results, Values, decode, encode, single
 from aboard.errors import AboardError, TargetError, ToolError
 from aboard.project import toolchain
+from aboard.rpc.status import words
 from aboard.target import Target
 
 __all__ = ["HostModel", "Inputs", "Results"]
 
 _ALIGN = 16
+#: Advice for a model whose code returns an error in this process, where its memory and its inputs are right.
+REPORT_IT = "This is a bug of aboard or of the package of a device: report it with the model"
 
 
 class SourceBundle(Protocol):
@@ -110,7 +113,10 @@ class HostModel:
     def _call(self, function: str, *arguments: Any) -> None:
         status = getattr(self._library, f"{self.manifest.name}_{function}")(*arguments)
         if status != 0:
-            raise AboardError(f"{self.manifest.name}: {function} returned status {status}, expected 0 (ABOARD_OK)")
+            raise AboardError(
+                f"{self.manifest.name}: {function} failed, got status {status} ({words(status)}), expected 0. "
+                f"{REPORT_IT}"
+            )
 
 
 def _check(target: Target) -> None:

@@ -30,7 +30,7 @@ def advised(graph: Graph, target: Target, error: CapacityError) -> CapacityError
     tries = [f"{options} ({needed} bytes)" for options, needed in _helping(graph, target, least)]
     tries += [f"{board.id} ({board.ram_bytes} bytes of RAM)" for board in _larger_boards(target, least)]
     also = f"try {', '.join(tries)}" if tries else "take a smaller model"
-    return CapacityError(f"{error}. Raise -ram-max, or {also}", least)
+    return fitting.too_little_ram(graph.name, target.ram_max, least, also)
 
 
 def _helping(graph: Graph, target: Target, least: int) -> list[tuple[str, int]]:

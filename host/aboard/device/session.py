@@ -83,7 +83,8 @@ class Session(AbstractContextManager["Session"]):
         self._transport = transport
         self._runner = runner
         self._infos: list[ModelInfo] = []
-        self._failure: TransportError | None = None
+        # Why no call works any more; empty while the session is open.
+        self._end = ""
         self._port_is_gone = False
         client.check = self._check
         client.explain = self._explain
@@ -340,7 +341,7 @@ class Session(AbstractContextManager["Session"]):
 
     def close(self) -> None:
         """Ends the session and stops the emulator, if there is one. A second call does nothing."""
-        self._failure = self._failure or TransportError("It was closed. Open a new one")
+        self._end = self._end or "it was closed"
         try:
             self._transport.close()
         finally:
@@ -358,8 +359,8 @@ class Session(AbstractContextManager["Session"]):
     @contextmanager
     def _guard(self) -> Iterator[None]:
         """Ends the session if the line is gone, and reports whether the emulator died or the device is silent."""
-        if self._failure is not None:
-            raise TransportError(f"session: is over. {self._failure}") from self._failure
+        if self._end:
+            raise TransportError(f"session: has ended. Open a new session; the reason: {self._end}")
         try:
             if self._port_is_gone:
                 self._reopen()
@@ -367,13 +368,14 @@ class Session(AbstractContextManager["Session"]):
         except TransportError as error:
             failure = self._with_reason(str(error))
             self._port_is_gone = self._comes_back()
-            self._failure = None if self._port_is_gone else failure
+            self._end = "" if self._port_is_gone else str(failure)
             raise failure from error
         except DeviceTimeout as error:
             if self._runner is None or self._runner.alive():
                 raise
-            self._failure = self._with_reason(str(error))
-            raise self._failure from error
+            failure = self._with_reason(str(error))
+            self._end = str(failure)
+            raise failure from error
 
     def _comes_back(self) -> bool:
         """True if the line can be opened again and the device has not ended for good."""

@@ -40,7 +40,10 @@ def _by_name(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> Mappi
     if not isinstance(feed, Mapping):
         if len(tensors) != 1:
             names = ", ".join(record.name for record in tensors)
-            raise InputError(f"{where}: one array, got a model with {len(tensors)} inputs, expected a dict of {names}")
+            raise InputError(
+                f"{where}: got one array for a model with {len(tensors)} inputs, expected a dict. Pass an array "
+                f"for each of: {names}"
+            )
         return {tensors[0].name: feed}
     known = [record.name for record in tensors]
     for name in feed:

@@ -100,7 +100,10 @@ def widen(dense: bytes, operand: OperandRecord) -> Values:
         ProtocolError: The number of bytes differs from the operand's size.
     """
     if len(dense) != dense_bytes(operand):
-        raise ProtocolError(f"{operand.tensor}: wrong size, got {len(dense)} bytes, expected {dense_bytes(operand)}")
+        raise ProtocolError(
+            f"{operand.tensor}: wrong size, got {len(dense)} bytes, expected {dense_bytes(operand)}. Repeat the call; "
+            "if the size stays wrong, build the device's image again"
+        )
     wanted = np.dtype(operand.dtype).newbyteorder("<")
     values: Values = np.frombuffer(dense, wanted).astype(operand.dtype).reshape(operand.shape)
     if operand.channel_map is None:

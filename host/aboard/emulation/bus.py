@@ -16,6 +16,8 @@ import unicorn
 from aboard.boards.board import Board
 from aboard.errors import DeviceFault
 
+_CORRECT = "Correct the address that the code writes into the device's registers"
+
 
 class Bus(Protocol):
     """The operations that a device model may use in its machine.
@@ -136,7 +138,10 @@ class MachineBus:
         try:
             return bytes(self._machine.uc.mem_read(address, size))
         except unicorn.UcError as error:
-            raise DeviceFault(f"memory at {address:#010x}: cannot be read by a device, got {error}") from error
+            raise DeviceFault(
+                f"memory at {address:#010x}: the emulator cannot read it for a device, got {error}. This is a bug of "
+                "aboard"
+            ) from error
 
     def write(self, address: int, data: bytes) -> None:
         """Changes bytes of the machine's memory; see `Bus.write`."""
@@ -179,7 +184,8 @@ class MachineBus:
             if memory.address <= address and address + size <= memory.address + memory.size_bytes:
                 if what == "write" and memory.kind == "flash":
                     raise DeviceFault(
-                        f"memory at {address:#010x}: a device cannot write {memory.name}, which is flash, expected RAM"
+                        f"memory at {address:#010x}: a device cannot write {memory.name}, which is flash, expected "
+                        f"RAM. {_CORRECT}"
                     )
                 return
         known = ", ".join(
@@ -187,5 +193,5 @@ class MachineBus:
         )
         raise DeviceFault(
             f"memory at {address:#010x}: a device cannot {what} {size:,} bytes there, expected an address in one of "
-            f"the memories {known}"
+            f"the memories {known}. {_CORRECT}"
         )

@@ -96,8 +96,11 @@ def choose(
     refusals: dict[str | None, list[str]] = {}
     for each in all_flashers().values():
         refusals.setdefault(each.supports(board, template), []).append(each.name)
-    reasons = "; ".join(f"{', '.join(tools)}: {reason}" for reason, tools in refusals.items())
-    raise ToolError(f"{board.id}: cannot be flashed, expected a board that a tool knows. {reasons}")
+    reasons = ", ".join(f"{reason} ({', '.join(tools)})" for reason, tools in refusals.items())
+    raise ToolError(
+        f"{board.id}: cannot be flashed, got a board {reasons}. Add the table of a tool to the board's file "
+        "(docs/how-to/flashing.md), or use an emulator: `aboard run`"
+    )
 
 
 def _named(board: Board, name: str, template: str | None, installed: bool) -> Flasher[Any]:

@@ -254,10 +254,10 @@ class Flasher(ABC, Generic[SettingsT]):
         """Returns the error for a problem, with advice and the state of the board's flash."""
         which = f" with serial number {job.serial_number}" if job.serial_number else ""
         advice = self.advice.get(found.problem, found.problem.advice)
+        advice = advice.format(program=self.program, board=job.board, python=sys.executable)
         message = (
             f"{self.name}: {found.problem.what}, got {found.evidence!r}, expected {found.problem.expected} "
-            f"{job.board}{which}. {advice.format(program=self.program, board=job.board, python=sys.executable)}. "
-            f"{found.problem.left_behind}"
+            f"{job.board}{which}. {found.problem.left_behind}. {advice}"
         )
         return FlashError(message, problem=found.problem.value, output=output)
 

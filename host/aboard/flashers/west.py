@@ -66,7 +66,7 @@ class West(Flasher[WestSettings]):
     @override
     def supports(self, board: Board, template: str | None = None) -> str | None:
         if template not in (_TEMPLATE, None):
-            return f"which flashes projects of the template {_TEMPLATE}"
+            return f"whose project is not of the template {_TEMPLATE}"
         return None if board.zephyr else "which Zephyr does not have"
 
     @override

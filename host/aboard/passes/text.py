@@ -134,7 +134,7 @@ def _options(reader: _Reader, owner: Pass | type[Pass]) -> Iterator[tuple[str, O
     while reader.current != "}":
         name = reader.word("the name of an option")
         if name not in known:
-            hint = did_you_mean(name, known) if known else "It takes none."
+            hint = did_you_mean(name, known) if known else "Leave it out."
             raise PassError(f"passes: {owner.name} has no option {name}. {hint}")
         if name in seen:
             raise PassError(f"passes: {owner.name} has the option {name} twice. Give it once")

@@ -188,7 +188,7 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
         names = " and ".join(model.name for model in models)
         verb = "does" if len(models) == 1 else "do"
         raise CapacityError(
-            f"{board.id}: {names} {verb} not fit. {'; '.join(problems)}. {_advice(memory, flash, options, board)}"
+            f"{board.id}: {names} {verb} not fit. {'; '.join(problems)}. Try {_advice(memory, flash, options, board)}"
         )
     return memory
 
@@ -236,7 +236,7 @@ def _advice(memory: MemoryUse, flash: int, options: Mapping[str, OptionValue], b
     larger = [other for other in _boards() if _holds(other, memory.total, flash)]
     if larger:
         tries.append(f"a larger board ({', '.join(other.id for other in larger[:3])})")
-    return f"Try {', '.join(tries)}"
+    return ", ".join(tries)
 
 
 def _boards() -> list[Board]:

@@ -213,9 +213,8 @@ def _check_flags(models: Sequence[Manifest], template: Template) -> None:
         if model.include_folders or model.source_flags or defined:
             device = next((node.device for node in model.nodes if node.device), "a device")
             raise ProjectError(
-                f"template {template.name}: cannot give flags to single sources, got {model.name}, whose code for "
-                f"{device} needs some, expected a model that the host's own kernels compute. Compile it without "
-                "that device, or use --template cmake-lib"
+                f"template {template.name}: cannot give single sources the flags that {model.name} needs for {device}. "
+                "Compile the model without that device, or use --template cmake-lib"
             )
 
 

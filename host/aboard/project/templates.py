@@ -185,8 +185,8 @@ class Template(_Record):
         if not self.serves:
             fitting = [name for name in names() if load(name).serves]
             raise ProjectError(
-                f"template {self.name}: makes nothing that answers on a line, got {self.name}, expected a template "
-                f"with the RPC server. Use --template {' or '.join(fitting)}"
+                f"template {self.name}: its images have no RPC server, so that aboard cannot run them. "
+                f"Use --template {' or '.join(fitting)}"
             )
 
     def parse_options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -207,7 +207,7 @@ class Template(_Record):
             if parsed is None:
                 raise ProjectError(
                     f"template {self.name}: option {name} has a wrong value, got {value}, expected {option.allowed}. "
-                    f"It means: {option.help}"
+                    f"Change the value; the option means: {option.help}"
                 )
             values[name] = parsed
         return values

@@ -159,7 +159,7 @@ def _failure(output: str, project: Project, tree: Workspace, log: Path) -> ToolE
     board = str(project.board.zephyr)
     known = explain.explain(output, board, modules.needed(project.board), tree.modules)
     if known is not None:
-        return ToolError(f"zephyr: {known}. The workspace: {tree.base} ({tree.found_by}); the whole log: {log}")
+        return ToolError(f"zephyr in {tree.base} ({tree.found_by}), log in {log}: {known}")
     found = _ERROR.search(output)
     lines = output.strip().splitlines()
     what = found.group().strip() if found else (lines[-1] if lines else "no output")

@@ -19,9 +19,9 @@ from aboard.rpc import framing, messages, replies
 from aboard.rpc.exchange import Exchange, OnTrace, OutOfTime
 from aboard.rpc.flow import SendWindow
 from aboard.rpc.line import Line
-from aboard.rpc.messages import Header, Request, TensorKind, Type
+from aboard.rpc.messages import BUILD_AGAIN, Header, Request, TensorKind, Type
 from aboard.rpc.pace import Errand, Pace
-from aboard.rpc.status import Status, words
+from aboard.rpc.status import Status, advice, words
 from aboard.rpc.timing import Timing
 from aboard.transports.base import Transport
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _OVERHEAD = messages.HEADER.size + framing.CRC_BYTES
 _TICK_BYTES = 8
+#: What to do after a crash: of the device, and of a core that does not restart by itself.
+_RESTARTED = "Repeat the call; see docs/how-to/troubleshooting.md if the device crashes again"
+_STOPPED = "Reset the device to start the core again"
 #: First minor version of the protocol that has the request STOP.
 _STOPS = 2
 
@@ -124,7 +127,7 @@ class Client:
         if status != Status.OK:
             raise DeviceStatusError(
                 f"{self._line.name}: the device refuses {request.type.name}, got status {status} ({words(status)}), "
-                "expected 0",
+                f"expected 0. {advice(status)}",
                 status,
             )
         return payload
@@ -276,7 +279,9 @@ class Client:
         status, _ = self._exchange(session, messages.ResetRequest()).run()
         if status not in (Status.OK, Status.SESSION):
             raise DeviceStatusError(
-                f"{self._line.name}: the device refuses RESET, got status {status} ({words(status)})", status
+                f"{self._line.name}: the device refuses RESET, got status {status} ({words(status)}), expected 0. "
+                "Restart the device by its reset button or power",
+                status,
             )
         self._greet()
 
@@ -294,15 +299,18 @@ class Client:
             theirs = ".".join(map(str, payload[:2])) or "unknown"
             raise ProtocolError(
                 f"{self._line.name}: the device speaks another version of the protocol, got {theirs}, "
-                f"expected {messages.MAJOR}.x. Build its image again with this version of aboard"
+                f"expected {messages.MAJOR}.x. {BUILD_AGAIN}"
             )
         if status != Status.OK:
-            raise ProtocolError(f"{self._line.name}: the device refuses HELLO, got status {status} ({words(status)})")
+            raise ProtocolError(
+                f"{self._line.name}: the device refuses HELLO, got status {status} ({words(status)}), expected 0. "
+                f"{BUILD_AGAIN}"
+            )
         reply = replies.Hello.unpack(payload)
         if reply.max_frame < messages.MIN_FRAME:
             raise ProtocolError(
-                f"{self._line.name}: the device takes no message that is long enough, got {reply.max_frame} bytes, "
-                f"expected {messages.MIN_FRAME}"
+                f"{self._line.name}: the device's messages are too short, got {reply.max_frame} bytes, expected at "
+                f"least {messages.MIN_FRAME}. Make frame_bytes of the server larger in the device's image"
             )
         if reply.tick_hz == 0:
             raise ProtocolError(
@@ -341,8 +349,10 @@ class Client:
             )
         fault = self.fault()
         if fault.core:
-            return self._crashed(fault, f"{where}: the device restarted after core {fault.core} of it crashed")
-        return self._crashed(fault, f"{where}: the device crashed and restarted")
+            return self._crashed(
+                fault, f"{where}: the device restarted after its core {fault.core} crashed", _RESTARTED
+            )
+        return self._crashed(fault, f"{where}: the device crashed and restarted", _RESTARTED)
 
     @contextlib.contextmanager
     def _recovering(self) -> Iterator[None]:
@@ -353,9 +363,9 @@ class Client:
         finally:
             self._recovers = before
 
-    def _crashed(self, fault: FaultRecord, what: str, then: str = "") -> DeviceFault:
+    def _crashed(self, fault: FaultRecord, what: str, next_step: str) -> DeviceFault:
         report = self.explain(fault) if self.explain is not None else fault
-        return DeviceFault(f"{what}, got {report}{then}", report)
+        return DeviceFault(f"{what}, got {report}\n{next_step}", report)
 
     def _raise_core_fault(self, request: Request) -> None:
         """Raises the fault of another core of the device, if that fault made the request fail."""
@@ -364,14 +374,15 @@ class Client:
             raise self._crashed(
                 fault,
                 f"{self._line.name}: {request.type.name}: core {fault.core} of the device crashed and stays stopped",
-                "\nReset the device to start it again",
+                _STOPPED,
             )
 
     def _exactly(self, count: int, request: Request) -> bytes:
         payload = self.call(request)
         if len(payload) != count:
             raise ProtocolError(
-                f"{self._line.name}: {request.type.name}: reply of a wrong length, got {len(payload)}, expected {count}"
+                f"{self._line.name}: {request.type.name}: reply of a wrong length, got {len(payload)} bytes, expected "
+                f"{count}. {BUILD_AGAIN}"
             )
         return payload
 

@@ -17,6 +17,8 @@ MAJOR = 1
 MINOR = 2
 MAGIC = b"abrd"
 HEADER = struct.Struct("<BBHI")
+#: Advice for bytes that no image of this version sends.
+BUILD_AGAIN = "Build the device's image again with this version of aboard"
 REPLY = 0x80
 #: Longest message any device takes, before its own limit is known.
 MIN_FRAME = 128
@@ -101,7 +103,9 @@ def split(message: bytes) -> tuple[Header, bytes]:
         ProtocolError: The message is too short for a header.
     """
     if len(message) < HEADER.size:
-        raise ProtocolError(f"message: too short for a header, got {len(message)} bytes, expected {HEADER.size}")
+        raise ProtocolError(
+            f"message: too short for a header, got {len(message)} bytes, expected {HEADER.size}. {BUILD_AGAIN}"
+        )
     return Header(*HEADER.unpack_from(message)), message[HEADER.size :]
 
 
@@ -112,7 +116,9 @@ def take(form: struct.Struct, payload: bytes, what: str) -> tuple[int, ...]:
         ProtocolError: The payload is shorter. The message names it by `what`.
     """
     if len(payload) < form.size:
-        raise ProtocolError(f"{what}: the payload is too short, got {len(payload)} bytes, expected {form.size}")
+        raise ProtocolError(
+            f"{what}: the payload is too short, got {len(payload)} bytes, expected {form.size}. {BUILD_AGAIN}"
+        )
     return form.unpack_from(payload)
 
 

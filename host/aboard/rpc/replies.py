@@ -13,7 +13,7 @@ from typing import ClassVar
 from aboard.base import printable
 from aboard.base.fault_record import FaultRecord
 from aboard.errors import ProtocolError
-from aboard.rpc.messages import Feature, Fixed, take
+from aboard.rpc.messages import BUILD_AGAIN, Feature, Fixed, take
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ class ModelInfo:
         rest = payload[cls._FORM.size :]
         digest, name = rest[: cls._HASH_BYTES], rest[cls._HASH_BYTES :][:name_bytes]
         if len(digest) < cls._HASH_BYTES:
-            raise ProtocolError(f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}")
+            raise ProtocolError(
+                f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}. {BUILD_AGAIN}"
+            )
         kept, restored, in_rows = bool(flags & 1), bool(flags & 2), bool(flags & 4)
         return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, _text(name), in_rows)
 
@@ -171,7 +173,7 @@ class RunReply(Fixed):
         if not (1 <= self.runs <= count and low <= self.ticks_total <= high):
             raise ProtocolError(
                 f"{what}: the reply contradicts itself, got {self.runs} runs of {self.ticks_min} to {self.ticks_max} "
-                f"ticks, {self.ticks_total} in all, expected 1 to {count} runs and their sum"
+                f"ticks, {self.ticks_total} in all, expected 1 to {count} runs and their sum. {BUILD_AGAIN}"
             )
 
 

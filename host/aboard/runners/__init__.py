@@ -107,8 +107,11 @@ def _first(board: Board, devices: Sequence[Target]) -> type[Runner]:
     if missing:
         raise ToolError(f"{board.id}: nothing to run it with, expected one of its runners. {'; '.join(missing)}")
     tried = (runner for runner in all_runners().values() if runner.automatic)
-    reasons = "; ".join(f"{runner.name}: {_reason(runner, board, devices)}" for runner in tried)
-    raise ToolError(f"{board.id}: no runner can be this board, expected one. {reasons}")
+    reasons = ", ".join(f"{_reason(runner, board, devices)} ({runner.name})" for runner in tried)
+    raise ToolError(
+        f"{board.id}: no runner supports this board, got a board {reasons}. Add an emulator to the board's file "
+        "(docs/how-to/adding_a_board.md), or choose another board"
+    )
 
 
 def _reason(runner: type[Runner], board: Board, devices: Sequence[Target]) -> str | None:
@@ -124,7 +127,7 @@ def _named(board: Board, name: str, devices: Sequence[Target]) -> type[Runner]:
         broken = {found.name: found for found in (*from_packages(), *flashers.from_packages()) if found.problem}
         if name in broken:
             found = broken[name]
-            raise ToolError(f"runner {name}: cannot be loaded from {found.source}: {found.problem}")
+            raise ToolError(f"runner {name} of {found.source}: {found.problem}")
         raise ToolError(f"runner {name}: unknown. {did_you_mean(name, known)}")
     reason = _reason(runner, board, devices)
     if reason is not None:

@@ -60,7 +60,7 @@ class Runner(ABC):
         names = [device.kind.name for device in devices if columns.has(device, "peripherals")]
         if cls.has_devices or not names:
             return None
-        return f"which has no model of {', '.join(dict.fromkeys(names))}"
+        return f"whose device {', '.join(dict.fromkeys(names))} it does not model"
 
     @classmethod
     @abstractmethod

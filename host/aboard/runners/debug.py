@@ -163,7 +163,7 @@ def _flasher(project: Project, name: str | None) -> Flasher[Any]:
         missing = "; ".join(f"{flasher.name}: {flasher.missing()}" for flasher in able)
         raise ToolError(
             f"{project.board.id}: no gdb server, got none that is installed, expected that of an emulator or probe. "
-            f"{missing or 'No tool is known that debugs this board'}"
+            f"{missing or 'Choose a board that an emulator or probe can debug'}"
         )
     return found
 

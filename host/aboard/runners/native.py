@@ -45,7 +45,7 @@ class NativeRunner(Runner):
     @override
     def supports(cls, board: Board) -> str | None:
         if not board.is_host:
-            return "which is no machine of host class"
+            return "which is not a machine of host class"
         core = cpus.find(board.core().mcpu)
         return None if core.runs_here else f"whose {core.name} this machine does not execute"
 

@@ -116,7 +116,10 @@ class QemuRunner(Runner):
         self.stop()
         emulator = self.board.emulator.qemu
         if emulator is None:
-            raise ToolError(f"runner qemu: cannot be {self.board.id}, {self.supports(self.board)}")
+            raise ToolError(
+                f"runner qemu: cannot be {self.board.id}, {self.supports(self.board)}. Choose another runner, or "
+                "add the emulator to the board's file (docs/how-to/adding_a_board.md)"
+            )
         image = require_image(project)
         program = programs.require(emulator.program, f"To get it: apt install {PACKAGES[emulator.program]}")
         self._scratch = _short_scratch()

@@ -118,7 +118,10 @@ class RenodeRunner(Runner):
         self.stop()
         renode = self.board.emulator.renode
         if renode is None:
-            raise ToolError(f"runner renode: cannot be {self.board.id}, {self.supports(self.board)}")
+            raise ToolError(
+                f"runner renode: cannot be {self.board.id}, {self.supports(self.board)}. Choose another runner, or "
+                "add the emulator to the board's file (docs/how-to/adding_a_board.md)"
+            )
         image, script = require_image(project), project.path / SCRIPT
         if not script.is_file():
             raise ToolError(f"{script}: missing, expected the script that Renode executes. Make the project again")

@@ -59,7 +59,8 @@ class Attribute:
         parsed = self._converted(value)
         if parsed is None:
             raise TargetError(
-                f"{where}: -{self.name} has the wrong type, got {value!r}, expected {self.type.__name__}. {self.help}"
+                f"{where}: -{self.name} has the wrong type, got {value!r}, expected {self.type.__name__}. "
+                f"Change the value; the attribute means: {self.help}"
             )
         if self.allowed is not None and parsed not in self.allowed:
             expected = ", ".join(map(str, self.allowed))

@@ -25,7 +25,7 @@ def kind(name: str) -> Kind:
     """
     plugins.load()
     if name not in registered():
-        raise TargetError(f"target: unknown kind or hardware {name}. {did_you_mean(name, registered())}{left_out()}")
+        raise TargetError(f"target: unknown kind or hardware {name}.{left_out()} {did_you_mean(name, registered())}")
     return registered()[name]
 
 

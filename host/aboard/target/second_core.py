@@ -46,7 +46,7 @@ def _of_code(device: Target, host: Target) -> str | None:
         if not core.is_arm_m:
             return (
                 f"there is no start-up code for calls between such cores, got {core.name}, expected a Cortex-M. "
-                "firmware/cores has what there is"
+                "Leave the second core out"
             )
     if host.cpu.float_abi == "hard" and device.cpu.float_abi == "soft":
         return (
@@ -72,6 +72,6 @@ def _of_boards(device: Board, host: Board) -> str | None:
         if region is not None and region.name not in reached:
             return (
                 f"{core.name} does not reach the {what} of the host, got {', '.join(reached)}, expected "
-                f"{region.name} of {host.target} among them. Such a core cannot compute a part of the host's model"
+                f"{region.name} of {host.target} among them. Choose a core that reaches it"
             )
     return None

@@ -98,5 +98,6 @@ def mismatch(device: Target, point: Mapping[str, Value]) -> str:
         if name not in knobs:
             return f"no such knob, got {name}. {did_you_mean(name, knobs)}"
         if value not in knobs[name].values:
-            return f"value of {name}, got {value}, expected one of: {', '.join(map(str, knobs[name].values))}"
+            allowed = ", ".join(map(str, knobs[name].values))
+            return f"value of {name}, got {value}, expected one of: {allowed}. Choose one of these"
     return ""

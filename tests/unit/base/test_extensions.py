@@ -105,7 +105,7 @@ def blamed(done: subprocess.CompletedProcess[str], entry: str) -> None:
     assert done.returncode == 1, done.stderr
     found = re.fullmatch(
         r"error: vendor-package 1\.2: the package failed, got ZeroDivisionError: of the vendor, in "
-        rf"\S+/vendor_package\.py:\d+ \(entry point {entry}\)\. This is no bug of aboard: report it to the package\. "
+        rf"\S+/vendor_package\.py:\d+ \(entry point {entry}\)\. Report this to the authors of the package; "
         r"ABOARD_TRACEBACK=1 shows the traceback\n",
         done.stderr,
     )
@@ -158,8 +158,8 @@ def test_a_runner_that_cannot_be_loaded_is_named(aboard: Aboard) -> None:
     done = aboard("aboard.runners", entry, "import nowhere_at_all", *RUN)
     assert done.returncode == 1
     assert done.stderr == (
-        "error: runner lab: cannot be loaded from vendor-package 1.2: ModuleNotFoundError: No module named "
-        "'nowhere_at_all'\n"
+        "error: runner lab of vendor-package 1.2: vendor_package:Lab cannot be imported, got ModuleNotFoundError: No "
+        "module named 'nowhere_at_all'. Repair or remove the package\n"
     )
 
 

@@ -71,7 +71,7 @@ ALIAS_ERRORS = {
         r"aliases\.toml: aliases: used by another board, got nucleo-l4 of st/nucleo_l4r5zi, expected a name of its own",
     ),
     "two cores": ('one = "two:app"\ntwo = "acme/hub:net"\n', r"a core is named twice, got app of acme/hub:net"),
-    "unknown key": ('[more]\nx = "y"\n', r"aliases\.toml: more: unknown key, got more\. Known: aliases"),
+    "unknown key": ('[more]\nx = "y"\n', r"aliases\.toml: more: unknown key, got more\. Choose one of: aliases"),
     "not a name": ('"st/x" = "acme/hub"\n', r"aliases\.toml: aliases\.st/x"),
 }
 

@@ -10,6 +10,7 @@ import pytest
 
 from support import error_messages, message_rules, snapshots
 from support.error_messages import Message
+from support.message_tails import ANY, TAILS
 from support.snapshot_cases import SESSIONS
 
 AGAIN = "if the change is meant: make snapshots"
@@ -104,6 +105,33 @@ def test_each_rule_finds_what_breaks_it(text: str, rule: str) -> None:
 )
 def test_sound_messages_break_no_rule(text: str) -> None:
     assert message_rules.broken([Message("x.py", "ModelError", 1, text)]) == []
+
+
+@pytest.mark.parametrize(("file", "placeholder"), TAILS)
+def test_every_text_of_a_declared_tail_says_what_to_do(file: str, placeholder: str) -> None:
+    texts = list(TAILS[file, placeholder]())
+    assert texts
+    assert [text for origin, text in texts if not message_rules.says_what_to_do(origin, text)] == []
+
+
+def test_every_declared_tail_ends_a_message(collected: list[Message]) -> None:
+    ending = [(message.file, message.text) for message in collected]
+    ending += [found for source in TAILS.values() for found in source()]
+    unused = [
+        (file, name)
+        for file, name in TAILS
+        if not any(text.endswith(f"{{{name}}}") and file in (ANY, origin) for origin, text in ending)
+    ]
+    assert unused == []
+
+
+def test_a_placeholder_says_what_to_do_only_where_it_is_declared() -> None:
+    declared = Message("tuning/choice.py", "TargetError", 1, "tuning of {label}: {problem}")
+    elsewhere = Message("tuning/space.py", "TargetError", 1, "tuning of {label}: {problem}")
+    assert message_rules.broken([declared]) == []
+    assert message_rules.broken([elsewhere]) == [
+        "does not say what to do | tuning/space.py | tuning of {label}: {problem}"
+    ]
 
 
 SOURCE = """

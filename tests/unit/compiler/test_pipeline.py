@@ -167,7 +167,9 @@ def test_wrong_inputs_are_named() -> None:
         module.run(good.astype(np.float32))
     with pytest.raises(InputError, match="has a wrong type, got int64, expected int8"):
         module.run(np.full(good.shape, 300, np.int64))
-    with pytest.raises(InputError, match=f"digits: input nothing is not one of the model's. Known: {re.escape(name)}"):
+    with pytest.raises(
+        InputError, match=f"digits: input nothing is not one of the model's. Choose one of: {re.escape(name)}"
+    ):
         module.run({"nothing": good})
     with pytest.raises(InputError, match="is missing, got none, expected"):
         module.run({})
@@ -192,7 +194,7 @@ def test_the_passes_are_those_given() -> None:
     module = compile_model(DIGITS, target=M4, passes="fold-constants, remove-dead-code")
     assert module.graph is not None
     assert dump(module.graph) == dump(load(DIGITS))
-    with pytest.raises(PassError, match=r"passes: unknown pass fold\. Known: divide-wide-nodes, "):
+    with pytest.raises(PassError, match=r"passes: unknown pass fold\. Choose one of: divide-wide-nodes, "):
         compile_model(DIGITS, target=M4, passes="fold")
 
 

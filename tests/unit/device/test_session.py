@@ -223,7 +223,7 @@ def test_wrong_operands_are_named(node: str | int, inputs: dict[str, np.ndarray]
         (INPUTS, 2, "session: unknown model 2."),
         ({"a": A}, "adder", "input b is missing"),
         ({"a": A, "b": B, "c": B}, "adder", "input c is not one of the model's"),
-        (A, "adder", "one array, got a model with 2 inputs"),
+        (A, "adder", r"got one array for a model with 2 inputs, expected a dict\. Pass an array for each of: "),
         ({"a": A, "b": B[:, :1]}, "adder", "got (1, 1, 3, 4), expected (1, 2, 3, 4)"),
         ({"a": A, "b": B.astype(np.float32)}, "adder", "got float32, expected int8"),
     ],
@@ -315,7 +315,7 @@ def test_stats_and_reset_and_logs() -> None:
 def test_a_closed_session_says_so() -> None:
     with attach(FakeDevice()) as device:
         pass
-    with pytest.raises(TransportError, match=r"^session: is over\. It was closed\. Open a new one$"):
+    with pytest.raises(TransportError, match=r"^session: has ended\. Open a new session; the reason: it was closed$"):
         device.stats()
 
 

@@ -54,5 +54,5 @@ def test_wrong_operands_are_named() -> None:
     message = "here: operand t is wrong, got float64 (2,), expected int8 (1, 2, 2)"
     with pytest.raises(InputError, match=re.escape(message)):
         tensor_layout.place(np.zeros(2), record, "here")
-    with pytest.raises(ProtocolError, match="t: wrong size, got 3 bytes, expected 4"):
+    with pytest.raises(ProtocolError, match=r"t: wrong size, got 3 bytes, expected 4\. Repeat the call"):
         tensor_layout.widen(bytes(3), record)

@@ -158,11 +158,11 @@ def test_memory_that_a_device_may_not_touch() -> None:
     with pytest.raises(
         DeviceFault,
         match=r"memory at 0x203ffffe: a device cannot read 4 bytes there, expected an address in one of the memories "
-        r"0x00000000 to 0x003fffff, 0x20000000 to 0x203fffff",
+        r"0x00000000 to 0x003fffff, 0x20000000 to 0x203fffff\. Correct the address",
     ):
         bus.read(0x203F_FFFE, 4)
     with pytest.raises(
-        DeviceFault, match="memory at 0x00000010: a device cannot write ssram1, which is flash, expected"
+        DeviceFault, match=r"memory at 0x00000010: a device cannot write ssram1, which is flash, expected RAM\. Correct"
     ):
         bus.write(0x10, b"x")
 
@@ -211,8 +211,8 @@ def test_runners_without_a_model_of_a_device_are_passed_over(tmp_path: Path) -> 
         assert runners.choose(M4, devices=devices).name == "unicorn"
         with pytest.raises(
             ToolError,
-            match=r"runner qemu: cannot be arm/mps2_an386, which has no model of fake, expected a board it can be. "
-            r"Choose one for this board: unicorn",
+            match=r"runner qemu: cannot be arm/mps2_an386, whose device fake it does not model, expected a board "
+            r"it can be. Choose one for this board: unicorn",
         ):
             runners.choose(M4, "qemu", devices=devices)
     with device({"v1": (), "v2": ()}):

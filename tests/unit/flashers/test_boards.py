@@ -99,7 +99,11 @@ CHOICES = [
         "uf2",
         r"runner uf2: cannot flash st/nucleo_f746zg, whose file has no \[flash\.uf2\].*: openocd, ",
     ),
-    ("st/nucleo_f746zg", "west", r"runner west: cannot flash st/nucleo_f746zg, which flashes projects of the template"),
+    (
+        "st/nucleo_f746zg",
+        "west",
+        r"runner west: cannot flash st/nucleo_f746zg, whose project is not of the template zephyr",
+    ),
     ("st/nucleo_f746zg", "jlink", r"runner jlink: JLinkExe is not on PATH\. To get it: install the J-Link software"),
     (
         "st/nucleo_f746zg",
@@ -109,7 +113,7 @@ CHOICES = [
     (
         "arm/mps2_an505",
         None,
-        r"cannot be flashed, expected a board .*\. uf2, openocd, .*: whose file has no \[flash\]; west: ",
+        r"cannot be flashed, got a board whose file has no \[flash\] \(uf2, openocd, .*\), .* \(west\)\. Add the table",
     ),
 ]
 
@@ -155,7 +159,8 @@ def test_which_drive(pico: flashers.Job, tmp_path: Path) -> None:
         flasher.run(pico)
     drive(tmp_path, "other", "SAMD51")
     with pytest.raises(
-        ToolError, match=r"uf2: another chip is attached, got '.*/other of SAMD51'.*Nothing was written"
+        ToolError,
+        match=r"uf2: another chip is attached, got '.*/other of SAMD51'.*Nothing was written to the board\\. Choose",
     ):
         flasher.run(pico)
     drive(tmp_path, "my drive", "RPI-RP2")

@@ -97,7 +97,7 @@ def test_the_passes_of_a_device_are_part_of_the_text() -> None:
         again = pipeline.pipeline_of(target, str(default))
         assert (again.before[-1], again.after[-1]) == (first, second)
         assert again == default
-        with pytest.raises(PassError, match=r"six-to-six has no option seen\. It takes none\."):
+        with pytest.raises(PassError, match=r"six-to-six has no option seen\. Leave it out\."):
             pipeline.pipeline_of(target, "six-to-six{seen=1},partition")
 
 

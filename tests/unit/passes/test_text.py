@@ -96,7 +96,7 @@ def test_without_partition_every_pass_comes_after_it():
             r"passes: column 24, got the end, expected the name of an option\. Write it as in .*",
         ),
         ("remove-channels{blok=4}", r"passes: remove-channels has no option blok\. Did you mean block\?"),
-        ("fold-constants{block=4}", r"passes: fold-constants has no option block\. It takes none\."),
+        ("fold-constants{block=4}", r"passes: fold-constants has no option block\. Leave it out\."),
         ("remove-channels{block=4 block=2}", r"passes: remove-channels has the option block twice\. Give it once"),
         (
             "remove-channels{block=four}",

@@ -98,7 +98,9 @@ def test_without_a_copy_an_input_is_used_once() -> None:
     device = FakeDevice(has=ALL & ~INPUT_COPY)
     client = client_of(device)
     assert run_adder(client, A, B) == add(A, B)
-    with pytest.raises(DeviceStatusError, match=r"refuses RUN, got status 8 .*inputs not written") as caught:
+    with pytest.raises(
+        DeviceStatusError, match=r"refuses RUN, got status 8 .*inputs not written.*expected 0\. Write all inputs"
+    ) as caught:
         client.run(messages.RunRequest(0))
     assert caught.value.status == Status.STATE
     client.write_input(0, 0, A)
@@ -298,7 +300,10 @@ def test_a_crash_in_a_run_is_named_and_the_next_call_works() -> None:
     client = client_of(device)
     run_adder(client, A, B)
     device.c.fake_crash_in_next_run(3)
-    with pytest.raises(DeviceFault, match=r"RUN: the device crashed and restarted, got fault 3 .*0x0000cafe.*00001234"):
+    with pytest.raises(
+        DeviceFault,
+        match=r"RUN: the device crashed and restarted, got fault 3 .*0x0000cafe.*00001234.*\nRepeat the call",
+    ):
         run_adder(client, A, B)
     assert run_adder(client, A, B) == add(A, B)
     assert client.fault().kind == 3

@@ -50,7 +50,10 @@ def test_the_versions_and_sizes_are_those_of_the_firmware() -> None:
 
 
 def test_a_message_without_a_header_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="message: too short for a header, got 7 bytes, expected 8"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"message: too short for a header, got 7 bytes, expected 8\. Build the device's image again",
+    ):
         messages.split(bytes(7))
     assert messages.split(bytes(8)) == (Header(0, 0, 0, 0), b"")
 
@@ -68,16 +71,24 @@ def test_a_message_without_a_header_is_refused() -> None:
 )
 def test_a_short_payload_is_refused(unpack: object, shortest: int, name: str) -> None:
     assert callable(unpack)
-    with pytest.raises(ProtocolError, match=f"{name}: the payload is too short, got {shortest - 1} bytes, expected"):
+    message = (
+        rf"{name}: the payload is too short, got {shortest - 1} bytes, expected \d+\. Build the device's image again"
+    )
+    with pytest.raises(ProtocolError, match=message):
         unpack(bytes(shortest - 1))
 
 
 def test_a_short_hash_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="model: the hash is too short, got 31 bytes, expected 32"):
+    with pytest.raises(
+        ProtocolError, match=r"model: the hash is too short, got 31 bytes, expected 32\. Build the device's image again"
+    ):
         replies.ModelInfo.unpack(bytes(14 + 31))
 
 
 def test_a_short_profile_is_refused() -> None:
     assert replies.unpack_ticks(bytes([1] + [0] * 7 + [2] + [0] * 7), 2) == (1, 2)
-    with pytest.raises(ProtocolError, match="profile: the payload is too short, got 15 bytes, expected 16"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"profile: the payload is too short, got 15 bytes, expected 16\. Build the device's image again",
+    ):
         replies.unpack_ticks(bytes(15), 2)

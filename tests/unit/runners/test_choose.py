@@ -41,7 +41,7 @@ def test_unicorn_stands_in_for_qemu(monkeypatch):
     ("board", "name", "message"),
     [
         (M4, "qemuu", r"runner qemuu: unknown\. Did you mean qemu\?"),
-        (M4, "native", r"runner native: cannot be arm/mps2_an386, which is no machine .*: qemu, unicorn, renode$"),
+        (M4, "native", r"runner native: cannot be arm/mps2_an386, which is not a machine .*: qemu, unicorn, renode$"),
         (
             M55,
             "unicorn",
@@ -77,7 +77,10 @@ def test_a_board_that_nothing_can_be():
     board = M4.model_copy(
         update={"emulator": M4.emulator.model_copy(update={"qemu": None, "unicorn": None, "renode": None})}
     )
-    with pytest.raises(ToolError, match=r"no runner can be this board.*native: .*; qemu: .*; unicorn: .*; renode: "):
+    with pytest.raises(
+        ToolError,
+        match=r"no runner supports this board, got .*\(native\), .*\(qemu\), .*\(unicorn\), .*\(renode\)\. Add an emul",
+    ):
         runners.choose(board)
 
 

@@ -73,7 +73,7 @@ def test_the_registry_has_each_name_once() -> None:
 
 
 def test_unknown_kind() -> None:
-    with pytest.raises(TargetError, match=r"unknown kind or hardware d\. Known: c, cmsis-nn, composite\."):
+    with pytest.raises(TargetError, match=r"unknown kind or hardware d\. Choose one of: c, cmsis-nn, composite\."):
         kind("d")
 
 

@@ -10,7 +10,7 @@ from aboard.boards.zephyr import explain
 
 RECORDED = Path(__file__).parents[2] / "data" / "zephyr"
 INCOMPLETE = (
-    "A copy loses files that .gitignore matches, such as Kconfig.swo: restore it with git checkout, or with west update"
+    "as a copy loses the files that .gitignore matches. Restore the file with git checkout, or with west update"
 )
 
 
@@ -22,7 +22,7 @@ INCOMPLETE = (
             "mps2/an385",
             ["cmsis", "cmsis_6"],
             [],
-            "board mps2/an385 needs the module cmsis of Zephyr. In the workspace: west update cmsis",
+            "board mps2/an385 needs the module cmsis of Zephyr. In the workspace, run: west update cmsis",
         ),
         # A board of which nothing is known beforehand: Kconfig's words are enough.
         (
@@ -30,28 +30,31 @@ INCOMPLETE = (
             "other",
             [],
             [],
-            "board other needs the module cmsis of Zephyr. In the workspace: west update cmsis",
+            "board other needs the module cmsis of Zephyr. In the workspace, run: west update cmsis",
         ),
         (
             "no_hal_nordic",
             "nrf52840dk/nrf52840",
             ["cmsis", "cmsis_6", "hal_nordic"],
             ["cmsis"],
-            "board nrf52840dk/nrf52840 needs the module hal_nordic of Zephyr. In the workspace: west update hal_nordic",
+            (
+                "board nrf52840dk/nrf52840 needs the module hal_nordic of Zephyr. In the workspace, run: west update "
+                "hal_nordic"
+            ),
         ),
         (
             "no_hal_stm32",
             "nucleo_f746zg",
             ["cmsis", "cmsis_6", "hal_stm32"],
             ["cmsis"],
-            "board nucleo_f746zg needs the module hal_stm32 of Zephyr. In the workspace: west update hal_stm32",
+            "board nucleo_f746zg needs the module hal_stm32 of Zephyr. In the workspace, run: west update hal_stm32",
         ),
         (
             "no_board",
             "nrf5284dk",
             [],
             [],
-            "no such board, got nrf5284dk. Did you mean nrf52840dk, nrf52dk, nrf52840_mdk? `west boards` lists all",
+            "no such board, got nrf5284dk. Did you mean nrf52840dk, nrf52dk, nrf52840_mdk? List all with `west boards`",
         ),
         (
             "no_qualifiers",
@@ -69,8 +72,8 @@ INCOMPLETE = (
             ["cmsis"],
             ["cmsis"],
             (
-                "the Zephyr tree is not complete: it lacks the file subsys/logging/backends/Kconfig.swo, which rsource "
-                f'"Kconfig.swo" asks for. {INCOMPLETE}'
+                'the Zephyr tree lacks the file subsys/logging/backends/Kconfig.swo, which rsource "Kconfig.swo" asks '
+                f"for, {INCOMPLETE}"
             ),
         ),
         (
@@ -79,8 +82,8 @@ INCOMPLETE = (
             ["cmsis"],
             ["cmsis"],
             (
-                "the Zephyr tree is not complete: it lacks the file that says what LOG_BACKEND_SWO_REF_FREQ_HZ is "
-                f"(soc/st/stm32/Kconfig.defconfig:24 uses it). {INCOMPLETE}"
+                "the Zephyr tree lacks the file that says what LOG_BACKEND_SWO_REF_FREQ_HZ is "
+                f"(soc/st/stm32/Kconfig.defconfig:24 uses it), {INCOMPLETE}"
             ),
         ),
         (
@@ -105,18 +108,21 @@ def test_recorded_outputs(file: str, board: str, needed: list[str], present: lis
     [
         (
             "Traceback (most recent call last):\nModuleNotFoundError: No module named 'anytree'\n",
-            "Zephyr's scripts lack a Python package, got none of anytree. pip install anytree",
+            "Zephyr's scripts lack a Python package, got no anytree. Install it: pip install anytree",
         ),
         (
             'CMake Error: find_package\n  provided by "Zephyr" with any of the following names\n',
-            "CMake did not find Zephyr, got no package of it. Say where it is: export ZEPHYR_BASE=<workspace>/zephyr",
+            "CMake did not find Zephyr. Name its folder: export ZEPHYR_BASE=<workspace>/zephyr",
         ),
         (
             (
                 "Parsing Kconfig\n\nwarning: NOISE (at a/Kconfig:3) has dependencies QUIET\n with value n\n\n"
                 "error: Aborting due to Kconfig warnings\n"
             ),
-            "Kconfig refuses the configuration for b: NOISE (at a/Kconfig:3) has dependencies QUIET with value n",
+            (
+                "Kconfig refuses the configuration for b: NOISE (at a/Kconfig:3) has dependencies QUIET with value n. "
+                "Change prj.conf, or update Zephyr with west update"
+            ),
         ),
         ("main.c:3: error: oops\n", None),
     ],

@@ -68,7 +68,7 @@ def _board(output: str, board: str) -> str | None:
     if _NO_BOARD.search(output) is None:
         return None
     known = sorted(set(_BOARD_NAME.findall(output)))
-    return f"{NO_BOARD}, got {board}. {did_you_mean(board, known)} `west boards` lists all"
+    return f"{NO_BOARD}, got {board}. {did_you_mean(board, known)} List all with `west boards`"
 
 
 def _modules(output: str, board: str, missing: list[str], present: list[str]) -> str | None:
@@ -94,8 +94,8 @@ def _incomplete(output: str) -> str | None:
 
 def _copied(what: str) -> str:
     return (
-        f"the Zephyr tree is not complete: it {what}. A copy loses files that .gitignore matches, such as Kconfig.swo: "
-        "restore it with git checkout, or with west update"
+        f"the Zephyr tree {what}, as a copy loses the files that .gitignore matches. Restore the file with git "
+        "checkout, or with west update"
     )
 
 
@@ -103,12 +103,12 @@ def _package(output: str) -> str | None:
     found = _NO_PACKAGE.search(output)
     if found is None:
         return None
-    return f"Zephyr's scripts lack a Python package, got none of {found.group(1)}. pip install {found.group(1)}"
+    return f"Zephyr's scripts lack a Python package, got no {found.group(1)}. Install it: pip install {found.group(1)}"
 
 
 def _toolchain(output: str) -> str | None:
     if _NO_ZEPHYR.search(output):
-        return "CMake did not find Zephyr, got no package of it. Say where it is: export ZEPHYR_BASE=<workspace>/zephyr"
+        return "CMake did not find Zephyr. Name its folder: export ZEPHYR_BASE=<workspace>/zephyr"
     if "CMake Error" in output and _NO_SDK.search(output):
         return (
             "Zephyr found no compiler. Install the Zephyr SDK, or for Cortex-M arm-none-eabi-gcc with "
@@ -121,7 +121,9 @@ def _kconfig(output: str, board: str) -> str | None:
     if "Kconfig" not in output:
         return None
     first = next(_warnings(output), None)
-    return None if first is None else f"Kconfig refuses the configuration for {board}: {first}"
+    if first is None:
+        return None
+    return f"Kconfig refuses the configuration for {board}: {first}. Change prj.conf, or update Zephyr with west update"
 
 
 def _warnings(output: str) -> Iterator[str]:

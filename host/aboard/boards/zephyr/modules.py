@@ -60,5 +60,5 @@ def advice(board: str, modules: Sequence[str]) -> str:
     names = " and ".join(modules)
     return (
         f"board {board} needs the module{'s' if len(modules) > 1 else ''} {names} of Zephyr. "
-        f"In the workspace: west update {' '.join(modules)}"
+        f"In the workspace, run: west update {' '.join(modules)}"
     )

@@ -118,11 +118,16 @@ def _run(command: Sequence[str], folder: Path, tree: Workspace) -> tuple[int, st
 
 def _failure(output: str, name: str, tree: Workspace) -> BoardError | ToolError:
     known = explain.explain(output, name, (), tree.modules)
-    where = f"The workspace: {tree.base} ({tree.found_by})"
-    if known is not None and known.startswith(explain.NO_BOARD):
-        return BoardError(f"zephyr: {known}. {where}")
-    last = next((line for line in reversed(output.splitlines()) if line.strip()), "no output")
-    return ToolError(f"zephyr: {known or f'cannot be asked for board {name}, got {last.strip()}'}. {where}")
+    where = f"{tree.base} ({tree.found_by})"
+    if known is None:
+        last = next((line for line in reversed(output.splitlines()) if line.strip()), "no output")
+        return ToolError(
+            f"zephyr in {where}: cannot be configured for board {name}, got {last.strip()}. See why with "
+            f"`west build -b {name} samples/hello_world`"
+        )
+    if known.startswith(explain.NO_BOARD):
+        return BoardError(f"zephyr in {where}: {known}")
+    return ToolError(f"zephyr in {where}: {known}")
 
 
 def _board(name: str, tree: Workspace, config: kconfig.Config, qemu: Qemu | None) -> Board:
