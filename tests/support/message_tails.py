@@ -128,5 +128,4 @@ TAILS: Mapping[tuple[str, str], Source] = {
     ("target/c.py", "error"): _raised("boards/cpu.py"),
     ("target/second_core.py", "error"): _raised("boards/board.py", "boards/files.py", "boards/registry.py"),
     ("target/target.py", "problem"): _returned("target/second_core.py:refuses_host"),
-    ("tuning/choice.py", "problem"): _returned("tuning/choice.py:mismatch"),
 }

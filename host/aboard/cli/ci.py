@@ -40,8 +40,8 @@ def command() -> None:
     "files",
     metavar="MODEL",
     multiple=True,
-    help="Model file that the golden outputs are computed from; one for each model of the project. Without it they are "
-    "what the image gives now, on its emulator.",
+    help="Model file that the golden outputs are computed from; one for each model of the project. Default: the "
+    "golden outputs are the results of the image on its emulator.",
 )
 @click.option(
     "--samples", type=click.IntRange(1, 1000), default=3, show_default=True, help="Random inputs of each model."
@@ -50,7 +50,7 @@ def command() -> None:
     "--root",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Top of the repository; by default that of the repository that DIR lies in.",
+    help="Top of the repository. Default: the repository that contains DIR.",
 )
 @click.option(
     "--package",

@@ -69,7 +69,8 @@ if TYPE_CHECKING:
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print each layer with its bound, and the RAM and instructions of other schedules.",
+    help="Print each layer with the lower bound of its instructions, and other schedules with their RAM and "
+    "instructions.",
 )
 @click.option(
     "--hooks",

@@ -32,8 +32,8 @@ from aboard.reports.table import facts
 @click.option(
     "--runner",
     metavar="NAME",
-    help="The tool: openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west, or a package's own. By default the "
-    "first that can flash the board and is installed (docs/how-to/flashing.md).",
+    help="Tool that flashes the board: openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west, or the tool of a "
+    "package. Default: the first installed tool that can flash the board (docs/how-to/flashing.md).",
 )
 @device_option
 @port_option
@@ -52,7 +52,7 @@ def command(
 ) -> None:
     """Flash the image of the project in DIR into its board.
 
-    DIR is the current folder by default. Then ask the board over RPC whether it runs this build.
+    DIR is the current folder by default. After flashing, aboard asks the board over RPC which build it runs.
     """
     opened = Project.open(project)
     flasher = flash.choose(opened, runner, installed=not dry_run)

@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "build": ("aboard.cli.build", "Build a project's image."),
     "flash": ("aboard.cli.flash", "Flash a project's image into its board, and check that the board runs it."),
     "run": ("aboard.cli.run", "Boot a project's image and run one inference."),
-    "deploy": ("aboard.cli.deploy", "Compile, create, build and run in one."),
+    "deploy": ("aboard.cli.deploy", "Compile a model, create and build a project, and run one inference."),
     "verify": ("aboard.cli.verify", "Compare the device with the reference, byte for byte."),
     "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
     "tune": ("aboard.cli.tune", "Find the best values for the knobs of a target's devices, and record them."),

@@ -61,22 +61,23 @@ tuning_option = click.option(
 passes_option = click.option(
     "--passes",
     metavar="LIST",
-    help="Passes that rewrite the model, in order. `aboard passes` prints those of a target.",
+    help="Passes that rewrite the model, in order. `aboard passes` prints the passes of a target.",
 )
-template_option = click.option("--template", metavar="NAME", help="Project template. Default: the board's own.")
+template_option = click.option(
+    "--template", metavar="NAME", help="Project template. Default: the template for the board."
+)
 runner_option = click.option(
     "--runner",
     metavar="NAME",
-    help="Program that runs the image: an emulator (qemu, renode, unicorn), native, serial for a board that "
-    "was flashed, or a "
-    "tool to flash it with (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
+    help="Program that runs the image: an emulator (qemu, renode, unicorn), native for this machine, serial for a "
+    "flashed board, or a tool that flashes the board (openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west).",
 )
 device_option = click.option(
     "--device",
     metavar="SERIAL",
     help="The attached board: serial number of its probe, its port, or its boot loader's drive (`aboard devices`).",
 )
-port_option = click.option("--port", metavar="PORT", help="Serial port of the board's RPC, if it is not its probe's.")
+port_option = click.option("--port", metavar="PORT", help="Serial port of the RPC, if it is not the port of the probe.")
 toolchain_option = click.option(
     "--toolchain",
     metavar="NAME",

@@ -36,18 +36,20 @@ from aboard.cli.schema_verdict import EstimatedTimeInfo, Verdict
 
 
 class ErrorDetail(Result):
-    """What went wrong."""
+    """The error of a command."""
 
     kind: str = Field(description="Name of the exception, such as `ModelError`; `UsageError` for wrong usage.")
     message: str = Field(description="The same message as on stderr.")
-    exit_code: int = Field(description="1 the user can act on it, 2 usage, 70 our bug, 130 interrupted.")
+    exit_code: int = Field(
+        description="1: the user can solve the problem; 2: wrong usage; 70: a bug of aboard; 130: interrupted."
+    )
     least_bytes: int | None = Field(
         description="Least value of `-ram-max` that works with the same options; null for other errors."
     )
 
 
 class ErrorResult(Result):
-    """Any command that failed before it had a result."""
+    """The output of any command that failed before it had a result."""
 
     error: ErrorDetail
 
@@ -55,15 +57,15 @@ class ErrorResult(Result):
 class TensorInfo(Result):
     """An input or output of a model."""
 
-    name: str = Field(description="Name in the model file.")
-    c_name: str = Field(description="The same as a C identifier.")
-    dtype: str = Field(description="numpy's name of the element type.")
-    shape: list[int] = Field(description="Outermost dimension first.")
-    scale: float | None = Field(description="Quantisation; null for float.")
-    zero_point: int | None = Field(description="Likewise.")
-    arena: int = Field(description="Index of its arena; 0 if there is only one.")
+    name: str = Field(description="Name of the tensor in the model file.")
+    c_name: str = Field(description="The name as a C identifier.")
+    dtype: str = Field(description="Element type, as numpy names it.")
+    shape: list[int] = Field(description="Dimensions, outermost first.")
+    scale: float | None = Field(description="Scale of the quantisation; null for floats.")
+    zero_point: int | None = Field(description="Zero point of the quantisation; null for floats.")
+    arena: int = Field(description="Index of the tensor's arena; 0 if there is only one.")
     offset: int = Field(description="Bytes from the start of the arena.")
-    bytes: int = Field(description="Size.")
+    bytes: int = Field(description="Size of the tensor.")
 
 
 class OpInfo(Result):
@@ -71,10 +73,10 @@ class OpInfo(Result):
 
     name: str
     op: str = Field(description="Name of the op in the IR, such as `conv2d`.")
-    implementation: str = Field(description="Kernel that computes it.")
-    sources: list[int] = Field(description="Indices of the operators in the model file that it replaces.")
-    output: list[int] = Field(description="Shape of its first output.")
-    macs: int = Field(description="Multiply-accumulates as compiled.")
+    implementation: str = Field(description="Kernel that computes the operator.")
+    sources: list[int] = Field(description="Indices of the model file's operators that this operator replaces.")
+    output: list[int] = Field(description="Shape of the operator's first output.")
+    macs: int = Field(description="Multiply-accumulates of the compiled operator.")
     estimated_instructions: int | None = Field(
         description="Instructions of the host, predicted from measurements of the kernel; null on a device."
     )
@@ -82,12 +84,14 @@ class OpInfo(Result):
         description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a "
         "device."
     )
-    weights_bytes: int = Field(description="Constants as emitted.")
-    scratch_bytes: int = Field(description="Scratch in the arena.")
-    tuning: dict[str, str | int | bool] = Field(description="Value of every knob of the device that computes it.")
+    weights_bytes: int = Field(description="Size of the operator's constants in the C code.")
+    scratch_bytes: int = Field(description="Size of the operator's scratch in the arena.")
+    tuning: dict[str, str | int | bool] = Field(
+        description="Value of every knob of the device that computes the operator."
+    )
     tuning_origin: str | None = Field(
-        description="Source of the values: `default`, `given`, `record`, or why a record was not used; null without "
-        "knobs."
+        description="Source of these values: `default`, `given`, `record`, or the reason why a record was not used; "
+        "null without knobs."
     )
 
 
@@ -95,19 +99,19 @@ class ArenaInfo(Result):
     """An arena that is meant for a memory region."""
 
     region: str = Field(description="Name of the region.")
-    bytes: int = Field(description="Size.")
-    lower_bound_bytes: int = Field(description="Lower bound: no plan for its buffers can need less.")
+    bytes: int = Field(description="Size of the arena.")
+    lower_bound_bytes: int = Field(description="Lower bound of the size: no memory plan for the buffers can need less.")
 
 
 class BufferInfo(Result):
-    """A piece of an arena."""
+    """A buffer in an arena."""
 
     name: str = Field(description="Name of the tensor, or of an operator's scratch.")
-    arena: int = Field(description="Index of its arena in `arenas`; 0 if there is only one.")
+    arena: int = Field(description="Index in `arenas` of the arena; 0 if there is only one.")
     offset: int = Field(description="Bytes from the start of the arena.")
-    bytes: int = Field(description="Size.")
-    first: int = Field(description="Index in `ops` of the first operator during which it lives.")
-    last: int = Field(description="Index of the last one.")
+    bytes: int = Field(description="Size of the buffer.")
+    first: int = Field(description="Index in `ops` of the first operator during which the buffer lives.")
+    last: int = Field(description="Index in `ops` of the last operator during which the buffer lives.")
 
 
 class IrDump(Result):
@@ -126,16 +130,20 @@ class ErrorInfo(Result):
 
 
 class PredictionInfo(Result):
-    """How well estimated instructions and cycles are known."""
+    """The errors of estimated instructions and cycles."""
 
-    core: str = Field(description="Core that was measured: the target's own, or the nearest.")
+    core: str = Field(description="Core that was measured: the target's own core, or the most similar one.")
     models: int = Field(
         description="Number of models behind the errors; 0 if another core is used in place of the target's."
     )
-    instructions: ErrorInfo | None = Field(description="Null where another core stands in.")
-    cycles: ErrorInfo | None = Field(description="Likewise.")
+    instructions: ErrorInfo | None = Field(
+        description="Errors of instructions; null if another core is used in place of the target's."
+    )
+    cycles: ErrorInfo | None = Field(
+        description="Errors of cycles; null if another core is used in place of the target's."
+    )
     rate: ErrorInfo | None = Field(
-        description="Cycles an instruction; null if another core is used in place of the target's."
+        description="Errors of cycles for each instruction; null if another core is used in place of the target's."
     )
 
 
@@ -146,34 +154,39 @@ class CompileResult(Verdict):
     model: str = Field(description="File name of the model.")
     model_hash: str = Field(description="SHA-256 of the model file, hex.")
     target: str = Field(description="Canonical form of the target.")
-    board: str | None = Field(description="Board, where the target names one.")
+    board: str | None = Field(description="Board of the target; null if the target names no board.")
     bundle: str = Field(description="Folder of the bundle.")
-    generator: str = Field(description="Name and version of the generator.")
+    generator: str = Field(description="Name and version of the program that wrote the bundle.")
     input_mode: str = Field(
         description="`consumed`: a run may overwrite the inputs; `kept`: a run does not; `rows`: the input is streamed "
         "row by row."
     )
-    macs: int = Field(description="Multiply-accumulates of the model as given.")
-    macs_run: int = Field(description="Multiply-accumulates as compiled.")
-    ram_bytes: int = Field(description="Arenas: tensors, scratch, inputs and outputs.")
-    ram_lower_bound_bytes: int = Field(description="No plan for this order of operators can need less.")
-    arenas: list[ArenaInfo] = Field(description="Arenas, fastest first, where `-arena` names memory regions.")
-    weights_region: str | None = Field(description="Memory region of the constants; null for that of the code.")
-    weights_bytes: int = Field(description="Constants as emitted.")
+    macs: int = Field(description="Multiply-accumulates of the model file.")
+    macs_run: int = Field(description="Multiply-accumulates of the compiled model.")
+    ram_bytes: int = Field(description="Size of all arenas: tensors, scratch, inputs and outputs.")
+    ram_lower_bound_bytes: int = Field(
+        description="Lower bound of `ram_bytes`: no memory plan for this order of operators can need less."
+    )
+    arenas: list[ArenaInfo] = Field(
+        description="Arenas in the memory regions that `-arena` names, fastest first; else empty."
+    )
+    weights_region: str | None = Field(description="Memory region of the constants; null for the region of the code.")
+    weights_bytes: int = Field(description="Size of the model's constants in the C code.")
     flash_predicted_bytes: int | None = Field(
-        description="Constants, and code size as measured for the same kernels in other models; null with devices."
+        description="Size of the constants and of the code, as measured for the same kernels in other models; null "
+        "with devices."
     )
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
     ops: list[OpInfo]
-    prediction: PredictionInfo | None = Field(description="Null where nothing is known of the estimates.")
+    prediction: PredictionInfo | None = Field(description="Errors of the estimates; null if there are no measurements.")
     buffers: list[BufferInfo]
     placed: list[PlacedNode] | None = Field(
         description="The device or host that computes each node; null without devices."
     )
     records: str | None = Field(description="File of tuning records, if a record was used; else null.")
-    ir: list[IrDump] | None = Field(description="With `--print-ir-before` or `--print-ir-after`.")
-    explain: ExplainInfo | None = Field(description="With `--explain`.")
+    ir: list[IrDump] | None = Field(description="IR dumps; null without `--print-ir-before` and `--print-ir-after`.")
+    explain: ExplainInfo | None = Field(description="Explanation of the result; null without `--explain`.")
 
 
 class ModelInfo(Result):
@@ -182,8 +195,8 @@ class ModelInfo(Result):
     name: str
     model_hash: str = Field(description="SHA-256 of the model file, hex.")
     target: str
-    ram_bytes: int = Field(description="Arena of the model.")
-    weights_bytes: int = Field(description="Constants as emitted.")
+    ram_bytes: int = Field(description="Size of the model's arena.")
+    weights_bytes: int = Field(description="Size of the model's constants in the C code.")
 
 
 class CreateResult(Result):
@@ -192,7 +205,7 @@ class CreateResult(Result):
     path: str = Field(description="Folder of the project.")
     board: str
     template: str
-    options: dict[str, Any] = Field(description="Options of the template, defaults included.")
+    options: dict[str, Any] = Field(description="Values of all options of the template.")
     models: list[ModelInfo]
     build_id: str = Field(description="Build id that the image reports over RPC.")
 
@@ -227,17 +240,17 @@ class BuildReport(Result):
     path: str = Field(description="Folder of the project.")
     image: str = Field(description="Path of the ELF file.")
     toolchain: ToolchainInfo
-    ram_bytes: int = Field(description="Of the models alone: the arena that they share.")
-    flash_bytes: int = Field(description="Of the models alone: their code, their kernels and their constants.")
-    image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
+    ram_bytes: int = Field(description="RAM of the models alone: the arena that they share.")
+    flash_bytes: int = Field(description="Flash of the models alone: their code, their kernels and their constants.")
+    image_ram_bytes: int = Field(description="RAM of the whole image without the stack: data and bss.")
     ram_needed_bytes: int = Field(description="RAM of the whole image: data, bss and stack (there is no heap).")
-    image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
+    image_flash_bytes: int = Field(description="Flash of the whole image: text, rodata and data.")
     stack_reserved_bytes: int = Field(description="Stack that the linker script sets aside.")
     regions: list[ImageRegion] = Field(
         description="Memory regions as the linker reports them; empty if it reports none."
     )
     modules: list[ImageModule] = Field(
-        description="What Zephyr's ram_report and rom_report say of each part, the largest first; empty without it."
+        description="Parts of the image in Zephyr's ram_report and rom_report, largest first; empty without Zephyr."
     )
 
 
@@ -248,10 +261,11 @@ class ProfileRow(Result):
     name: str
     op: str
     device: str | None = Field(
-        description="The device that computed it: its kind, or its hardware where kinds do not tell; null for the host."
+        description="Device that computed the operator: its kind, or its hardware if several devices have the same "
+        "kind; null for the host."
     )
     ticks: int = Field(description="Ticks of the device's counter.")
-    instructions: int | None = Field(description="Emulated boards; null elsewhere.")
+    instructions: int | None = Field(description="Instructions on an emulated board; null on other boards.")
 
 
 class RunResult(Result):
@@ -262,39 +276,45 @@ class RunResult(Result):
     runner: str
     model: str
     image: str = Field(description="Path of the ELF file.")
-    outputs: dict[str, Any] = Field(description="Nested lists by tensor name.")
-    instructions: int | None = Field(description="Of one inference without the RPC; null where not emulated.")
-    cycles: int | None = Field(description="Of one inference without the RPC; null where the counter counts no cycles.")
-    seconds: float | None = Field(description="Of one inference, measured on a device; null in an emulator.")
+    outputs: dict[str, Any] = Field(description="Outputs as nested lists, by tensor name.")
+    instructions: int | None = Field(
+        description="Instructions of one inference without the RPC; null without an emulator."
+    )
+    cycles: int | None = Field(
+        description="Cycles of one inference without the RPC; null if the board's counter does not count cycles."
+    )
+    seconds: float | None = Field(description="Time of one inference, measured on a device; null in an emulator.")
     estimated_time: EstimatedTimeInfo | None = Field(
         description="Estimated time on the board for the instructions that an emulator counted; null on a device."
     )
-    ram_bytes: int = Field(description="Of the model alone: arena, scratch, inputs and outputs.")
-    flash_bytes: int = Field(description="Of the models alone: code, the kernels they use, their constants.")
-    image_ram_bytes: int = Field(description="Of the whole image: data and bss, without the stack.")
+    ram_bytes: int = Field(description="RAM of the model alone: arena, scratch, inputs and outputs.")
+    flash_bytes: int = Field(description="Flash of the models alone: their code, their kernels and their constants.")
+    image_ram_bytes: int = Field(description="RAM of the whole image without the stack: data and bss.")
     ram_needed_bytes: int = Field(description="RAM of the whole image: data, bss and stack (there is no heap).")
-    image_flash_bytes: int = Field(description="Of the whole image: text, rodata and data.")
-    stack_bytes: int | None = Field(description="High-water mark of the inference; null where not measured.")
-    profile: list[ProfileRow] | None = Field(description="With `--profile`.")
+    image_flash_bytes: int = Field(description="Flash of the whole image: text, rodata and data.")
+    stack_bytes: int | None = Field(description="Largest stack use of the inference; null if it was not measured.")
+    profile: list[ProfileRow] | None = Field(description="Time of every operator; null without `--profile`.")
 
 
 class DeployResult(RunResult):
-    """`aboard deploy`: what `aboard run` prints, and what came before."""
+    """`aboard deploy`: the keys of `aboard run`, and keys of the compilation and the build."""
 
     target: str
-    macs: int = Field(description="Multiply-accumulates of the model as given.")
-    macs_run: int = Field(description="Multiply-accumulates as compiled.")
-    ram_lower_bound_bytes: int = Field(description="No plan for this order of operators can need less.")
-    weights_bytes: int = Field(description="Constants as emitted.")
+    macs: int = Field(description="Multiply-accumulates of the model file.")
+    macs_run: int = Field(description="Multiply-accumulates of the compiled model.")
+    ram_lower_bound_bytes: int = Field(
+        description="Lower bound of `ram_bytes`: no memory plan for this order of operators can need less."
+    )
+    weights_bytes: int = Field(description="Size of the model's constants in the C code.")
     toolchain: ToolchainInfo
 
 
 class DifferenceInfo(Result):
-    """The first element in which device and reference differ."""
+    """The first element in which the device differs from the reference."""
 
     sample: int = Field(description="Index of the sample.")
     node: int = Field(description="Index of the operator in the manifest.")
-    name: str = Field(description="Its name.")
+    name: str = Field(description="Name of the operator.")
     op: str
     tensor: str
     row: int
@@ -305,11 +325,11 @@ class DifferenceInfo(Result):
 
 
 class RegionFault(Result):
-    """A region of an accelerator whose result differs from its operators' in numpy."""
+    """A region of an accelerator whose result differs from the result of its operators in numpy."""
 
     sample: int = Field(description="Index of the sample.")
     node: int = Field(description="Index of the region in the manifest.")
-    name: str = Field(description="Its name.")
+    name: str = Field(description="Name of the region.")
     device: str
     tensor: str
     differing: int = Field(description="Elements of the tensor that differ.")
@@ -322,19 +342,26 @@ class VerifyResult(Result):
     board: str
     runner: str
     model: str
-    image: str | None = Field(description="Path of the ELF file; null without `-o`, when nothing is kept.")
+    image: str | None = Field(description="Path of the ELF file; null without `-o`, because the image is not kept.")
     reference: str = Field(description="Reference: `tflite-micro` or `numpy`.")
-    samples: int = Field(description="Inputs compared: `--samples` random ones, all smallest and all largest.")
-    differing_bytes: int = Field(description="Over all samples; of float outputs, those beyond the tolerance.")
-    max_abs_diff: float = Field(description="Largest difference of an output element, in its own unit.")
+    samples: int = Field(
+        description="Number of compared inputs: `--samples` random inputs, one of smallest values and one of largest "
+        "values."
+    )
+    differing_bytes: int = Field(
+        description="Bytes that differ, over all samples; of float outputs, the bytes of elements beyond the tolerance."
+    )
+    max_abs_diff: float = Field(description="Largest difference of an output element, in the unit of the output.")
     equal: bool = Field(
         description="True when no byte of an output or of a region differs, or all floats are within the tolerance."
     )
     region_faults: list[RegionFault] = Field(
         description="Regions of accelerators that differ, even if the outputs are equal; empty without accelerators."
     )
-    first_difference: DifferenceInfo | None = Field(description="Found with a trace; null where outputs are equal.")
-    bisect: BisectInfo | None = Field(description="With `--bisect`; null where outputs are equal.")
+    first_difference: DifferenceInfo | None = Field(
+        description="First element that differs, found with a trace; null if the outputs are equal."
+    )
+    bisect: BisectInfo | None = Field(description="Result of `--bisect`; null without it, or if the outputs are equal.")
 
 
 class EvaluateResult(Result):
@@ -345,14 +372,20 @@ class EvaluateResult(Result):
     model: str
     samples: int
     accuracy: float = Field(description="Share of the samples whose largest output is their label.")
-    confusion: list[list[int]] = Field(description="Row: label. Column: prediction. Both from 0.")
-    instructions_per_sample: int | None = Field(description="Mean; null where not emulated.")
-    cycles_per_sample: int | None = Field(description="Mean; null where the counter counts no cycles.")
-    seconds_per_sample: float | None = Field(description="Mean, measured on a device; null in an emulator.")
+    confusion: list[list[int]] = Field(
+        description="Number of samples by label (row) and prediction (column), both from 0."
+    )
+    instructions_per_sample: int | None = Field(description="Mean instructions of a sample; null without an emulator.")
+    cycles_per_sample: int | None = Field(
+        description="Mean cycles of a sample; null if the board's counter does not count cycles."
+    )
+    seconds_per_sample: float | None = Field(
+        description="Mean time of a sample, measured on a device; null in an emulator."
+    )
     estimated_time_per_sample: EstimatedTimeInfo | None = Field(
         description="Estimated time on the board for the instructions that an emulator counted; null on a device."
     )
-    stack_bytes: int | None = Field(description="High-water mark over all samples.")
+    stack_bytes: int | None = Field(description="Largest stack use over all samples.")
 
 
 class ToolInfo(Result):
@@ -360,8 +393,8 @@ class ToolInfo(Result):
 
     name: str
     kind: str = Field(
-        description="`toolchain`, `build`, `emulator`, `probe` (flashes boards), `device` (a plug-in, or what one "
-        "needs) or `package`."
+        description="`toolchain`, `build`, `emulator`, `probe` (flashes boards), `device` (a plug-in, or a tool that a "
+        "plug-in needs) or `package`."
     )
     purpose: str
     found: bool
@@ -369,7 +402,7 @@ class ToolInfo(Result):
     path: str | None
     how_to_get: str
     problem: str | None = Field(description="Why an installed tool does not run.")
-    need: str = Field(description="`needed`, `one` (one of those of its kind is) or `optional`.")
+    need: str = Field(description="`needed`, `one` (one tool of this kind is needed) or `optional`.")
 
 
 class DoctorResult(Result):

@@ -1,4 +1,4 @@
-"""The JSON of the commands about boards and hardware; `aboard.cli.schema` has that of the others."""
+"""The JSON of the commands about boards and hardware; `aboard.cli.schema` has the JSON of the other commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Result(BaseModel):
-    """What a command prints, or a part of it: these keys and no others."""
+    """The output of a command, or a part of the output: these keys and no others."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,7 +25,7 @@ class CoreInfo(Result):
 
     name: str
     mcpu: str
-    clock_hz: int | None = Field(description="After start-up; null for this machine.")
+    clock_hz: int | None = Field(description="Clock rate of the core after start-up; null for this machine.")
 
 
 class BoardInfo(Result):
@@ -36,12 +36,14 @@ class BoardInfo(Result):
     target: str
     cores: list[CoreInfo]
     memory: list[MemoryInfo]
-    flash_bytes: int | None = Field(description="Null where the board has no memory of its own (this machine).")
+    flash_bytes: int | None = Field(
+        description="Flash for code and constants; null if the board has no memory of its own (this machine)."
+    )
     ram_bytes: int | None
     emulators: list[str]
     aliases: list[str]
     zephyr: str | None = Field(description="The board's name in Zephyr.")
-    source: str = Field(description="Where the figures come from.")
+    source: str = Field(description="Source of the figures.")
 
 
 class BoardsResult(Result):
@@ -54,11 +56,11 @@ class HardwareCoreInfo(Result):
     """A core of a board, as hardware that a target can name."""
 
     hardware: str = Field(
-        description="Canonical hardware string: `vendor/board`, with `:core` where there are several."
+        description="Canonical hardware string: `vendor/board`, with `:core` if the board has several cores."
     )
     name: str
     mcpu: str
-    clock_hz: int | None = Field(description="After start-up; null for cores of host class.")
+    clock_hz: int | None = Field(description="Clock rate of the core after start-up; null for cores of host class.")
     flash_bytes: int | None = Field(description="Flash for code and constants; null without a limit.")
     ram_bytes: int | None = Field(description="RAM for data, arena and stack; null without a limit.")
     aliases: list[str] = Field(description="Other hardware strings that mean this core.")
@@ -72,8 +74,8 @@ class HardwareBoardInfo(Result):
     name: str
     soc: str
     aliases: list[str]
-    cores: list[HardwareCoreInfo] = Field(description="Those that the filters let pass.")
-    gpus: list[str] = Field(description="Known, and not supported.")
+    cores: list[HardwareCoreInfo] = Field(description="Cores that match the filters.")
+    gpus: list[str] = Field(description="GPUs of the board, which are known and not supported.")
 
 
 class GpuInfo(Result):
@@ -87,7 +89,7 @@ class HardwareResult(Result):
     """`aboard hardware`."""
 
     hardware: list[HardwareBoardInfo]
-    gpus: list[GpuInfo] = Field(description="Cards that are known and not supported; none with a filter.")
+    gpus: list[GpuInfo] = Field(description="Graphics cards that are known and not supported; empty with a filter.")
 
 
 class OriginInfo(Result):
@@ -106,29 +108,29 @@ class HardwareShowResult(Result):
 
     hardware: str = Field(description="Canonical hardware string.")
     target: str = Field(description="Canonical form of the whole target.")
-    key: str = Field(description="What tuning records are stored under.")
+    key: str = Field(description="Key under which tuning records are stored.")
     name: str
     soc: str
     core: HardwareCoreInfo
     attributes: list[OriginInfo]
-    features: list[str] = Field(description="What the core can do.")
-    memory: list[MemoryInfo] = Field(description="Regions that the core reaches.")
+    features: list[str] = Field(description="Features of the core, such as `dsp`.")
+    memory: list[MemoryInfo] = Field(description="Memory regions that the core reaches.")
     emulators: list[str]
     zephyr: str | None = Field(description="Zephyr's name of board and core.")
-    usb: list[str] = Field(description="USB ids, `vid:pid`.")
+    usb: list[str] = Field(description="USB ids of the board, `vid:pid`.")
     board_file: str
     soc_file: str
-    sources: list[str] = Field(description="Where the figures of the two files come from.")
+    sources: list[str] = Field(description="Sources of the figures in the two files.")
 
 
 class UsbPortInfo(Result):
     """A serial port of a USB device."""
 
     device: str = Field(description="Name of the port.")
-    usb_id: str = Field(description="`vid:pid`.")
+    usb_id: str = Field(description="USB id, `vid:pid`.")
     serial_number: str | None
     description: str
-    boards: list[str] = Field(description="Boards it may be; several where they have the same debug probe.")
+    boards: list[str] = Field(description="Boards that the device may be; several if they have the same debug probe.")
 
 
 class DetectResult(Result):

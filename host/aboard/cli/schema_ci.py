@@ -1,4 +1,4 @@
-"""The JSON of `aboard ci`; `aboard.cli.schema` has that of the others."""
+"""The JSON of `aboard ci`; `aboard.cli.schema` has the JSON of the other commands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class CiResult(Result):
 
     path: str = Field(description="Folder of the project.")
     root: str = Field(description="Top of the repository.")
-    emulator: str | None = Field(description="Runner of the suite beside Renode's; null where there is none.")
-    renode: bool = Field(description="Whether there is a suite for `renode-test`.")
-    origin: str = Field(description="Where the golden outputs are from, in words.")
-    samples: int = Field(description="Golden pairs of inputs and outputs of each model.")
+    emulator: str | None = Field(description="Emulator, other than Renode, of a suite; null without such a suite.")
+    renode: bool = Field(description="True if a suite for `renode-test` was written.")
+    origin: str = Field(description="Source of the golden outputs, in words.")
+    samples: int = Field(description="Number of golden pairs of inputs and outputs of each model.")
     package: str = Field(description="Source that the workflow installs aboard from: path of a wheel, or URL.")
-    package_present: bool | None = Field(description="Whether the wheel is in the repository; null for a URL.")
-    files: list[str] = Field(description="Files that were written, relative to the root.")
+    package_present: bool | None = Field(description="True if the wheel is in the repository; null for a URL.")
+    files: list[str] = Field(description="Written files, relative to `root`.")

@@ -8,44 +8,51 @@ from aboard.cli.schema_boards import Result
 
 
 class LayerInfo(Result):
-    """A layer, explained."""
+    """The figures of a layer."""
 
     name: str
     op: str
-    implementation: str = Field(description="Kernel that computes it.")
-    weights_form: str | None = Field(description="How its weights are stored, such as `int8 pairs`; null without.")
+    implementation: str = Field(description="Kernel that computes the layer.")
+    weights_form: str | None = Field(description="Layout of the weights, such as `int8 pairs`; null without weights.")
     macs: int
-    predicted_instructions: int | None = Field(description="Of the host; null on a device.")
+    predicted_instructions: int | None = Field(description="Predicted instructions of the host; null on a device.")
     predicted_from: str | None = Field(description="Measurement behind the prediction: kernel and core.")
     predicted_error: float | None = Field(
-        description="Median relative error of that measurement's fit; null if it is of another kernel or core."
+        description="Median relative error of the fit to these measurements; null if another kernel or core was "
+        "measured."
     )
     mac_instruction: str | None = Field(
-        description="Kind of instruction that bounds its multiply-accumulates from below; null without a bound."
+        description="Instruction that multiplies and accumulates on this core; null without a bound."
     )
-    bound_instructions: int | None = Field(description="Instructions of that kind alone that its MACs need.")
+    bound_instructions: int | None = Field(
+        description="Lower bound: number of these instructions that the layer's multiply-accumulates need."
+    )
     ratio_to_bound: float | None = Field(description="Predicted instructions divided by the bound.")
-    packed_bytes: int = Field(description="Constants as emitted.")
-    scratch_bytes: int = Field(description="Scratch in the arena.")
-    stripes: int = Field(description="Number of stripes: more than 1 in a cascade.")
-    live_bytes: list[int] = Field(description="For each arena, a lower bound of the bytes live while it is computed.")
+    packed_bytes: int = Field(description="Size of the layer's constants in the C code.")
+    scratch_bytes: int = Field(description="Size of the layer's scratch in the arena.")
+    stripes: int = Field(description="Number of stripes; more than 1 in a cascade.")
+    live_bytes: list[int] = Field(
+        description="For each arena, a lower bound of the bytes that are live while the layer is computed."
+    )
 
 
 class CascadeInfo(Result):
     """Layers that are computed stripe by stripe."""
 
     first: int = Field(description="Index of the first layer.")
-    last: int = Field(description="Index of the last one.")
+    last: int = Field(description="Index of the last layer.")
 
 
 class ScheduleInfo(Result):
-    """A schedule that was weighed."""
+    """A schedule that was compared."""
 
-    ram_bytes: int = Field(description="As planned, in one arena.")
-    ram_lower_bound_bytes: int = Field(description="No plan of it can need less.")
+    ram_bytes: int = Field(description="RAM of the memory plan, in one arena.")
+    ram_lower_bound_bytes: int = Field(
+        description="Lower bound of the RAM: no memory plan for this schedule can need less."
+    )
     cascades: list[CascadeInfo]
-    extra_stripes: int = Field(description="Kernel calls beyond one for each layer.")
-    predicted_instructions: int = Field(description="Of the host.")
+    extra_stripes: int = Field(description="Number of kernel calls beyond one call for each layer.")
+    predicted_instructions: int = Field(description="Predicted instructions of the host.")
     taken: bool
 
 
@@ -54,20 +61,26 @@ class VariantInfo(Result):
 
     layer: int = Field(description="Index of the layer.")
     op: str
-    taken: str = Field(description="Kernel that computes it.")
-    instead: str = Field(description="Kernel that could.")
-    more_instructions: int = Field(description="Predicted; below 0 where it takes fewer.")
-    more_flash_bytes: int = Field(description="Of the whole model, predicted; below 0 where it takes fewer.")
+    taken: str = Field(description="Kernel that computes the layer.")
+    instead: str = Field(description="Kernel that could compute the layer instead.")
+    more_instructions: int = Field(
+        description="Predicted additional instructions; negative if the other kernel needs fewer."
+    )
+    more_flash_bytes: int = Field(
+        description="Predicted additional flash of the whole model; negative if the other kernel needs less."
+    )
 
 
 class ExplainInfo(Result):
-    """Why a module is as it is."""
+    """The reasons for the schedule and the kernels of a compiled model."""
 
     layers: list[LayerInfo]
     rule: str = Field(description="Rule by which the schedule was chosen.")
-    schedules: list[ScheduleInfo] = Field(description="From the one without cascades to the one that needs least.")
+    schedules: list[ScheduleInfo] = Field(
+        description="Schedules, from the one without cascades to the one with the least RAM."
+    )
     variants_rule: str = Field(description="Rule by which the layers' kernel variants were chosen.")
     variants: list[VariantInfo] = Field(
-        description="Other kernel variants that layers could have; those that lose in both speed and size are left out."
+        description="Other kernel variants of layers, without variants that are both slower and larger."
     )
-    peak_layers: list[list[int]] = Field(description="For each arena, the layers that set its peak.")
+    peak_layers: list[list[int]] = Field(description="For each arena, the layers during which its use is largest.")

@@ -11,7 +11,7 @@ class PassOption(Result):
     """An option of a pass."""
 
     name: str
-    value: int | bool | str = Field(description="For this target; of a pass that does not run, the default.")
+    value: int | bool | str = Field(description="Value for this target; the default if the pass does not run.")
 
 
 class PassInfo(Result):
@@ -19,11 +19,11 @@ class PassInfo(Result):
 
     name: str = Field(description="Name in the text of a pipeline.")
     stage: str | None = Field(
-        description="`neutral` before devices claim nodes, `partition` for that step, `host` after it; null for a pass "
-        "that does not run."
+        description="`neutral` before devices claim nodes, `partition` while they claim, `host` afterwards; null for a "
+        "pass that does not run."
     )
-    summary: str = Field(description="The rewrite, in a line.")
-    requires: list[str] = Field(description="Passes that have to run before.")
+    summary: str = Field(description="Description of the rewrite, one line.")
+    requires: list[str] = Field(description="Passes that must run before this pass.")
     options: list[PassOption]
 
 
@@ -32,7 +32,7 @@ class PassesResult(Result):
 
     target: str = Field(description="Canonical form of the target.")
     passes: str = Field(description="The pipeline as text, for `--passes`.")
-    steps: list[PassInfo] = Field(description="The steps in their order.")
+    steps: list[PassInfo] = Field(description="Steps of the pipeline, in order.")
     others: list[PassInfo] = Field(description="Known passes that the pipeline leaves out.")
 
 
@@ -40,8 +40,8 @@ class BisectStep(Result):
     """The graph after a step of the pipeline, evaluated on the host."""
 
     step: str = Field(description="Name of the step; `import` for the graph before any pass.")
-    changed: bool = Field(description="True when the step changed the graph.")
-    differing: int = Field(description="Elements of all outputs that differ from the reference.")
+    changed: bool = Field(description="True if the step changed the graph.")
+    differing: int = Field(description="Number of output elements that differ from the reference.")
 
 
 class BisectInfo(Result):
@@ -49,11 +49,11 @@ class BisectInfo(Result):
 
     passes: str = Field(description="The pipeline as text.")
     sample: int = Field(description="Index of the sample.")
-    steps: list[BisectStep] = Field(description="Every step up to the first after which results differ.")
+    steps: list[BisectStep] = Field(description="All steps up to the first step after which results differ.")
     first_wrong: str | None = Field(
-        description="The first step after which results differ; `import` where the imported graph differs already; "
-        "null where no step differs, so that kernels, schedule or build are at fault."
+        description="First step after which results differ; `import` if the imported graph differs already; null if no "
+        "step differs, so that the kernels, the schedule or the build are at fault."
     )
     tensor: str | None = Field(
-        description="The first tensor, in execution order, whose value that pass changed; null where there is none."
+        description="First tensor, in execution order, whose value the first wrong pass changed; null if there is none."
     )

@@ -13,8 +13,10 @@ class AttributeInfo(Result):
     name: str
     type: str
     default: str | int | bool | None
-    allowed: list[str | int | bool] | None = Field(description="Null for any.")
-    implied: str | None = Field(description="Source of the default.")
+    allowed: list[str | int | bool] | None = Field(
+        description="Allowed values; null if every value of the type is allowed."
+    )
+    implied: str | None = Field(description="Attributes or hardware that imply the default; null without.")
     help: str
 
 
@@ -24,42 +26,42 @@ class KindInfo(Result):
     name: str
     help: str
     device_type: str = Field(description="`cpu`, `accelerator`, `library` or `composite`.")
-    subgraph_only: bool = Field(description="True when it can only be a device of a composite target.")
+    subgraph_only: bool = Field(description="True if the kind can only be a device of a composite target.")
     attributes: list[AttributeInfo]
-    columns: list[str] = Field(description="Columns in which it has a value.")
+    columns: list[str] = Field(description="Columns in which the kind has a value.")
 
 
 class PluginInfo(Result):
     """A package that brings kinds of target."""
 
-    name: str = Field(description="Name of its entry point.")
-    source: str = Field(description="Package and version; `aboard` for those that come with it.")
-    kinds: list[str] = Field(description="Kinds it brought.")
-    problem: str | None = Field(description="Why it could not be loaded.")
+    name: str = Field(description="Name of the package's entry point.")
+    source: str = Field(description="Name and version of the package; `aboard` for kinds that aboard ships.")
+    kinds: list[str] = Field(description="Kinds that the package registered.")
+    problem: str | None = Field(description="Reason why the package could not be loaded; null if it was loaded.")
 
 
 class TargetsResult(Result):
     """`aboard targets`."""
 
     kinds: list[KindInfo]
-    cores: list[str] = Field(description="Values of -mcpu.")
-    aliases: dict[str, str] = Field(description="Names for whole targets.")
+    cores: list[str] = Field(description="Allowed values of -mcpu.")
+    aliases: dict[str, str] = Field(description="Targets by alias.")
     plugins: list[PluginInfo]
 
 
 class TargetResult(Result):
     """`aboard targets show`."""
 
-    target: str = Field(description="Canonical form.")
+    target: str = Field(description="Canonical form of the target.")
     kind: str
-    key: str = Field(description="What tuning records are stored under.")
-    host: str | None = Field(description="Host of a composite target; null for others.")
+    key: str = Field(description="Key under which tuning records are stored.")
+    host: str | None = Field(description="Host of a composite target; null for other targets.")
     devices: list[str] = Field(description="Devices of a composite target, in the order in which they may claim.")
     attributes: dict[str, str | int | bool]
     hardware: str | None
     core: str
     features: list[str]
-    keys: list[str] = Field(description="Which implementations of kernels it can use.")
+    keys: list[str] = Field(description="Keys of the kernels that the target can use.")
 
 
 class RefusalInfo(Result):
@@ -75,42 +77,45 @@ class PlacedNode(Result):
     name: str
     op: str = Field(description="Name of the op in the IR, such as `conv2d`.")
     device: str = Field(
-        description="The device: its kind, or its hardware where kinds do not tell; or the kind of the host."
+        description="Kind of the device, or its hardware if several devices have the same kind; or the kind of the "
+        "host."
     )
-    region: int | None = Field(description="Nodes of one region are computed together; null for the host.")
-    pattern: str | None = Field(description="Pattern of the device that it matched; null for the host.")
-    refused: list[RefusalInfo] = Field(description="The devices that were asked and do not compute it.")
+    region: int | None = Field(
+        description="Number of the region, whose nodes are computed together; null for the host."
+    )
+    pattern: str | None = Field(description="Pattern of the device that matches the node; null for the host.")
+    refused: list[RefusalInfo] = Field(description="Devices that do not compute the node, with their reasons.")
 
 
 class PriceInfo(Result):
-    """What a match of a device's pattern changes, given the other taken matches; all figures are estimates."""
+    """The costs and savings of a match of a device's pattern, given the other taken matches; all are estimates."""
 
     device: str
     pattern: str
     nodes: list[str]
-    host_cycles: float = Field(description="Instructions that the host saves, one counted as one cycle.")
-    compute_cycles: float = Field(description="Cycles on devices.")
-    transfer_cycles: float = Field(description="Cycles for bringing operands there and results back.")
-    ram_bytes: int = Field(description="Change of the least RAM a plan can need.")
-    taken: bool = Field(description="True when the device got it.")
+    host_cycles: float = Field(description="Instructions that the host saves, counted as one cycle each.")
+    compute_cycles: float = Field(description="Cycles of computation on devices.")
+    transfer_cycles: float = Field(description="Cycles of transfers of operands and results.")
+    ram_bytes: int = Field(description="Change of the lower bound of the RAM.")
+    taken: bool = Field(description="True if the device computes the match.")
 
 
 class TotalInfo(Result):
-    """What a whole model costs; all figures are estimates."""
+    """The cost of a whole model; all figures are estimates."""
 
     host_instructions: int = Field(description="Instructions of the host.")
-    compute_cycles: float = Field(description="Cycles on devices.")
-    transfer_cycles: float = Field(description="Cycles for bringing operands there and results back.")
-    ram_bytes: int = Field(description="The least RAM a plan can need.")
+    compute_cycles: float = Field(description="Cycles of computation on devices.")
+    transfer_cycles: float = Field(description="Cycles of transfers of operands and results.")
+    ram_bytes: int = Field(description="Lower bound of the RAM.")
     missing_nodes: int = Field(description="Nodes that neither a device nor the host computes.")
 
 
 class TotalsInfo(Result):
-    """What `-partition=cost` decided by."""
+    """The costs that `-partition=cost` compared."""
 
-    alone: TotalInfo = Field(description="On the host alone.")
-    chosen: TotalInfo = Field(description="As decided.")
-    cycles_per_byte: int = Field(description="How many cycles a byte of RAM counted as (`-ram-cycles`).")
+    alone: TotalInfo = Field(description="Cost on the host alone.")
+    chosen: TotalInfo = Field(description="Cost of the chosen partition.")
+    cycles_per_byte: int = Field(description="Cycles that a byte of RAM counts as (`-ram-cycles`).")
 
 
 class PartitionResult(Result):
@@ -121,24 +126,29 @@ class PartitionResult(Result):
     devices: list[str] = Field(description="The devices, in the order in which they may claim.")
     host: str = Field(description="Kind of the host.")
     nodes: list[PlacedNode]
-    prices: list[PriceInfo] | None = Field(description="With `-partition=cost`.")
-    totals: TotalsInfo | None = Field(description="With `-partition=cost`.")
-    picture: str | None = Field(description="With `--svg`: path of the picture.")
+    prices: list[PriceInfo] | None = Field(description="Prices of the matches; null without `-partition=cost`.")
+    totals: TotalsInfo | None = Field(description="Costs of the model; null without `-partition=cost`.")
+    picture: str | None = Field(description="Path of the picture; null without `--svg`.")
 
 
 class ImplementationInfo(Result):
-    """An implementation of a node's op, and why it is chosen or not."""
+    """An implementation of a node's op, and the reason for or against it."""
 
     name: str
-    keys: list[str] = Field(description="Keys of which the target must have one.")
-    priority: int = Field(description="Priority of its instruction set. Costs are compared within the highest.")
+    keys: list[str] = Field(description="Keys of the kernel; the target must have one of these.")
+    priority: int = Field(
+        description="Priority of the kernel's instruction set. Only kernels of the highest priority are compared by "
+        "cost."
+    )
     instructions: int | None = Field(description="Estimated instructions, if instructions and flash decide; else null.")
     weights_bytes: int | None = Field(
         description="Size of packed constants, if instructions and flash decide; else null."
     )
-    more_bytes: int | None = Field(description="Flash of the model beyond that with the chosen one, or null.")
+    more_bytes: int | None = Field(
+        description="Additional flash of the model in comparison with the chosen kernel, or null."
+    )
     chosen: bool
-    reason: str = Field(description="Why it was chosen, or not.")
+    reason: str = Field(description="Reason for or against the kernel.")
 
 
 class NodeChoice(Result):
@@ -146,8 +156,8 @@ class NodeChoice(Result):
 
     name: str
     op: str = Field(description="Name of the op in the IR, after all passes.")
-    implementation: str | None = Field(description="The one that computes it; null where none can.")
-    candidates: list[ImplementationInfo] = Field(description="All, in the order in which they are preferred.")
+    implementation: str | None = Field(description="Kernel that computes the node; null if no kernel can.")
+    candidates: list[ImplementationInfo] = Field(description="All kernels of the op, the preferred ones first.")
 
 
 class WhyResult(Result):
@@ -163,4 +173,4 @@ class NewTargetResult(Result):
 
     name: str = Field(description="Name of the kind.")
     path: str = Field(description="Folder of the package.")
-    files: list[str] = Field(description="Its files, relative to the folder.")
+    files: list[str] = Field(description="Files of the package, relative to `path`.")

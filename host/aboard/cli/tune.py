@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     default=2,
     show_default=True,
     metavar="N",
-    help="Random inputs on which every point is checked, in addition to the smallest and the largest.",
+    help="Number of random inputs on which every point is checked, in addition to an input of smallest and one of "
+    "largest values.",
 )
 @click.option(
     "--tuning",

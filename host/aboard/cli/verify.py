@@ -60,7 +60,7 @@ _IMPORT = "import"
     metavar="N",
     default=_SAMPLES,
     show_default=True,
-    help="Number of random inputs, in addition to the smallest and the largest.",
+    help="Number of random inputs, in addition to an input of smallest and one of largest values.",
 )
 @click.option("--bisect", is_flag=True, help="If a byte differs, find the first pass that changes the results.")
 @passes_option
@@ -84,11 +84,11 @@ def command(
 ) -> int:
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
-    Exits with 1 if a byte differs. Then the image is built again with taps, and the first operator, row and channel
-    that differ are printed. Floats may differ by 0.0001 of the reference. If accelerators compute a part of MODEL, each
+    Exits with 1 if a byte differs. aboard then builds the image again with a trace, and prints the first operator, row
+    and channel that differ. Floats may differ by 0.0001 of the reference. If accelerators compute a part of MODEL, each
     of their regions is compared too, so that no later operator can hide a wrong result.
 
-    With --bisect, the graph is then evaluated on this machine after every pass. So a wrong pass is distinguished from a
+    With --bisect, aboard also evaluates the graph on this machine after every pass, to tell a wrong pass from a
     fault in kernels, schedule or build.
     """
     from aboard.check import verify

@@ -152,8 +152,8 @@ class Kind:
         subgraph_only: True if the kind can only be a device of a composite target.
         default_keys: Implementation keys of every target of the kind, besides the result of `keys`.
         probe: Returns the needs of the kind on this machine, for `aboard doctor`. Must not raise.
-        refuses_host: Returns why a device of the kind cannot serve a host, or None. Arguments: the device and the host
-            of its composite target, both `Target`.
+        refuses_host: Returns why a device of the kind cannot serve a host and what to do, or None. Arguments: the
+            device and the host of its composite target, both `Target`.
     """
 
     name: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aboard.errors import TargetError, did_you_mean
+from aboard.errors import TargetError
 from aboard.target import Target
 from aboard.target.kind import Value
 from aboard.tuning import space
@@ -74,7 +74,7 @@ class Given:
             return ChosenPoint(space.defaults(place.device), DEFAULT)
         problem = mismatch(place.device, point)
         if problem:
-            raise TargetError(f"tuning of {place.label}: {problem}")
+            raise TargetError(f"tuning of {place.label}: {problem}. Correct the given point")
         return ChosenPoint({**space.defaults(place.device), **point}, GIVEN)
 
 
@@ -96,8 +96,7 @@ def mismatch(device: Target, point: Mapping[str, Value]) -> str:
     knobs = {knob.name: knob for knob in space.knobs(device)}
     for name, value in point.items():
         if name not in knobs:
-            return f"no such knob, got {name}. {did_you_mean(name, knobs)}"
+            return f"no such knob, got {name}, expected one of: {', '.join(sorted(knobs))}"
         if value not in knobs[name].values:
-            allowed = ", ".join(map(str, knobs[name].values))
-            return f"value of {name}, got {value}, expected one of: {allowed}. Choose one of these"
+            return f"value of {name}, got {value}, expected one of: {', '.join(map(str, knobs[name].values))}"
     return ""

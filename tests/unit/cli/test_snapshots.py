@@ -126,12 +126,10 @@ def test_every_declared_tail_ends_a_message(collected: list[Message]) -> None:
 
 
 def test_a_placeholder_says_what_to_do_only_where_it_is_declared() -> None:
-    declared = Message("tuning/choice.py", "TargetError", 1, "tuning of {label}: {problem}")
-    elsewhere = Message("tuning/space.py", "TargetError", 1, "tuning of {label}: {problem}")
+    declared = Message("runners/unicorn.py", "ToolError", 1, "runner unicorn: {problem}")
+    elsewhere = Message("runners/other.py", "ToolError", 1, "runner other: {problem}")
     assert message_rules.broken([declared]) == []
-    assert message_rules.broken([elsewhere]) == [
-        "does not say what to do | tuning/space.py | tuning of {label}: {problem}"
-    ]
+    assert message_rules.broken([elsewhere]) == ["does not say what to do | runners/other.py | runner other: {problem}"]
 
 
 SOURCE = """

@@ -223,7 +223,7 @@ def test_wrong_operands_are_named(node: str | int, inputs: dict[str, np.ndarray]
         (INPUTS, 2, "session: unknown model 2."),
         ({"a": A}, "adder", "input b is missing"),
         ({"a": A, "b": B, "c": B}, "adder", "input c is not one of the model's"),
-        (A, "adder", r"got one array for a model with 2 inputs, expected a dict\. Pass an array for each of: "),
+        (A, "adder", "got one array for a model with 2 inputs, expected a dict. Pass an array for each of: a, b"),
         ({"a": A, "b": B[:, :1]}, "adder", "got (1, 1, 3, 4), expected (1, 2, 3, 4)"),
         ({"a": A, "b": B.astype(np.float32)}, "adder", "got float32, expected int8"),
     ],
@@ -335,10 +335,13 @@ def test_a_line_that_is_gone_ends_the_session() -> None:
         with pytest.raises(TransportError, match=r"the other end is gone \(toy runner: ended by signal 9\)"):
             device.run(INPUTS, model="adder")
         alive[0] = True
-        with pytest.raises(TransportError, match=r"session: is over\. toy line: the other end is gone"):
+        with pytest.raises(
+            TransportError,
+            match=r"session: has ended\. Open a new session; the reason: toy line: the other end is gone",
+        ):
             device.stats()
     assert runner.stopped == 1
-    with pytest.raises(TransportError, match="session: is over"):
+    with pytest.raises(TransportError, match="session: has ended"):
         device.stats()
 
 
@@ -387,7 +390,7 @@ def test_a_port_that_goes_ends_the_session_only_with_its_device() -> None:
         line._gone, runner.lives = True, False
         with pytest.raises(TransportError, match=r"the port is gone \(toy runner: ended by signal 9\)"):
             device.stats()
-        with pytest.raises(TransportError, match="session: is over"):
+        with pytest.raises(TransportError, match="session: has ended"):
             device.stats()
     assert line.opened == 2
 

@@ -160,7 +160,7 @@ def test_which_drive(pico: flashers.Job, tmp_path: Path) -> None:
     drive(tmp_path, "other", "SAMD51")
     with pytest.raises(
         ToolError,
-        match=r"uf2: another chip is attached, got '.*/other of SAMD51'.*Nothing was written to the board\\. Choose",
+        match=r"uf2: another chip is attached, got '.*/other of SAMD51'.*Nothing was written to the board\. Choose",
     ):
         flasher.run(pico)
     drive(tmp_path, "my drive", "RPI-RP2")

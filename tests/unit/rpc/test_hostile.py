@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import pytest
 from aboard.errors import DeviceError, DeviceStatusError, DeviceTimeout, ProtocolError
 from aboard.rpc import framing, messages
 from aboard.rpc.client import Client
-from aboard.rpc.messages import Header, RunRequest, Type
+from aboard.rpc.messages import Header, RunRequest, TensorKind, Type
 from aboard.rpc.replies import ModelInfo, Progress
 from aboard.rpc.status import Status
 from aboard.transports.loopback import LoopbackTransport
@@ -99,6 +100,41 @@ def test_a_clock_that_stands_still_is_an_error() -> None:
 
     with pytest.raises(ProtocolError, match="the device's clock stands still, got 0 ticks in a second"):
         Client(LoopbackTransport(line)).connect()
+
+
+def changed(change: Callable[[bytes], bytes]) -> Client:
+    """Returns a client of a device whose messages are changed on their way."""
+    device = FakeDevice()
+
+    def line(data: bytes) -> bytes:
+        return b"".join(framing.encode(change(m)) for m in framing.Decoder(65535).feed(device.step(data)))
+
+    return Client(LoopbackTransport(line), timing=hostile.TIMING)
+
+
+AGAIN = r"\. Build the device's image again with this version of aboard$"
+
+
+def test_a_device_that_refuses_to_greet_or_to_restart_is_named_with_the_next_step() -> None:
+    with pytest.raises(ProtocolError, match=rf"refuses HELLO, got status 3 \(.*\), expected 0{AGAIN}"):
+        client_that(FakeDevice(), {Type.HELLO: Status.NULL}).connect()
+    with pytest.raises(DeviceStatusError, match=r"refuses RESET, got status 8 .*expected 0\. Restart the device"):
+        client_that(FakeDevice(), {Type.RESET: Status.STATE}).reset()
+    with pytest.raises(DeviceStatusError, match=rf"refuses STATS, got status 99 .*, expected 0{AGAIN}"):
+        client_that(FakeDevice(), {Type.STATS: 99}).stats()
+
+
+def test_replies_of_a_wrong_size_are_named_with_the_next_step() -> None:
+    small = changed(lambda m: m[:20] + (127).to_bytes(2, "little") + m[22:] if m[0] == 0x81 else m)
+    with pytest.raises(
+        ProtocolError, match=r"too short, got 127 bytes, expected at least 128\. Make frame_bytes of the"
+    ):
+        small.connect()
+    short = changed(lambda m: m[:-1] if m[0] == Type.READ | messages.REPLY else m)
+    short.write_input(1, 0, bytes(20))
+    short.run(RunRequest(1))
+    with pytest.raises(ProtocolError, match=rf"READ: reply of a wrong length, got 19 bytes, expected 20{AGAIN}"):
+        short.read_tensor(1, TensorKind.OUTPUT, 0, 20)
 
 
 @pytest.mark.parametrize("kind", [Type.ACCEPTED, Type.PROGRESS, Type.LOG, Type.DAMAGED, Type.READY])

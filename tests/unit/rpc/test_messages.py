@@ -26,7 +26,7 @@ def test_every_status_has_words() -> None:
     texts = [status.words(number) for number in Status]
     assert len(set(texts)) == len(texts)
     assert status.words(2) == "the arena is not aligned"
-    assert status.words(200) == "status 200, which this version of aboard does not know"
+    assert status.words(200) == "a status that this version of aboard does not know"
 
 
 def test_the_numbers_are_those_of_the_firmware() -> None:

@@ -8,6 +8,7 @@ from aboard import boards, runners
 from aboard.base import programs
 from aboard.errors import ToolError
 from aboard.runners.qemu import QemuRunner, command
+from aboard.runners.renode import RenodeRunner
 from aboard.runners.unicorn import UnicornRunner
 
 M4 = boards.load("arm/mps2_an386")
@@ -82,6 +83,15 @@ def test_a_board_that_nothing_can_be():
         match=r"no runner supports this board, got .*\(native\), .*\(qemu\), .*\(unicorn\), .*\(renode\)\. Add an emul",
     ):
         runners.choose(board)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(QemuRunner, "qemu"), (RenodeRunner, "renode")])
+def test_an_emulator_of_a_board_without_its_table_says_what_to_do(kind, name):
+    expected = (
+        rf"runner {name}: cannot be host/native, whose file has no \[emulator\.{name}\]\. Choose another runner, or"
+    )
+    with pytest.raises(ToolError, match=expected):
+        kind(NATIVE).start(None)
 
 
 def test_qemu_command_lines():

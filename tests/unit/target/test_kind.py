@@ -26,7 +26,11 @@ def test_switches(text: object, value: bool) -> None:
 @pytest.mark.parametrize(
     ("attribute", "value", "text"),
     [
-        (NUMBER, "many", r"target: -lanes has the wrong type, got 'many', expected int\. Lanes of the unit"),
+        (
+            NUMBER,
+            "many",
+            r"target: -lanes has the wrong type, got 'many', expected int\. Change the value; .*: Lanes of the unit",
+        ),
         (NUMBER, True, r"-lanes has the wrong type, got True, expected int"),
         (NUMBER, 2.5, r"-lanes has the wrong type, got 2\.5, expected int"),
         (NUMBER, "3", r"-lanes has a value that is not allowed, got 3, expected one of: 2, 4, 8\."),

@@ -108,7 +108,7 @@ def test_a_record_of_another_version_is_left_aside(tmp_path: Path) -> None:
         {"rows": 4, "fast": False},
         "default, as the record is of another version: value of rows, got 16, expected one of: 4, 1, 8",
     )
-    assert "no such knob, got columns. Choose one of: fast, rows." in found.choose(place("pool")).origin
+    assert "no such knob, got columns, expected one of: fast, rows" in found.choose(place("pool")).origin
 
 
 def test_without_a_file_there_are_no_records(tmp_path: Path) -> None:
