@@ -45,5 +45,5 @@ def test_one_of_two_that_follow_each_other_is_enough(present: list[str], expecte
 def test_several_modules_in_one_command() -> None:
     assert modules.advice("nucleo_f746zg", ["cmsis", "hal_stm32"]) == (
         "board nucleo_f746zg needs the modules cmsis and hal_stm32 of Zephyr. "
-        "In the workspace: west update cmsis hal_stm32"
+        "In the workspace, run: west update cmsis hal_stm32"
     )
