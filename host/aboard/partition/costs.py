@@ -1,8 +1,8 @@
-"""Choosing by cost: accelerators get the matches that make the whole model cheaper.
+"""Choice by cost: accelerators get the matches that reduce the cost of the whole model.
 
-Every set of matches is priced by a trial (`aboard.partition.trial`): instructions of the host by measured figures, the
-costs that accelerators give for their regions, transfers, and the bound on RAM. All figures are estimates, in cycles of
-the host, one instruction counted as one cycle.
+A trial (`aboard.partition.trial`) prices every set of matches: instructions of the host from measured figures, the
+costs that accelerators state for their regions, transfers, and a lower bound of RAM. All figures are estimates in
+cycles of the host; one instruction counts as one cycle.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from aboard.kernels.accelerator import Cost
 from aboard.partition.matcher import Match
 from aboard.partition.trial import CostTrial, ModelCost, Offer
 
-#: Cycles that a byte of RAM counts as, if the target does not give them (`-ram-cycles`).
+#: Cycles that a byte of RAM counts as, unless the target gives `-ram-cycles`.
 CYCLES_PER_BYTE = 1
-#: How often all matches are looked at again after some were taken or given back.
+#: Largest number of rounds over all matches.
 _ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Priced:
-    """What one match changes, beside all others that were taken and do not overlap with it.
+    """The change in cost from one match, given all other taken matches that do not overlap with it.
 
     Attributes:
         device: Label of the device.
-        match: What it would compute.
-        host: Instructions that the host no longer executes; below 0 where other layers become dearer by more.
-        cost: On the device; its RAM is the change of the bound for the whole model, which may be below 0.
+        match: The match.
+        host: Instructions that the host saves; negative if other layers lose more than the match saves.
+        cost: Cost on the device; its RAM is the change of the bound for the whole model, and may be negative.
         taken: True when the device got it.
-        reason: Why it did not; "" where it did.
+        reason: Why the device did not get it; "" if it did.
     """
 
     device: str
@@ -43,12 +43,12 @@ class Priced:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the whole model costs.
+    """The cost of the whole model.
 
     Attributes:
-        alone: On the host alone.
-        chosen: As it was decided.
-        cycles_per_byte: What a byte of RAM counted as.
+        alone: With all nodes on the host.
+        chosen: With the chosen matches.
+        cycles_per_byte: Cycles that a byte of RAM counts as.
     """
 
     alone: ModelCost
@@ -58,12 +58,12 @@ class Totals:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided by cost.
+    """The outcome of the choice by cost.
 
     Attributes:
         taken: The matches that devices get.
-        prices: Of every match.
-        totals: Of the whole model.
+        prices: The price of every match.
+        totals: The cost of the whole model.
     """
 
     taken: tuple[Offer, ...]
@@ -72,20 +72,20 @@ class Decision:
 
 
 def choose_by_cost(trial: CostTrial, offers: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Decision:
-    """Takes the matches that make the whole cheapest.
+    """Takes the matches with which the whole model costs least.
 
-    Beginning with the host alone, one match is tried after another, the largest first: it is taken, in place of those
-    it overlaps with, or given back, where the whole gets cheaper by it. What `-partition=order` would do is taken
-    instead where that is cheaper still. So the outcome never costs more than either.
+    The search starts with the host alone and visits the matches, the largest first. It takes a match in place of
+    overlapping ones, or gives a match back, if this reduces the cost of the whole model. If the choice of
+    `-partition=order` costs less, that choice is taken. So the result never costs more than either.
 
     Args:
         trial: Prices sets of matches.
         offers: All matches, device by device.
-        labels: What tables call each device.
-        cycles_per_byte: What a byte of RAM counts as.
+        labels: Names of the devices in tables.
+        cycles_per_byte: Cycles that a byte of RAM counts as.
 
     Raises:
-        TargetError: A device cannot be asked for costs.
+        TargetError: A device gives no costs.
     """
     ordered = sorted(offers, key=lambda offer: -len(offer[1].nodes))
     ends = (_improved(trial, ordered, cycles_per_byte), in_order(offers))
@@ -96,7 +96,7 @@ def choose_by_cost(trial: CostTrial, offers: Sequence[Offer], labels: Sequence[s
 
 
 def in_order(offers: Sequence[Offer]) -> list[Offer]:
-    """Takes the matches that do not overlap with an earlier one."""
+    """Returns the matches that do not overlap with an earlier one."""
     taken: list[Offer] = []
     for offer in offers:
         if not overlapping(offer, taken):
@@ -105,13 +105,13 @@ def in_order(offers: Sequence[Offer]) -> list[Offer]:
 
 
 def overlapping(offer: Offer, others: Sequence[Offer]) -> list[Offer]:
-    """Returns the other matches that have a node of this one."""
+    """Returns the other matches that share a node with this one."""
     nodes = set(offer[1].nodes)
     return [other for other in others if other is not offer and not nodes.isdisjoint(other[1].nodes)]
 
 
 def _improved(trial: CostTrial, offers: Sequence[Offer], cycles_per_byte: int) -> list[Offer]:
-    """Takes and gives back single matches as long as the whole gets cheaper."""
+    """Takes and gives back single matches while this reduces the cost of the whole model."""
     taken: list[Offer] = []
     best = trial.whole(taken).price(cycles_per_byte)
     for _ in range(_ROUNDS):
@@ -140,7 +140,7 @@ def _without(offer: Offer, taken: Sequence[Offer]) -> list[Offer]:
 def _priced(
     trial: CostTrial, offer: Offer, taken: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int
 ) -> Priced:
-    """Returns what a match changes beside those taken."""
+    """Returns the change in cost from one match, given the taken ones."""
     others = _without(offer, taken)
     absent, present = trial.whole(others), trial.whole([*others, offer])
     saved = absent.host - present.host

@@ -1,4 +1,4 @@
-"""The graph with regions drawn together: groups of nodes, and which group needs which."""
+"""The graph of groups: each group is a set of nodes, and an edge is a dependency between groups."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from aboard.partition.matcher import Uses
 
 
 class Groups:
-    """Partition of all nodes into groups; a node that is in no region is a group of its own.
+    """Partition of all nodes into groups; a node outside every region is a group by itself.
 
-    The graph of groups has no cycle at any time: that is what convex means for all regions together.
+    The graph of groups never has a cycle: all regions together are convex.
     """
 
     def __init__(self, uses: Uses) -> None:
@@ -20,7 +20,7 @@ class Groups:
         self._members: dict[int, list[Node]] = {number: [node] for node, number in uses.index.items()}
 
     def add(self, nodes: Sequence[Node]) -> int:
-        """Makes nodes a group, which must be convex, and returns its number: that of its last node."""
+        """Makes a group of nodes, which must be convex, and returns its number: the number of its last node."""
         number = self._group[nodes[-1]]
         for node in nodes[:-1]:
             self._move(self._group[node], number)
@@ -32,7 +32,7 @@ class Groups:
             self._members[into].append(node)
 
     def before(self, group: int) -> list[int]:
-        """Returns the groups whose results a group reads, the latest first."""
+        """Returns the groups whose results a group reads, in descending order."""
         return sorted(self._needs(group), reverse=True)
 
     def _needs(self, group: int) -> set[int]:
@@ -44,7 +44,7 @@ class Groups:
         return found - {group}
 
     def merge(self, group: int, into: int) -> bool:
-        """Joins two groups of which the second reads the first, unless a way through others leads there too.
+        """Joins two groups of which the second reads the first, unless another path also connects them.
 
         Returns:
             True when they were joined.
@@ -55,7 +55,7 @@ class Groups:
         return True
 
     def _reaches(self, start: int, goal: int) -> bool:
-        """True when `start` needs `goal` by way of other groups."""
+        """True when `start` depends on `goal` through other groups."""
         seen: set[int] = set()
         left = [group for group in self._needs(start) if group != goal]
         while left:

@@ -1,4 +1,4 @@
-"""Cuts a set of nodes out of a graph as a graph of their own."""
+"""Copies a set of nodes of a graph into a graph of their own."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from aboard.ir import Graph, Node, Tensor
 
 
 def inner_graph(graph: Graph, nodes: Sequence[Node], name: str) -> Graph:
-    """Returns some nodes as a graph; nodes and tensors are shared with the graph they come from.
+    """Returns a graph of some nodes; it shares nodes and tensors with the original graph.
 
     Args:
-        graph: The whole.
+        graph: The whole graph.
         nodes: The nodes, in execution order.
         name: C identifier for the new graph.
     """

@@ -1,4 +1,4 @@
-"""What the user lets a device claim: the attributes `-claim-ops` and `-claim-nodes`, asked of a node."""
+"""The user's limits on a device's claims: the attributes `-claim-ops` and `-claim-nodes`, applied to a node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aboard.ir import Node
 from aboard.target import Target, claims
 from aboard.target.kind import CLAIM_NODES, CLAIM_OPS
 
-#: Asked of a node and its number: why the device may not claim it, or None.
+#: Maps a node and its number to the reason why the device may not claim it, or None.
 Limit = Callable[[Node, int], str | None]
 
 
@@ -19,10 +19,10 @@ def limits(device: Target, where: str) -> Limit:
 
     Args:
         device: The device.
-        where: The target and the device, for messages.
+        where: The target and the device, for error messages.
 
     Raises:
-        TargetError: An op that may be claimed is not known.
+        TargetError: `-claim-ops` names an unknown op.
     """
     wanted, ranges = claims.ops(device.attrs), claims.nodes(device.attrs)
     for name in sorted(wanted or ()):

@@ -36,7 +36,7 @@ class Uses:
         self.outputs = set(graph.outputs)
 
     def outside_reader(self, tensor: Tensor, inside: set[Node]) -> str | None:
-        """Returns who reads a tensor outside a set of nodes, in words, or None."""
+        """Returns a description of a reader of a tensor outside a set of nodes, or None."""
         if tensor in self.outputs:
             return "the caller"
         return next((node.name for node in self.readers.get(tensor, []) if node not in inside), None)
@@ -44,12 +44,12 @@ class Uses:
 
 @dataclass(frozen=True)
 class Match:
-    """A match.
+    """A set of nodes that one pattern of a device matches.
 
     Attributes:
-        pattern: What matched.
-        nodes: The nodes, in execution order; the last one is where the pattern starts.
-        named: Those to which the pattern gave a name.
+        pattern: The pattern.
+        nodes: The nodes in execution order; matching starts at the last one.
+        named: The nodes to which the pattern gives a name.
     """
 
     pattern: DevicePattern
@@ -57,7 +57,7 @@ class Match:
     named: Mapping[str, Node]
 
     def matched(self) -> Matched:
-        """Returns the form in which the code generator gets it."""
+        """Returns the match as the code generator receives it."""
         return Matched(self.pattern.name, self.nodes, self.named)
 
 
@@ -68,9 +68,9 @@ class Matcher:
     """Matches the patterns of one device against a graph.
 
     Args:
-        uses: Of the graph.
-        patterns: Checked by `check_patterns`.
-        refuses: Asked of every node before patterns: why it is not the device's, or None.
+        uses: Producers and readers of the graph.
+        patterns: The patterns, checked by `check_patterns`.
+        refuses: Maps a node to the reason why the device may not claim it, or None; called before patterns are tried.
     """
 
     def __init__(self, uses: Uses, patterns: Sequence[DevicePattern], refuses: Callable[[Node], str | None]) -> None:
@@ -80,7 +80,7 @@ class Matcher:
         self._reasons: dict[Node, list[str]] = {}
 
     def candidates(self) -> list[Match]:
-        """Returns the largest match of each pattern at each node, most nodes first, in whatever order patterns came."""
+        """Returns the largest match of each pattern at each node, most nodes first, whatever the order of patterns."""
         found = [
             match
             for node in self.uses.graph.nodes
@@ -91,12 +91,12 @@ class Matcher:
         return sorted(found, key=lambda m: (-len(m.nodes), -m.pattern.priority, index[m.nodes[-1]], m.pattern.name))
 
     def refuse(self, match: Match, reason: str) -> None:
-        """Notes why the device does not take a match after all."""
+        """Records why the device does not take a match."""
         for node in match.nodes:
             self._say(node, reason)
 
     def reason(self, node: Node) -> str:
-        """Returns why no match holds a node; asked after `candidates`."""
+        """Returns why no match contains a node. Call it after `candidates`."""
         if node in self._refused:
             return self._refused[node]
         reasons = list(dict.fromkeys(self._reasons.get(node, [])))
@@ -167,7 +167,7 @@ class Matcher:
             if producer is not None:
                 yield from self._node(pattern, producer, found)
             if isinstance(pattern, Either):
-                # Alternatives that are no nodes (a constant, anything) look at the operand itself.
+                # Alternatives that match no node (a constant, any tensor) examine the operand itself.
                 for choice in pattern.choices:
                     if not isinstance(choice, OpPattern | Either):
                         yield from self._operand(choice, node, index, found)
@@ -179,11 +179,11 @@ def check_patterns(patterns: Sequence[DevicePattern], where: str) -> None:
     """Refuses patterns that can never match.
 
     Args:
-        patterns: Those of a device.
-        where: The device, for messages.
+        patterns: The patterns of a device.
+        where: The device, for error messages.
 
     Raises:
-        TargetError: A name is there twice, or a pattern names an unknown op or attribute, or no op at all.
+        TargetError: A name is a duplicate, or a pattern names an unknown op or attribute, or no op at all.
     """
     names = [pattern.name for pattern in patterns]
     for pattern in patterns:

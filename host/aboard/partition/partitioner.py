@@ -1,9 +1,9 @@
 """The partitioner: decides which accelerator computes which nodes, and makes each region one node.
 
-It serves accelerators, libraries and external cores alike: they are the devices of a composite target
-(`target.devices`). Each claims matches of its patterns, in order or by cost.
-A region is convex: nothing that leaves it comes back into it, not even by way of other regions. So all regions can be
-computed one after another, each at once. What a device did not get is explained node by node.
+Accelerators, libraries and external cores are all devices of a composite target (`target.devices`). Each claims
+matches of its patterns, in order or by cost. Regions are convex: no path leaves a region and returns to it, even
+through other regions. So regions are computed one after another, each in one call. For each node and device without
+a claim, the partition states the reason.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from aboard.tuning.choice import DEFAULTS, Tuning
 
 @dataclass(frozen=True)
 class Claim:
-    """A region.
+    """A region: matches that one device computes together.
 
     Attributes:
         device: Index of the device.
-        matches: What matched, in execution order.
+        matches: The matches in execution order.
     """
 
     device: int
@@ -51,11 +51,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a device does not compute a node.
+    """The reason why a device does not compute a node.
 
     Attributes:
         device: Label of the device.
-        reason: Why.
+        reason: The reason.
     """
 
     device: str
@@ -71,7 +71,7 @@ class NodePlacement:
         device: Label of the device, or of the host.
         claim: Index in `Partition.claims`; None for the host.
         pattern: Pattern of the device it matched; "" for the host.
-        refused: The devices asked in vain, in order.
+        refused: The earlier devices that do not compute it, in order, with reasons.
     """
 
     node: Node
@@ -83,16 +83,16 @@ class NodePlacement:
 
 @dataclass(frozen=True)
 class Partition:
-    """Who computes what.
+    """The assignment of nodes to the host and devices.
 
     Attributes:
         target: The target.
-        labels: What tables call each device.
-        host: What tables call the host.
-        claims: The regions, in the order of their first node.
-        placements: For every node, in execution order.
-        prices: With `-partition=cost`, what each match would change.
-        totals: Likewise, what the whole model costs.
+        labels: Names of the devices in tables.
+        host: Name of the host in tables.
+        claims: The regions in the order of their first node.
+        placements: One for every node, in execution order.
+        prices: With `-partition=cost`, the price of each match.
+        totals: With `-partition=cost`, the cost of the whole model.
     """
 
     target: Target
@@ -114,19 +114,19 @@ class _Accelerator:
 
 
 def labels(target: Target) -> tuple[str, ...]:
-    """Returns the names of devices in tables: the kind, the hardware, or all that distinguishes two devices."""
+    """Returns the names of devices in tables: the kind, else the hardware, else the full text."""
     kinds = [part.kind.name for part in (target.host, *target.devices)]
     named = [d.kind.name if kinds.count(d.kind.name) == 1 else d.hardware or d.key for d in target.devices]
     return tuple(n if named.count(n) == 1 else str(d) for n, d in zip(named, target.devices, strict=True))
 
 
 def partition(graph: Graph, target: Target, passes: Sequence[Pass] = ()) -> Partition:
-    """Decides who computes what. The graph is not changed.
+    """Assigns each node to the host or a device. The graph is not changed.
 
     Args:
-        graph: Verified; as it is before any pass that only the host's kernels want.
-        target: Without devices, all goes to the host.
-        passes: What will run after partitioning; `-partition=cost` counts what a claim takes from them.
+        graph: A verified graph, before passes that only the host's kernels need.
+        target: A target without devices gives all nodes to the host.
+        passes: The passes that run after partitioning; `-partition=cost` counts the gains that a claim prevents.
 
     Raises:
         TargetError: A device's column is wrong.
@@ -186,7 +186,7 @@ def _device(index: int, label: str, uses: Uses, target: Target) -> _Accelerator:
 
 
 def _with_tiles(device: Target, matcher: Matcher) -> list[Match]:
-    """Returns the candidates but those that do not fit the device's memory, however small their tiles are."""
+    """Returns the candidates that fit the device's memory, at least with the smallest tiles."""
     tuning = space.defaults(device)
     fitting: list[Match] = []
     for match in matcher.candidates():
@@ -199,7 +199,7 @@ def _with_tiles(device: Target, matcher: Matcher) -> list[Match]:
 
 
 def _merge(uses: Uses, taken: Sequence[tuple[int, Match]]) -> tuple[Claim, ...]:
-    """Joins neighbouring matches of one device where what comes out is convex."""
+    """Joins neighbouring matches of one device if the result is convex."""
     groups = Groups(uses)
     ordered = sorted(taken, key=lambda t: uses.index[t[1].nodes[-1]])
     of_group: dict[int, list[tuple[int, Match]]] = {}
@@ -262,12 +262,12 @@ def apply(graph: Graph, decided: Partition, tuning: Tuning = DEFAULTS) -> None:
     """Makes each region one node `subgraph`.
 
     Args:
-        graph: What was partitioned; changed in place.
+        graph: The partitioned graph; changed in place.
         decided: Its partition.
         tuning: Chooses the values of the devices' knobs, region by region.
 
     Raises:
-        VerifyError: The graph that comes out breaks a rule, which is our bug.
+        VerifyError: The new graph breaks a rule; this is a bug of aboard.
     """
     owner = {node: number for number, claim in enumerate(decided.claims) for node in claim.nodes}
     made = [_subgraph(graph, number, decided, tuning) for number in range(len(decided.claims))]
@@ -295,7 +295,7 @@ def _subgraph(graph: Graph, number: int, decided: Partition, tuning: Tuning) -> 
 
 
 def _topological(nodes: Sequence[Node]) -> list[Node]:
-    """Returns nodes in an order of execution that keeps to the given one where it can."""
+    """Returns nodes in execution order, as close to the given order as possible."""
     producers: Mapping[Tensor, Node] = {tensor: node for node in nodes for tensor in node.outputs}
     done: set[Node] = set()
     ordered: list[Node] = []

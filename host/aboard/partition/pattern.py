@@ -1,4 +1,4 @@
-"""The pattern language: what a device can compute, written as pieces of graph.
+"""The pattern language: descriptions of subgraphs that a device can compute.
 
 A pattern describes a node by its op and attributes, and the nodes before it through its operands::
 
@@ -7,9 +7,9 @@ A pattern describes a node by its op and attributes, and the nodes before it thr
         optional(op("relu", "relu6")),
     )
 
-`op` takes names of ops, then patterns of operands. Operands that are not mentioned
-may be anything. Inside a match, what a node computes is read by the match alone: a chain has a single consumer at each
-link. Of several ways to match at a node, the one with the most nodes counts; of equal ones the first alternative.
+`op` takes names of ops, then patterns of operands. Operands without a pattern may be anything. Only the match may
+read results inside the match: in a chain, each link has a single consumer. If a device's pattern matches a node in
+several ways, the largest match counts; among equal ones, the first alternative.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from aboard.ir import Array, DType, Node
 
-#: Asked of a node or of a constant: why it does not fit, or None.
+#: Maps a node or a constant to the reason why it does not fit, or None.
 NodePredicate = Callable[[Node], str | None]
 ValuePredicate = Callable[[Array], str | None]
 
@@ -39,7 +39,7 @@ class ConstantPattern(Pattern):
 
     Attributes:
         dtype: Its element type; None for any.
-        where: Asked of its values.
+        where: Checks its values: returns the reason why they do not fit, or None.
         absent: True when the operand may also be missing.
     """
 
@@ -53,12 +53,12 @@ class OpPattern(Pattern):
     """Matches a computed tensor by the node that computes it.
 
     Attributes:
-        ops: Names of the op; any of them.
-        operands: Patterns of its operands, in order; those not mentioned may be anything.
+        ops: Names of ops; one must be equal.
+        operands: Patterns of its operands, in order; operands without a pattern may be anything.
         dtype: Element type of its first result; None for any.
         attrs: Attributes with the value they must have, or a function that returns True for the values that fit.
-        where: Asked of the node at last.
-        name: What a match calls the node; "" for nothing.
+        where: Checks the node last: returns the reason why it does not fit, or None.
+        name: Name of the node in a match; "" for none.
     """
 
     ops: tuple[str, ...]
@@ -71,7 +71,7 @@ class OpPattern(Pattern):
 
 @dataclass(frozen=True)
 class Either(Pattern):
-    """Matches what one of its alternatives matches."""
+    """Matches if one of its alternatives matches."""
 
     choices: tuple[Pattern, ...]
 
@@ -85,13 +85,13 @@ class OptionalLink:
 
 @dataclass(frozen=True)
 class DevicePattern:
-    """A pattern as a device offers it (column `patterns`).
+    """A pattern that a device offers (column `patterns`).
 
     Attributes:
-        name: Name, unique among those of the device; the code generator finds it in `Region.patterns`.
+        name: Name, unique among the patterns of the device; the code generator receives it in `Region.patterns`.
         pattern: The pattern.
-        merge: True when a region may hold several matches of such patterns, one feeding the other.
-        priority: Of matches with equally many nodes, the one with the highest priority is taken, then the first name.
+        merge: True if a region may hold several matches of such patterns, one reading another's result.
+        priority: Among matches with equally many nodes, the highest priority wins, then the first name.
     """
 
     name: str
@@ -127,9 +127,9 @@ def op(
     Args:
         parts: Names of the op, then patterns of its operands.
         dtype: Element type of its first result.
-        attrs: Attributes with their value, or with a function that says True for the values that fit.
-        where: Asked of the node: why it does not fit, or None.
-        name: What a match calls the node.
+        attrs: Attributes with their value, or with a function that returns True for accepted values.
+        where: Returns the reason why a node does not fit, or None.
+        name: Name of the node in a match.
     """
     names = tuple(part for part in parts if isinstance(part, str))
     operands = tuple(part for part in parts if isinstance(part, Pattern))
@@ -137,7 +137,7 @@ def op(
 
 
 def either(*choices: Pattern) -> Either:
-    """Returns a pattern for what one of several patterns matches."""
+    """Returns a pattern that matches if one of several patterns matches."""
     flat = [inner for choice in choices for inner in (choice.choices if isinstance(choice, Either) else (choice,))]
     return Either(tuple(flat))
 
@@ -158,7 +158,7 @@ def chain(first: Pattern, *links: OpPattern | OptionalLink) -> Pattern:
 
 
 def parts(pattern: Pattern) -> Iterator[Pattern]:
-    """Yields a pattern and all within it, outermost first."""
+    """Yields a pattern and all patterns within it, outermost first."""
     yield pattern
     inner = (
         pattern.operands if isinstance(pattern, OpPattern) else pattern.choices if isinstance(pattern, Either) else ()
@@ -173,7 +173,7 @@ def ops_of(pattern: Pattern) -> set[str]:
 
 
 def local_problem(pattern: OpPattern, node: Node) -> str | None:
-    """Returns why a node does not fit a pattern, its operands left aside, or None."""
+    """Returns why a node does not fit a pattern, apart from its operands, or None."""
     if node.op not in pattern.ops:
         return f"is {node.op}, expected {' or '.join(pattern.ops)}"
     if pattern.dtype is not None and node.output.dtype is not pattern.dtype:
@@ -189,7 +189,7 @@ def local_problem(pattern: OpPattern, node: Node) -> str | None:
 
 
 def operand_problem(pattern: ConstantPattern, node: Node, index: int) -> str | None:
-    """Returns why an operand of a node is not the constant a pattern wants, or None."""
+    """Returns why an operand of a node is not the constant that a pattern requires, or None."""
     tensor = node.optional_input(index)
     if tensor is None:
         return None if pattern.absent else f"operand {index} is missing"

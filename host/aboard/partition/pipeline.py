@@ -1,4 +1,4 @@
-"""Passes and partitioning in their order: what happens to a graph between import and lowering."""
+"""Passes and partitioning in order: all changes of a graph between import and lowering."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aboard.tuning.choice import DEFAULTS, Tuning
 #: step that runs next (None at last). It must not change the graph.
 OnStep = Callable[[Graph, str, str | None], object]
 
-#: Channels that the kernels of these keys compute at once. Those in portable C take any number about as well.
+#: Channels that kernels for these extensions compute at once. Kernels in portable C have no preferred number.
 _CHANNEL_BLOCKS = {"arm_dsp": 4, "arm_mve": 4}
 
 
@@ -28,9 +28,9 @@ class DevicePass:
     """A rewriting pass of a device (column `passes`).
 
     Attributes:
-        place: `before_partition`, on the whole graph and before any device claims nodes, so that patterns match; or
-            `after_partition`, when all regions are nodes and the host's passes are done.
-        step: The pass; it keeps the results of the graph bit for bit, as every pass does.
+        place: `before_partition`: on the whole graph, before any device claims nodes, so that patterns match; or
+            `after_partition`: when all regions are nodes and the host's passes have run.
+        step: The pass; like every pass, it keeps the results of the graph bit for bit.
     """
 
     place: Literal["before_partition", "after_partition"]
@@ -41,7 +41,7 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
     """Returns the passes for a target.
 
     Args:
-        target: The target; its devices may add passes of their own.
+        target: The target; its devices may add passes.
         passes: A pipeline as text (`aboard.passes.text`); None for the target's default.
 
     Raises:
@@ -55,10 +55,10 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
 
 
 def decide(graph: Graph, target: Target) -> Partition:
-    """Runs the passes that come before partitioning, and decides who computes what.
+    """Runs the passes before partitioning, and assigns each node to the host or a device.
 
     Args:
-        graph: As imported; changed in place, and not yet partitioned.
+        graph: The imported graph; changed in place, and not partitioned.
         target: The target.
 
     Raises:
@@ -76,18 +76,18 @@ def run(
     tuning: Tuning = DEFAULTS,
     passes: Pipeline | None = None,
 ) -> Partition:
-    """Runs all passes, and makes the parts that devices claim nodes of their own.
+    """Runs all passes, and replaces each claimed region with one node.
 
     Args:
-        graph: As imported; changed in place.
+        graph: The imported graph; changed in place.
         target: The target.
         on_step: Called between steps: see `OnStep`.
         tuning: Chooses the values of the devices' knobs.
         passes: The passes; None for the target's default.
 
     Raises:
-        TargetError: A device's column is wrong, or a device that got something generates no code.
-        PassError: A pass was left out without which no kernel computes the graph.
+        TargetError: A device's column is wrong, or a device with a region generates no code.
+        PassError: The pipeline lacks a pass without which no kernel computes the graph.
     """
     passes = passes or pipeline_of(target)
     progress = _Progress(graph, [IMPORT, *passes.names], on_step)
@@ -105,8 +105,6 @@ def run(
 
 @dataclass
 class _Progress:
-    """Reports the points between the steps of a pipeline in their order."""
-
     graph: Graph
     names: Sequence[str]
     on_step: OnStep | None

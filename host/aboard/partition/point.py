@@ -1,4 +1,4 @@
-"""Values of an accelerator's knobs for a region: as tuning chooses, if the region fits with them."""
+"""Values of an accelerator's knobs for a region: the tuned point if the region fits with it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def point(
     """Returns the values of the knobs of a device for a region.
 
     The key of a record does not contain every attribute of the target. If a recorded point needs more memory than the
-    device has now, the defaults are taken, for which the region was claimed.
+    device has now, the defaults apply, for which the region was claimed.
 
     Args:
-        tuning: What chooses.
+        tuning: Chooses the point.
         target: The whole target.
         device: The device.
-        label: What tables call it.
+        label: Name of the device in tables.
         graph: The region's inner graph.
-        patterns: What matched.
+        patterns: The matches of the region.
 
     Raises:
         AboardError: A given point is not valid, or the records cannot be read.

@@ -1,8 +1,8 @@
 """Cost of a model with some matches given to accelerators: a compilation up to the allocation problem, on a copy.
 
-Only so is everything counted that a claim changes: transfers where regions meet or not, passes of the host that no
-longer apply across a border (fused paddings and activations, removed channels), operands that could be overwritten in
-place or overlapped, and how long tensors live.
+A full trial is needed because a claim changes more than its region: transfers between regions, the host's passes
+that no longer apply across a border (fused paddings and activations, removed channels), operands that are overwritten
+in place, and live ranges.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Offer = tuple[int, Match]
 
 @dataclass(frozen=True)
 class ModelCost:
-    """What a model costs, estimated.
+    """The estimated cost of a model.
 
     Attributes:
         missing: Nodes that neither a device nor the host computes.
         host: Instructions of the host.
         compute: Cycles of the devices.
-        transfer: Cycles for what crosses the borders of regions.
-        ram_bytes: The least RAM that a plan can need.
+        transfer: Cycles of transfers over the borders of regions.
+        ram_bytes: Lower bound of the RAM of any plan.
     """
 
     missing: int
@@ -53,7 +53,7 @@ class ModelCost:
     ram_bytes: int
 
     def price(self, cycles_per_byte: float) -> tuple[int, float]:
-        """Returns what decides, less being better: nodes that are missing, then cycles, RAM at its price included."""
+        """Returns the sort key, less being better: missing nodes, then cycles including the price of RAM."""
         return self.missing, self.host + self.compute + self.transfer + self.ram_bytes * cycles_per_byte
 
 
@@ -78,10 +78,10 @@ class CostTrial:
     """Tries sets of matches on a graph.
 
     Attributes:
-        graph: The graph, as it is partitioned; not changed.
+        graph: The graph to be partitioned; not changed.
         target: The target.
-        passes: What runs after partitioning.
-        apply: Makes the regions of some matches one node each, in a copy of the graph.
+        passes: The passes after partitioning.
+        apply: Replaces the regions of some matches with one node each, in a copy of the graph.
     """
 
     graph: Graph
@@ -92,7 +92,7 @@ class CostTrial:
     _regions: dict[tuple[int, tuple[str, ...]], Cost] = field(default_factory=dict)
 
     def whole(self, taken: Sequence[Offer]) -> ModelCost:
-        """Returns what the model costs with these matches, and no others, on devices.
+        """Returns the cost of the model with exactly these matches on devices.
 
         Raises:
             TargetError: A device's column is wrong.
@@ -109,7 +109,7 @@ class CostTrial:
             self.apply(graph, copied)
         costs = {node.name: self._cost(node) for node in graph.nodes if node.op == "subgraph"}
         for step in self.passes:
-            # Without the checks of `run_passes`: the compilation of what is chosen makes them.
+            # No checks of `run_passes` here: the compilation of the chosen partition makes them.
             step.run(graph)
         chosen = self._implementations(graph, costs)
         calls = Calls(chosen, self.target)
@@ -124,7 +124,7 @@ class CostTrial:
         )
 
     def _implementations(self, graph: Graph, costs: Mapping[str, Cost]) -> dict[Node, Implementation]:
-        """Returns the implementation of each node, or a placeholder. Nodes of the host are chosen together."""
+        """Returns the implementation of each node, or a placeholder. The host's nodes are chosen together."""
         hosted = [node for node in graph.nodes if node.op != "subgraph"]
         found: dict[Node, Implementation] = {
             node: _Placeholder(costs[node.name].ram_bytes) for node in graph.nodes if node.op == "subgraph"
@@ -135,7 +135,6 @@ class CostTrial:
         return found
 
     def _cost(self, node: Node) -> Cost:
-        """Asks the device of a region."""
         attrs = attributes(node)
         key = (attrs.device, tuple(inner.name for inner in attrs.graph.nodes))
         if key not in self._regions:
@@ -144,7 +143,7 @@ class CostTrial:
 
 
 def ask(node: Node, target: Target) -> Cost:
-    """Returns what a region costs on its device.
+    """Returns the cost of a region, as its device states it.
 
     Args:
         node: The node `subgraph`.

@@ -1,4 +1,4 @@
-"""The canonical text of a region: what is computed, without names and values. Records of tuning are stored under it."""
+"""The canonical text of a region's computation, without names and values: the key of tuning records."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from aboard.ops.subgraph import Matched
 def workload(graph: Graph, patterns: Sequence[Matched]) -> str:
     """Returns the canonical text of a region.
 
-    Ops, attributes, shapes, element types and patterns belong to it; names, weights, scales and zero points do not, so
-    that a model that was trained again finds its records.
+    It contains ops, attributes, shapes, element types and patterns. It omits names, weights, scales and zero points, so
+    that a retrained model finds its records.
 
     Args:
         graph: The inner graph.
-        patterns: What matched.
+        patterns: The matches of the region.
     """
     numbers: dict[Tensor, int] = {}
     for tensor in [*graph.inputs, *(t for node in graph.nodes for t in node.outputs)]:
