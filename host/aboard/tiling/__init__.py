@@ -1,4 +1,4 @@
-"""Tiling: cutting a layer into pieces that fit the memory of a device, and the order in which they come and go."""
+"""Tiling: cutting a layer into pieces that fit the memory of a device, and the order of their transfers."""
 
 from aboard.ops.box import Box
 from aboard.tiling.tiles import Tile, TilePlan, Transfer

@@ -1,4 +1,4 @@
-"""Reads the memory and the limits of an accelerator (columns `memory` and `tiles`), and plans tiles by them."""
+"""Reads the memory and the limits of an accelerator (columns `memory` and `tiles`), and plans its tiles."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from aboard.tiling.tiles import TilePlan
 
 
 def memory(device: Target) -> tuple[MemoryRegion, ...]:
-    """Returns the memory regions of an accelerator; empty if it names none.
+    """Returns the memory regions of an accelerator; empty without the column.
 
     Raises:
-        TargetError: The column holds something else, a name twice, or figures that cannot be.
+        TargetError: The column holds another type, a duplicate name, or impossible figures.
     """
     found: tuple[MemoryRegion, ...] = columns.call(device, "memory") or ()
     where = f"kind {device.kind.name}, column memory"
@@ -43,15 +43,15 @@ def _region_problem(region: MemoryRegion) -> str | None:
 
 
 def plans(device: Target, patterns: Sequence[Matched], tuning: Mapping[str, Value]) -> tuple[TilePlan | None, ...]:
-    """Returns the tile plan of each match, or None if the accelerator asks for no tiles.
+    """Returns the tile plan of each match, or None if the accelerator needs no tiles.
 
     Args:
         device: The accelerator.
-        patterns: What matched.
+        patterns: The matches.
         tuning: Values of its knobs.
 
     Raises:
-        TargetError: A column is wrong, or a match cannot be cut so that it fits.
+        TargetError: A column is wrong, or a match does not fit however it is cut.
     """
     made: list[TilePlan | None] = []
     for matched in patterns:
@@ -61,7 +61,7 @@ def plans(device: Target, patterns: Sequence[Matched], tuning: Mapping[str, Valu
 
 
 def problem(device: Target, matched: Matched, tuning: Mapping[str, Value]) -> str | None:
-    """Returns why a match cannot be cut so that it fits, or None where it can, or need not be; arguments as above.
+    """Returns why no tiling of a match fits, or None if one fits or none is needed; arguments as for `plans`.
 
     Raises:
         TargetError: A column is wrong.

@@ -11,9 +11,9 @@ from aboard.tiling.tiled_match import Key, TiledMatch, TileFootprint
 
 ROWS, COLUMNS, CHANNELS = 1, 2, 3
 
-#: Numbers of tiles that are tried: all up to the first figure, then each time more by the second.
+#: Numbers of tiles that are tried: all up to the first figure, then each the second figure times the last.
 _ALL_COUNTS, _GROWTH = 8, 1.5
-#: Tiles of an axis that are looked at, at most, to estimate what they need.
+#: Largest number of tiles of an axis that an estimate examines.
 _SAMPLE = 12
 
 
@@ -22,10 +22,10 @@ class ResultAxis:
     """An axis of the result.
 
     Attributes:
-        dim: Its index in the shape.
-        number: Its number in an NHWC image; 0 for the batch and all before rows.
-        extent: Elements.
-        sizes: Sizes of tiles to be tried, largest first.
+        dim: Index of the axis in the shape.
+        number: Index in an NHWC image; 0 for the batch and all axes before rows.
+        extent: Elements along the axis.
+        sizes: Sizes of tiles to try, in elements, largest first.
     """
 
     dim: int
@@ -34,21 +34,21 @@ class ResultAxis:
     sizes: tuple[int, ...]
 
     def ranges(self, size: int) -> list[tuple[int, int]]:
-        """Returns the ranges into which tiles of a size cut the axis."""
+        """Returns the ranges, (first, end), into which tiles of a size cut the axis."""
         return [(start, min(start + size, self.extent)) for start in range(0, self.extent, size)]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Tiles of one size along an axis, the other axes left whole.
+    """Tiles of one size along one axis; the other axes stay whole.
 
     Attributes:
         axis: The axis.
-        size: Of its tiles.
-        count: How many there are.
-        share: For each piece, the largest part of the whole in the footprint of a tile.
-        total: For each piece, the parts that all tiles together bring in: above 1 where they overlap.
-        moves: The pieces of which different tiles need different parts.
+        size: Elements of a tile along the axis.
+        count: Number of tiles.
+        share: For each piece, the largest fraction of the whole piece in the footprint of a tile.
+        total: For each piece, the sum of the fractions of all tiles: above 1 if tiles overlap.
+        moves: The pieces whose parts differ from tile to tile.
     """
 
     axis: ResultAxis
@@ -60,12 +60,12 @@ class Cut:
 
 
 def round_up(value: int, step: int) -> int:
-    """Returns the first multiple of a step that is not below a value."""
+    """Returns the smallest multiple of a step that is at least a value."""
     return -(-value // step) * step
 
 
 def numbers(rank: int) -> tuple[int, ...]:
-    """Returns the NHWC number of each axis of a tensor: samples of a matrix are rows, a vector is channels."""
+    """Returns the NHWC number of each axis of a tensor: samples of a matrix count as rows, a vector as channels."""
     if rank >= 3:
         return (0,) * (rank - 3) + (ROWS, COLUMNS, CHANNELS)
     return ((), (CHANNELS,), (ROWS, CHANNELS))[rank]
@@ -75,7 +75,7 @@ def axes(layer: TiledMatch) -> list[ResultAxis]:
     """Returns the axes of a layer's result with the sizes that its constraint allows.
 
     Raises:
-        TargetError: It allows none.
+        TargetError: The constraint allows no size.
     """
     shape = layer.result.shape
     return [
@@ -113,14 +113,14 @@ def _counts(most: int) -> list[int]:
 
 
 def cut(layer: TiledMatch, axis: ResultAxis, size: int, whole: TileFootprint, *, exact: bool = False) -> Cut | None:
-    """Returns what cutting one axis means, or None where a tile cannot be computed by itself.
+    """Returns the effect of cutting one axis, or None if a tile cannot be computed by itself.
 
     Args:
-        layer: What is cut.
+        layer: The match to cut.
         axis: The axis.
-        size: Of the tiles.
+        size: Elements of a tile along the axis.
         whole: The footprint of the whole result.
-        exact: True to look at every tile; False for an estimate from some.
+        exact: True to examine every tile; False to estimate from a sample.
     """
     ranges = axis.ranges(size)
     boxes = [whole.output.on(axis.dim, start, stop) for start, stop in (ranges if exact else _sample(ranges))]
@@ -140,7 +140,7 @@ def cut(layer: TiledMatch, axis: ResultAxis, size: int, whole: TileFootprint, *,
 
 
 def _sample(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns some ranges, the first two and the last two among them: borders need more or less than the inside."""
+    """Returns some ranges, including the first two and the last two: tiles at borders have other footprints."""
     if len(ranges) <= _SAMPLE:
         return list(ranges)
     step = -(-(len(ranges) - 4) // (_SAMPLE - 4))
@@ -151,8 +151,8 @@ def tile_boxes(shape: Sequence[int], cuts: Sequence[Cut]) -> list[Box]:
     """Returns the boxes of all tiles.
 
     Args:
-        shape: Of the result.
-        cuts: Of its axes, the loop that goes outermost first.
+        shape: Shape of the result.
+        cuts: Cuts of its axes, from the outermost loop to the innermost.
     """
     boxes = [Box.whole(shape)]
     for one in cuts:

@@ -1,4 +1,4 @@
-"""Makes the plan of one tiling: every tile with its boxes, buffers, and the parts resident from earlier tiles."""
+"""Makes the plan of one tiling: every tile with its boxes, buffers, and resident parts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from aboard.tiling.tilings import Tiling
 
 @dataclass
 class _Area:
-    """The buffers of one piece; that which was used longest ago is overwritten first.
+    """The buffers of one piece; the least recently used buffer is overwritten first.
 
     Attributes:
-        offset: Of the first buffer.
-        stride: From a buffer to the next.
-        count: Buffers.
-        held: What is in which buffer, the latest used last.
+        offset: Offset of the first buffer, in bytes.
+        stride: Bytes from one buffer to the next.
+        count: Number of buffers.
+        held: Content of each buffer, the most recently used last.
     """
 
     offset: int
@@ -30,7 +30,7 @@ class _Area:
     held: dict[Box, int] = field(default_factory=dict)
 
     def use(self, box: Box) -> tuple[int, bool]:
-        """Returns the offset of a part, and whether it is there already."""
+        """Returns the offset of a part, and whether the part is already there."""
         there = box in self.held
         if there:
             slot = self.held.pop(box)
@@ -61,7 +61,7 @@ def build(layer: TiledMatch, region: MemoryRegion, tiling: Tiling) -> TilePlan |
 
 
 def _areas(tiles: Sequence[TileFootprint], tiling: Tiling, align: int) -> tuple[dict[Key, _Area], int]:
-    """Returns the buffers of every piece, one after another, and where they end."""
+    """Returns the buffers of every piece, one after another, and their end in bytes."""
     areas: dict[Key, _Area] = {}
     offset = 0
     for index, first in enumerate(tiles[0].pieces):

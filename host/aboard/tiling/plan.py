@@ -1,8 +1,8 @@
-"""Plans how a match is computed tile by tile: as fast as the accelerator's figures and memory allow.
+"""Plans how a match is computed tile by tile: with the fewest cycles that the accelerator's figures and memory allow.
 
-Sizes of tiles, the order of the loops over them, one buffer or two, and what stays in memory for good are tried with an
-estimate; of the best, whole plans are made, and the quickest of these is taken. No clock and no chance takes part: the
-same layer gives the same plan on every machine.
+An estimate compares tile sizes, loop orders, one buffer or two, and pieces that stay resident. The best candidates
+become whole plans, and the plan with the fewest cycles is taken. The result is deterministic: the same layer gives the
+same plan on every machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aboard.tiling.tiles import TilePlan
 from aboard.tiling.tilings import Tiling, TilingEstimator
 from aboard.tiling.validate import validate
 
-#: How many whole plans are made at most, and how many tiles they may have together beyond the first plan.
+#: Largest number of whole plans, and largest number of their tiles beyond the first plan.
 _PLANS, _TILES = 6, 1500
 
 
@@ -26,13 +26,13 @@ def plan(matched: Matched, constraint: TileConstraint, region: MemoryRegion, whe
     """Returns the plan for a match.
 
     Args:
-        matched: The match; its last node's result is cut.
+        matched: The match; the result of its last node is cut.
         constraint: The accelerator's limits for it.
-        region: The memory of the name that the constraint gives.
-        where: The device, for messages.
+        region: The memory region that the constraint names.
+        where: The device, for error messages.
 
     Raises:
-        TargetError: Not even the smallest tile fits, or the match cannot be cut as the constraint asks.
+        TargetError: The smallest tile does not fit, or the match cannot be cut as the constraint requires.
     """
     estimator = TilingEstimator(TiledMatch(matched, constraint, where), region)
     ranked = heapq.nsmallest(_PLANS, estimator.tilings(), key=lambda found: found[1].key)
@@ -46,7 +46,7 @@ def plan(matched: Matched, constraint: TileConstraint, region: MemoryRegion, whe
 
 
 def check(matched: Matched, constraint: TileConstraint, region: MemoryRegion, where: str) -> None:
-    """Finds out whether there is a plan, without making it; arguments and errors as for `plan`."""
+    """Checks that a plan exists, without making it; arguments and errors as for `plan`."""
     _fitting(TilingEstimator(TiledMatch(matched, constraint, where), region))
 
 
@@ -68,10 +68,10 @@ def _rank(found: TilePlan) -> tuple[float, int, int, int]:
 
 
 def _fitting(estimator: TilingEstimator) -> Tiling:
-    """Returns the way with the smallest tiles.
+    """Returns the tiling with the smallest tiles.
 
     Raises:
-        TargetError: Not even that fits.
+        TargetError: The smallest tiles do not fit.
     """
     tiling, size = estimator.smallest()
     if size > estimator.region.size_bytes:

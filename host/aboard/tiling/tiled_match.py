@@ -44,8 +44,8 @@ class TileFootprint:
     """The data that a part of the result needs.
 
     Attributes:
-        output: The part.
-        pieces: The parts of operands and constants that are read, in the order of the nodes and their operands.
+        output: The part of the result.
+        pieces: The parts of operands and constants that it reads, in the order of nodes and operands.
         padding: As in `Tile`.
         macs: As in `Tile`.
     """
@@ -63,9 +63,9 @@ class TiledMatch:
     Tensors between the nodes of the match are not counted: the accelerator computes a match at once.
 
     Attributes:
-        matched: The match; only its last node is read outside.
+        matched: The match; nodes outside read only the result of its last node.
         constraint: The accelerator's limits for it.
-        where: The accelerator, for messages.
+        where: The accelerator, for error messages.
     """
 
     matched: Matched
@@ -79,7 +79,7 @@ class TiledMatch:
 
     @property
     def name(self) -> str:
-        """Op and name of the first node, for messages."""
+        """Op and name of the first node, for error messages."""
         first = self.matched.nodes[0]
         return f"{first.op} {first.name}"
 
@@ -140,7 +140,7 @@ class TiledMatch:
 
 
 def is_elsewhere(constraint: TileConstraint, node: Node, index: int) -> bool:
-    """True for an operand without a piece of its own: a bias in packed parameters, a constant that is not moved."""
+    """True for an operand without a piece of its own: a bias in packed parameters, or a constant that is not moved."""
     if not node.input(index).is_constant:
         return False
     packed = constraint.parameter_bytes is not None and ops.get(node.op).weights_axis is not None

@@ -1,7 +1,7 @@
-"""A plan for tiles: the part of each tensor in the scratchpad, its address there, and when it is moved.
+"""A tile plan: the part of each tensor in the scratchpad, its address there, and the tile that transfers it.
 
-A device works off the tiles in order. For each, it brings in what `loads` names, computes the box `output` and takes
-the result away as in `store`. The parts in `resident` are still in place from an earlier tile.
+A device computes the tiles in order. For each tile it transfers `loads` into the scratchpad, computes the box `output`
+and transfers `store` out. The parts in `resident` are still in place from an earlier tile.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Transfer:
     Attributes:
         tensor: The tensor. One with `data` is a constant, which the code generator packs; any other is an operand or
             result of the match.
-        box: The part of it, in its own axes.
+        box: The part of the tensor, in the tensor's axes.
         offset: Bytes from the start of the memory region; a multiple of its `align`.
-        bytes: Bytes it occupies. Elements are in the order of the tensor's axes without gaps: no padding, even if
-            the box is only a part of a row.
+        bytes: Its size. Elements are in the order of the tensor's axes without gaps, even if the box is only a part of
+            a row.
         parameters: True for the packed parameters of output channels (`TileConstraint.parameter_bytes`): bias,
-            multipliers, whatever the device wants of them. `tensor` is then the weights they belong to, and `box` has
-            one axis: the output channels.
+            multipliers, and other data of the device. `tensor` is then their weights, and `box` has one axis: the
+            output channels.
     """
 
     tensor: Tensor
@@ -41,13 +41,13 @@ class Tile:
     """One piece of a layer.
 
     Attributes:
-        output: Which part of the match's last result it computes.
-        loads: What is brought in for it: operands, weights, parameters; in the order of the nodes and their operands.
-        resident: What it needs and is there from an earlier tile, likewise.
-        store: Its result until it is taken away; `tensor` is the match's last result, `box` is `output`.
+        output: The part of the match's last result that the tile computes.
+        loads: Parts to transfer in: operands, weights, parameters; in the order of nodes and operands.
+        resident: Parts that it reads and that an earlier tile transferred, in the same order.
+        store: Its result until it is transferred out; `tensor` is the match's last result, `box` is `output`.
         padding: Pixels of padding around the operand's box (top, bottom, left, right) of the match's first node that
             has a window; 0 where the tile is inside the image. The window slides over box and padding together.
-        macs: Multiply-accumulates; where the match has none, elements of the result.
+        macs: Multiply-accumulates; elements of the result if the match has none.
     """
 
     output: Box
@@ -59,18 +59,18 @@ class Tile:
 
     @property
     def operands(self) -> tuple[Transfer, ...]:
-        """All that it reads: `loads` and `resident`."""
+        """All parts that the tile reads: `loads` and `resident`."""
         return (*self.loads, *self.resident)
 
     def place(self, tensor: Tensor, *, parameters: bool = False) -> Transfer:
-        """Returns the transfer of a tensor that it reads or writes.
+        """Returns the transfer of a tensor that the tile reads or writes.
 
         Args:
             tensor: An operand, a constant, or the result.
-            parameters: For weights: their packed parameters instead.
+            parameters: True for the packed parameters of a weight tensor instead of the weights.
 
         Raises:
-            KeyError: It is not among them.
+            KeyError: The tile does not use the tensor.
         """
         for transfer in (*self.operands, self.store):
             if transfer.tensor is tensor and transfer.parameters == parameters:
@@ -80,20 +80,20 @@ class Tile:
 
 @dataclass(frozen=True)
 class TilePlan:
-    """How a match is computed tile by tile.
+    """The tiles of a match, in order.
 
     Each element of the result is computed exactly once. When `double_buffered`, the loads of tile i + 1 and the store
-    of tile i - 1 may run while tile i is computed: they touch nothing that tile i reads or writes. The store of tile i
-    must then be done before tile i + 2 is computed, the loads of tile i + 1 must not begin before tile i - 1 is
+    of tile i - 1 may run while tile i is computed: they touch no memory that tile i reads or writes. The store of
+    tile i must end before tile i + 2 is computed, and the loads of tile i + 1 must not begin before tile i - 1 is
     computed. Otherwise load, compute and store follow each other, tile by tile.
 
     Attributes:
-        region: The memory of the tiles.
+        region: Name of the memory region.
         tiles: The tiles in order.
-        bytes: Bytes of the region that are used, from its start.
-        double_buffered: True when transfers overlap computing.
-        traffic_bytes: Bytes that are moved in all.
-        cycles: Estimated cycles of the device, transfers and set-up included.
+        bytes: Bytes used, from the start of the region.
+        double_buffered: True if transfers overlap with computing.
+        traffic_bytes: Total bytes of all transfers.
+        cycles: Estimated cycles of the device, including transfers and set-up.
     """
 
     region: MemoryRegion

@@ -1,4 +1,4 @@
-"""The ways to tile a match (sizes, order of loops, buffers), each with an estimate of its cost."""
+"""The candidate tilings of a match (tile sizes, loop order, buffers), each with an estimate of its cost."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from aboard.tiling.tiled_match import Key, TiledMatch, TilePiece
 
 @dataclass(frozen=True)
 class Tiling:
-    """A way to tile a match.
+    """A tiling of a match.
 
     Attributes:
-        cuts: Of all axes; the loop that goes outermost first.
-        double: True for two buffers of what changes from tile to tile.
-        kept: Pieces of which every part that was brought in is kept: they are never brought in twice.
+        cuts: Cuts of all axes, from the outermost loop to the innermost.
+        double: True for two buffers of each piece that changes from tile to tile.
+        kept: Pieces whose loaded parts all stay resident, so that no part is loaded twice.
     """
 
     cuts: tuple[Cut, ...]
@@ -29,19 +29,19 @@ class Tiling:
 
     @property
     def tiles(self) -> int:
-        """How many tiles there are."""
+        """Number of tiles."""
         return math.prod(one.count for one in self.cuts)
 
 
 @dataclass(frozen=True)
 class TilingCost:
-    """The estimated cost of a tiling; compared in this order.
+    """The estimated cost of a tiling; compared field by field in this order.
 
     Attributes:
         cycles: Cycles of the accelerator.
-        traffic: Bytes that are moved.
-        bytes: Bytes of the region.
-        tiles: Tiles.
+        traffic: Bytes of all transfers.
+        bytes: Bytes used in the region.
+        tiles: Number of tiles.
     """
 
     cycles: float
@@ -51,7 +51,7 @@ class TilingCost:
 
     @property
     def key(self) -> tuple[float, float, int, int]:
-        """What estimates are sorted by."""
+        """The sort key of estimates."""
         return self.cycles, self.traffic, self.bytes, self.tiles
 
 
@@ -59,7 +59,7 @@ class TilingEstimator:
     """Estimates tilings for one layer.
 
     Args:
-        layer: What is cut.
+        layer: The match to cut.
         region: Memory of the tiles.
     """
 
@@ -70,17 +70,17 @@ class TilingEstimator:
         self.axes = axes(layer)
 
     def tilings(self) -> Iterator[tuple[Tiling, TilingCost]]:
-        """Yields the ways to tile the layer that fit the region, sizes from large to small."""
+        """Yields the tilings of the layer that fit the region, sizes from large to small."""
         by_axis = [[found for size in axis.sizes if (found := self._cut(axis, size))] for axis in self.axes]
         for cuts in itertools.product(*by_axis):
             if self._bytes(Tiling(cuts, double=False)) <= self.region.size_bytes:
                 yield from self._ways(cuts)
 
     def smallest(self) -> tuple[Tiling, int]:
-        """Returns the way with the smallest tiles, and the bytes of the region that it takes.
+        """Returns the tiling with the smallest tiles, and its bytes in the region.
 
         Raises:
-            TargetError: An axis cannot be cut as the constraint asks.
+            TargetError: An axis cannot be cut as the constraint requires.
         """
         tiling = Tiling(tuple(self._smallest(axis) for axis in self.axes), double=False)
         return tiling, self._bytes(tiling)
@@ -111,7 +111,7 @@ class TilingEstimator:
                     yield tiling, self._estimate(tiling, size)
 
     def _orders(self, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
-        """Yields orders of the loops that differ: those over one tile go outermost."""
+        """Yields loop orders with different costs; loops over a single tile come first."""
         single = tuple(one for one in cuts if one.count == 1)
         wanted = self.layer.constraint.order
         for order in itertools.permutations(one for one in cuts if one.count > 1):
@@ -154,13 +154,13 @@ class TilingEstimator:
 
 
 def buffers(tiling: Tiling, piece: TilePiece) -> int:
-    """Returns how many buffers a piece has."""
+    """Returns the number of buffers of a piece."""
     parts = math.prod(one.count for one in tiling.cuts if piece.key in one.moves)
     return parts if piece.key in tiling.kept else min(parts, 2 if tiling.double else 1)
 
 
 def _repeats(cuts: Sequence[Cut], tiling: Tiling) -> Mapping[Key, int]:
-    """Returns how often each part of a piece is brought in, for loops in the order of `cuts`."""
+    """Returns how often each part of a piece is loaded, for loops in the order of `cuts`."""
     times: dict[Key, int] = {}
     for key in cuts[0].share if cuts else ():
         inner = max((depth for depth, one in enumerate(cuts) if key in one.moves), default=0)

@@ -1,4 +1,4 @@
-"""Checks a plan for tiles without knowing how it was made."""
+"""Validates a tile plan independently of the planner."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from aboard.tiling.tiles import Tile, TilePlan, Transfer
 
 
 def validate(plan: TilePlan, matched: Matched, constraint: TileConstraint) -> None:
-    """Checks that a plan is right.
+    """Checks a plan.
 
-    Each element of the result is computed once, in tiles of allowed sizes; each tile finds what it needs where the plan
-    says it is; nothing leaves the region, lies askew or is overwritten while it is needed.
+    The tiles must compute each element of the result once and have allowed sizes. Each tile must find its operands
+    where the plan places them. No part may leave the region, be unaligned, or be overwritten before its last use.
 
     Args:
         plan: The plan.
-        matched: What it is for.
-        constraint: What the device said of it.
+        matched: The match of the plan.
+        constraint: The device's limits for the match.
 
     Raises:
-        VerifyError: It is not; our bug.
+        VerifyError: The plan is wrong; this is a bug of aboard.
     """
     where = f"tile plan of {matched.nodes[-1].name}"
     _check_cover(plan, matched.nodes[-1].output.shape, constraint, where)
@@ -90,7 +90,7 @@ def _check_sizes(tile: Tile, constraint: TileConstraint, where: str) -> None:
 
 
 def _check_needs(tile: Tile, matched: Matched, constraint: TileConstraint, where: str) -> None:
-    """Checks that the operands which nodes read from outside the match are there."""
+    """Checks that every operand from outside the match is in the scratchpad."""
     boxes: dict[object, Box] = {matched.nodes[-1].output: tile.output}
     given = {transfer.tensor: transfer.box for transfer in tile.operands if not transfer.parameters}
     made = {node.output for node in matched.nodes}
@@ -109,7 +109,7 @@ def _check_needs(tile: Tile, matched: Matched, constraint: TileConstraint, where
 
 
 def _check_overlap(tiles: Sequence[Tile], where: str) -> None:
-    """Checks that the store before a tile and the loads after it touch nothing that it reads or writes."""
+    """Checks that the store before a tile and the loads after it touch no memory that the tile reads or writes."""
     for index, (one, after) in enumerate(pairwise(tiles)):
         busy = (*one.operands, one.store)
         clash = any(_meet(load, other) for load in after.loads for other in busy) or _meet(one.store, after.store)
