@@ -1,3 +1,3 @@
-"""Reports for people, made from results of the compiler and the device: pure functions, no I/O."""
+"""Reports for people, from results of the compiler and the device: pure functions without I/O."""
 
 from __future__ import annotations

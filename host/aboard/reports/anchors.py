@@ -1,4 +1,4 @@
-"""Figures of other systems for a model that is known by the hash of its file."""
+"""Figures of other systems for a model, looked up by the hash of its file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _VARIABLE = "ABOARD_ANCHORS"
 
 @dataclass(frozen=True)
 class System:
-    """What another system needs. Bytes and instructions; None where it was not measured.
+    """Bytes and instructions that another system needs; None if not measured.
 
     Attributes:
-        name: Its name.
-        instructions: Of one inference.
-        flash: Its whole image, the model included.
-        ram: All tensors and buffers.
-        stack: Of one inference, at most.
+        name: Name of the system.
+        instructions: Instructions of one inference.
+        flash: Bytes of its whole image, including the model.
+        ram: Bytes of all tensors and buffers.
+        stack: Largest number of stack bytes of one inference.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Comparison:
     """Other systems with the same model on the same core.
 
     Attributes:
-        model: What the model is known as.
-        core: The core, as the file calls it.
-        source: The file, or `recorded with this version`.
-        systems: What they need.
+        model: Name of the model in the file.
+        core: Name of the core in the file.
+        source: Name of the file, or `recorded with this version`.
+        systems: The figures of the systems.
         layers_of: Name of the system whose layers are known.
         layers: Its instructions for each operator of the model file; empty where they are not known.
     """
@@ -60,14 +60,14 @@ class Comparison:
     layers: tuple[int, ...]
 
     def of_sources(self, sources: Sequence[Sequence[int]]) -> list[int | None]:
-        """Returns the instructions of the other system's layers that correspond to ours.
+        """Returns the instructions of the other system's layers that correspond to the layers of this module.
 
         Args:
-            sources: For each of our layers, the numbers of the operators it computes. An operator of several layers is
-                counted for the first.
+            sources: For each layer of this module, the numbers of the operators it computes. An operator of several
+                layers counts for the first layer.
 
         Returns:
-            For each of our layers the sum; None where nothing is known.
+            For each layer the sum; None if no figure is known.
         """
         taken: set[int] = set()
         found: list[int | None] = []
@@ -108,24 +108,24 @@ def _known() -> dict[str, Any]:
 
 
 def known_as(model_hash: str) -> str | None:
-    """Returns what a model is known as by the hash of its file, or None."""
+    """Returns the name that a model has in the files of figures, by its hash, or None."""
     name = _known()["models"].get(model_hash)
     return None if name is None else str(name)
 
 
 def compare(manifest: Manifest, file: Path | None = None) -> Comparison | None:
-    """Returns what other systems need for a model.
+    """Returns the figures of other systems for a model.
 
     Args:
-        manifest: The model as compiled.
-        file: Their figures. By default what the variable ABOARD_ANCHORS names, else the file beside a checkout, else
-            what was recorded with this version.
+        manifest: The manifest of the model.
+        file: The figures. By default the file that the variable ABOARD_ANCHORS names, else the file beside a checkout,
+            else the figures recorded with this version.
 
     Returns:
-        The comparison; None where the model is not known, or nothing about its core.
+        The comparison; None if the file has no figures for the model or its core.
 
     Raises:
-        InputError: The file cannot be read, or is no such file.
+        InputError: The file cannot be read, or has another format.
     """
     path, source = _found(file)
     content = _read(path)
@@ -161,7 +161,7 @@ def _found(file: Path | None) -> tuple[Path, str]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """Returns the systems of a file; one of benchmarks has them in a part of its own."""
+    """Returns the systems of a file; in a file of benchmarks they are in a section."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -13,7 +13,7 @@ _CHART = 48
 
 
 def summary(manifest: Manifest, explanation: str = "") -> str:
-    """Returns the whole report: operators (or what explains them), what was tuned, totals, memory map."""
+    """Returns the whole report: operators (or `explanation`), tuning, totals, memory map."""
     parts = [explanation or operators(manifest), tuning(manifest), totals(manifest), memory_map(manifest)]
     return "\n\n".join(part for part in parts if part)
 
@@ -49,7 +49,7 @@ def operators(manifest: Manifest) -> str:
 
 
 def tuning(manifest: Manifest) -> str:
-    """Returns a table of the values that devices' knobs have, and where they are from; empty where there are none."""
+    """Returns a table of the values of devices' knobs and their origins; empty without knobs."""
     rows = [
         (i, label(node.name), node.device, shown(node.tuning), node.tuning_origin)
         for i, node in enumerate(manifest.nodes)
@@ -59,7 +59,7 @@ def tuning(manifest: Manifest) -> str:
 
 
 def totals(manifest: Manifest) -> str:
-    """Returns the needs of the model, with the lower bound of its RAM."""
+    """Returns the memory that the model needs, with the lower bound of its RAM."""
     gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
     bound = "met" if gap == 0 else f"{gap:,} bytes below"
     divided = [(f"RAM in {a.region}", f"{amount(a.bytes)}, bound {a.lower_bound_bytes:,}") for a in manifest.arenas]

@@ -18,7 +18,7 @@ from aboard.reports.table import amount, cell, facts
 from aboard.reports.variants import Other
 from aboard.schedule.trade import Trade, Weighed
 
-#: Terminals with fewer columns get tables of fewer, taller columns.
+#: On terminals with fewer columns, tables have fewer, taller columns.
 _WIDE = 118
 
 
@@ -26,8 +26,8 @@ def summary(module: Module, trade: Trade, width: int) -> str:
     """Returns the whole explanation.
 
     Args:
-        module: Compiled in this process.
-        trade: What its schedule was weighed against.
+        module: A module compiled in this process.
+        trade: The schedules it was chosen from.
         width: Columns of the terminal.
     """
     known, found = layers.of(module), module.manifest.prediction
@@ -40,7 +40,7 @@ def summary(module: Module, trade: Trade, width: int) -> str:
 
 
 def by_layer(known: Sequence[LayerSummary], width: int) -> str:
-    """Returns a table with one line for each layer, or on narrow terminals three."""
+    """Returns a table with one line for each layer; three lines on narrow terminals."""
     return _wide_layers(known, width) if width >= _WIDE else _narrow_layers(known, width)
 
 
@@ -68,7 +68,7 @@ def _narrow_layers(known: Sequence[LayerSummary], width: int) -> str:
 
 
 def _figures(layer: LayerSummary) -> tuple[object, ...]:
-    """Returns MACs, prediction, bound, their ratio, bytes of constants and of scratch."""
+    """Returns MACs, prediction, bound, their ratio, bytes of constants and bytes of scratch."""
     return (
         layer.record.macs,
         layer.instructions,
@@ -91,18 +91,18 @@ def _stacked(figures: Sequence[object]) -> list[str]:
 
 
 def times(value: float | None) -> str | None:
-    """Returns a ratio with two digits; None for none."""
+    """Returns a ratio with two digits; None without a ratio."""
     return None if value is None else f"{value:.2f}"
 
 
 def notes(known: Sequence[LayerSummary], record: PredictionRecord | None) -> str:
-    """Returns `remarks` as lines; empty where there are none."""
+    """Returns `remarks` as lines; empty without remarks."""
     lines = remarks(known, record)
     return facts(lines) if lines else ""
 
 
 def remarks(known: Sequence[LayerSummary], record: PredictionRecord | None) -> list[tuple[str, str]]:
-    """Returns what is behind the figures: the bound's instructions, errors, and where predictions are borrowed."""
+    """Returns remarks on the figures: the bound's instructions, errors, and layers with borrowed predictions."""
     best = dict.fromkeys(layer.mac_instruction for layer in known if layer.mac_instruction)
     lines = [
         ("bound", f"{1 / found.macs:g} instructions per MAC ({found.name}); nothing else is counted in it")
@@ -124,7 +124,7 @@ def remarks(known: Sequence[LayerSummary], record: PredictionRecord | None) -> l
 
 
 def schedules(trade: Trade, width: int) -> str:
-    """Returns a table of the schedules that were weighed."""
+    """Returns a table of the schedules of the Pareto front."""
     head = ("RAM", "bound", "cascades", "stripes", "predicted", "change", "")
     table = _table(head, left=(2, 6))
     taken = next(each for each in trade.weighed if each.taken)
@@ -144,7 +144,7 @@ def _change(each: Weighed, taken: Weighed) -> str | None:
 
 
 def other_variants(others: Sequence[Other], width: int) -> str:
-    """Returns a table of the other kernel variants that layers could have; empty where there are none."""
+    """Returns a table of the kernel variants that were not chosen; empty without any."""
     if not others:
         return ""
     table = _table(("#", "op", "taken", "instead", "predicted", "flash", "for a byte"), left=(1, 2, 3))
@@ -161,7 +161,7 @@ def _flash(module: Module) -> str:
 
 
 def decision(module: Module, known: Sequence[LayerSummary], trade: Trade) -> str:
-    """Returns what was taken, by which rule, and which layers set the peak."""
+    """Returns the chosen schedule, the rule of the choice, and the layers that set the peak."""
     manifest = module.manifest
     hint = "give its RAM as -ram-max=N (with -opt=balanced or speed)" if len(trade.weighed) > 1 else None
     lines: list[tuple[str, object]] = [("taken", trade.rule), ("another", hint)]
@@ -173,7 +173,7 @@ def decision(module: Module, known: Sequence[LayerSummary], trade: Trade) -> str
 
 
 def peak(known: Sequence[LayerSummary], arena: int = 0) -> str:
-    """Returns which layers set the peak of an arena, in words."""
+    """Returns a sentence with the layers that set the peak of an arena."""
     setting = layers.peaks(known, arena)
     what = "layers" if len(setting) > 1 else "layer"
     numbers = ", ".join(str(layer.index) for layer in setting)
@@ -189,7 +189,7 @@ def _table(head: Sequence[str], left: Sequence[int]) -> Table:
 
 def _drawn(table: Table, width: int) -> str:
     """Returns a table as plain text."""
-    # The table has names of the model: [brackets] or :colons: in them are no markup.
+    # The table contains names of the model: [brackets] and :colons: in names are not markup.
     console = Console(
         file=io.StringIO(), width=width, color_system=None, legacy_windows=False, markup=False, emoji=False
     )

@@ -1,4 +1,4 @@
-"""The flash of an image by use: constants of each layer, kernels, the code around them, and the rest of the image."""
+"""The flash of an image by use: constants of each layer, kernels, the code that calls them, and the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aboard.project import elf
 from aboard.project.elf import ImageSizes, Section, Symbol
 
 _MODEL = re.compile(r"\.(model|weights)(\.|$)")
-#: A kernel's instance, and code that instances share.
+#: Instances of kernels, and code that instances share.
 _KERNEL = re.compile(r"k\d+_|aboard_")
 #: Names that C reserves for the compiler.
 _LIBRARY = re.compile(r"__")
@@ -19,11 +19,11 @@ _LIBRARY = re.compile(r"__")
 
 @dataclass(frozen=True)
 class FunctionSize:
-    """A function of the model's part of an image.
+    """A function in the model's part of an image.
 
     Attributes:
-        name: Its name, without what the compiler has added.
-        bytes: Its code, as far as it is not part of its callers.
+        name: Its name, without suffixes that the compiler added.
+        bytes: Bytes of its code; code inlined into callers counts for the callers.
     """
 
     name: str
@@ -32,17 +32,17 @@ class FunctionSize:
 
 @dataclass(frozen=True)
 class FlashBreakdown:
-    """What an image takes of flash. All in bytes.
+    """The parts of an image's flash, in bytes.
 
     Attributes:
-        sizes: The image as a whole.
-        sections: Its sections.
-        constants: Of each layer, by its number.
+        sizes: Sizes of the whole image.
+        sections: Sections of the image.
+        constants: Constants of each layer, by its number.
         kernels: Functions of kernels, the largest first.
-        code: Functions and tables that call them, the largest first.
+        code: Functions and tables that call kernels, the largest first.
         library: Functions of the compiler's library, the largest first.
-        other: What of the model's part no symbol names: alignment, constants within code. None where the image does not
-            set the models apart.
+        other: Bytes of the model's part that no symbol names: alignment, constants within code. None if the image has
+            no sections for models.
     """
 
     sizes: ImageSizes
@@ -55,32 +55,32 @@ class FlashBreakdown:
 
     @property
     def constants_bytes(self) -> int:
-        """All constants."""
+        """Bytes of all constants."""
         return sum(self.constants.values())
 
     @property
     def kernels_bytes(self) -> int:
-        """All kernels."""
+        """Bytes of all kernels."""
         return sum(function.bytes for function in self.kernels)
 
     @property
     def code_bytes(self) -> int:
-        """All code that calls them."""
+        """Bytes of the code that calls kernels."""
         return sum(function.bytes for function in self.code)
 
     @property
     def library_bytes(self) -> int:
-        """All of the compiler's library that the model needs."""
+        """Bytes of the functions of the compiler's library that the model needs."""
         return sum(function.bytes for function in self.library)
 
     @property
     def rest_bytes(self) -> int:
-        """What is not the models'."""
+        """Bytes of the image outside the model."""
         return self.sizes.image_flash_bytes - self.sizes.model_flash_bytes
 
 
 def of(image: Path, sizes: ImageSizes, model: str) -> FlashBreakdown:
-    """Returns where the flash of an image with one model goes.
+    """Returns the flash of an image with one model, by use.
 
     Args:
         image: The ELF file.
@@ -95,7 +95,7 @@ def of(image: Path, sizes: ImageSizes, model: str) -> FlashBreakdown:
 
 
 def split(sections: Iterable[Section], symbols: Iterable[Symbol], sizes: ImageSizes, model: str) -> FlashBreakdown:
-    """Returns the same from what the image holds; arguments as above."""
+    """Returns the flash by use from sections and symbols; arguments as for `of`."""
     listed = tuple(sections)
     mine = [symbol for symbol in symbols if _MODEL.match(symbol.section)]
     constant = re.compile(rf"{re.escape(model)}_(\d+)_")

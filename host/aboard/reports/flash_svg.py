@@ -1,4 +1,4 @@
-"""The pictures of flash: one bar with the parts of an image, one with the constants of each layer."""
+"""The pictures of flash: a bar with the parts of an image, and a bar with the constants of each layer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Part:
     """A part of a bar.
 
     Attributes:
-        name: What to call it.
+        name: Label of the part.
         bytes: Its size.
-        style: Classes of the page.
-        short: What to write where the name does not fit; "" for nothing.
+        style: CSS classes.
+        short: Label if `name` does not fit; "" for none.
     """
 
     name: str
@@ -28,13 +28,13 @@ class Part:
 
 
 def picture(parts: Sequence[Part], title: str, width: float, key: str) -> Picture:
-    """Returns a bar whose parts are as long as they are large.
+    """Returns a bar whose parts are as wide as their share of the bytes.
 
     Args:
-        parts: In order; empty ones are left out.
-        title: What the whole is.
+        parts: In order; empty parts are left out.
+        title: Title of the whole bar.
         width: In pixels.
-        key: Unique in the page.
+        key: Identifier, unique in the page.
     """
     total = sum(part.bytes for part in parts)
     listed = ", ".join(f"{part.name} {part.bytes:,}" for part in parts if part.bytes)

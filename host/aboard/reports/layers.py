@@ -1,4 +1,4 @@
-"""Facts about each layer of a compiled model: work, prediction, bound, constants, memory."""
+"""Figures of each layer of a compiled model: work, prediction, bound, constants, memory."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class LayerSummary:
         record: Its record in the manifest.
         weights_form: Storage of its weights; "" without weights.
         predicted: Estimated instructions of the host, with the source of the estimate; None for an accelerator.
-        mac_instruction: The instruction that bounds its multiply-accumulates from below; None without a bound.
+        mac_instruction: The fastest multiply-accumulate instruction of the core for it; None without a bound.
         stripes: Number of stripes: more than 1 in a cascade.
-        live_bytes: For each arena, a lower bound of the bytes that are live while it is computed.
+        live_bytes: For each arena, a lower bound of the bytes that are live during the layer.
     """
 
     index: int
@@ -43,12 +43,12 @@ class LayerSummary:
 
     @property
     def instructions(self) -> int | None:
-        """Predicted instructions; None where a device computes it."""
+        """Predicted instructions; None if a device computes the layer."""
         return None if self.predicted is None else self.predicted.instructions
 
     @property
     def bound(self) -> int | None:
-        """Instructions of its multiply-accumulates alone, by the best that the core has; None where there is none."""
+        """Lower bound of its instructions: its MACs with `mac_instruction` alone; None without a bound."""
         return None if self.mac_instruction is None else round(self.record.macs / self.mac_instruction.macs)
 
     @property
@@ -58,7 +58,7 @@ class LayerSummary:
 
 
 def ratio(count: int | None, bound: int | None) -> float | None:
-    """Returns how many times the bound some instructions are; None where one of them is not known or 0."""
+    """Returns instructions divided by their bound; None if either is unknown or 0."""
     return count / bound if count and bound else None
 
 
@@ -66,10 +66,10 @@ def of(module: Module) -> tuple[LayerSummary, ...]:
     """Returns the layers of a module.
 
     Args:
-        module: Compiled in this process.
+        module: A module compiled in this process.
 
     Raises:
-        ProjectError: It was read from a folder.
+        ProjectError: The module was read from a folder.
     """
     scheduled = module.schedule()
     program, target = scheduled.program, scheduled.calls.target

@@ -1,4 +1,4 @@
-"""The picture of an arena over time: steps from left to right, addresses upwards, a rectangle for each piece."""
+"""The picture of an arena over time: steps from left to right, addresses upwards, a rectangle for each buffer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aboard.base.manifest import label
 from aboard.reports.pieces import ArenaPiece, CascadeStripes
 from aboard.reports.svg import FONT, Picture, Rect, fitting, text_width, ticks
 
-#: Space around the plot: for addresses at the left, cascades above, numbers of steps and the peak below.
+#: Margins of the plot: addresses at the left, cascades above, numbers of steps and the peak below.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 26, 44
 _HEIGHT = 330
-#: Least distance between the numbers of steps, and between addresses.
+#: Smallest distance between the numbers of steps, and between addresses.
 _APART = 16
 _LINE = FONT + 3
 
@@ -23,11 +23,11 @@ class Arena:
     """An arena over time.
 
     Attributes:
-        number: Its number.
-        region: Name of its memory region; "" where none is named.
+        region: Name of its memory region; "" without a name.
         bytes: Size.
         pieces: Its memory map.
         live_bytes: Lower bound of the bytes that are live during each step.
+        peaks: Indices of the steps that set its peak.
         peaks: The steps that set its peak.
         cascades: Cascades of its model.
     """
@@ -69,9 +69,9 @@ def picture(arena: Arena, width: float, key: str) -> Picture:
     """Returns the picture.
 
     Args:
-        arena: What to draw.
+        arena: The arena.
         width: In pixels.
-        key: Unique in the page.
+        key: Identifier, unique in the page.
     """
     plot = _Plot(width, len(arena.live_bytes), arena.bytes)
     where = f" in {arena.region}" if arena.region else ""
@@ -110,7 +110,7 @@ def tip(piece: ArenaPiece) -> str:
 
 
 def style(kind: str) -> str:
-    """Returns the class of the page for a kind of piece."""
+    """Returns the CSS class of a kind of buffer."""
     return kind.replace(" ", "-")
 
 
@@ -142,7 +142,7 @@ def _addresses(drawn: Picture, plot: _Plot, arena: Arena) -> None:
 
 
 def _steps(drawn: Picture, plot: _Plot, arena: Arena) -> None:
-    """Writes the numbers of steps, those that set the peak first, and marks these."""
+    """Writes the numbers of steps, starting with the steps that set the peak, and marks these."""
     baseline = _TOP + _HEIGHT + 15
     for step in arena.peaks:
         drawn.rect(Rect(plot.x(step), _TOP + _HEIGHT, plot.column, 3), "peak-step", f"step {step} sets the peak")
@@ -161,7 +161,7 @@ def _live_bytes(drawn: Picture, plot: _Plot, arena: Arena) -> None:
 
 
 def _name(drawn: Picture, box: Rect, piece: ArenaPiece) -> None:
-    """Writes the longest name that fits into a piece and meets no other, with its bytes below where there is room."""
+    """Writes the longest label that fits a piece and overlaps no other text, and the bytes below it if they fit."""
     if box.height < _LINE + 2:
         return
     for text in _names(piece, box.width - 8):

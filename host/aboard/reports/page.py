@@ -1,4 +1,4 @@
-"""The report of a model as one HTML file: no script, no other file, nothing from the network."""
+"""The report of a model as one HTML file without scripts, further files and network access."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from aboard.schedule.trade import Trade
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
-#: Pictures are drawn twice, for screens and for phones; the page shows one of both.
+#: Each picture is drawn twice, for wide and narrow screens; the page shows one of the two.
 _WIDTHS = (("wide", 920.0), ("narrow", 350.0))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a device took.
+    """The counts that a device measured.
 
     Attributes:
-        unit: What was counted: `instructions`, `cycles` or `ticks`.
-        counts: Of each layer.
-        total: Of a run that was not profiled.
-        stack: Most stack in use, in bytes; None if unknown.
-        where: Board and runner.
+        unit: Unit of the counts: `instructions`, `cycles` or `ticks`.
+        counts: Count of each layer.
+        total: Count of a run without profiling.
+        stack: High-water mark of the stack in bytes; None if unknown.
+        where: Names of the board and the runner.
     """
 
     unit: Literal["instructions", "cycles", "ticks"]
@@ -67,13 +67,13 @@ class Report:
 
     Attributes:
         module: The model, compiled in this process.
-        trade: What its schedule was weighed against.
-        comparison: Other systems; None where the model is not known.
-        measured: What a device took; None where none was asked.
-        flash: Where the flash goes; None where no image was built.
-        tools: Names and versions of what it was made with.
+        trade: The schedules it was chosen from.
+        comparison: Figures of other systems; None if no figures are known.
+        measured: Counts of a device; None without a device.
+        flash: The flash by use; None without an image.
+        tools: Names and versions of the tools.
         command: The command that makes the page again.
-        board_facts: What the board adds to the summary: name, value, and a remark for each.
+        board_facts: Lines of the board in the summary: name, value, and a remark.
     """
 
     module: Module
@@ -87,7 +87,7 @@ class Report:
 
 
 def html(report: Report) -> str:
-    """Returns the page, to be sealed (`aboard.outputs`)."""
+    """Returns the page, without the hash that seals it (`aboard.outputs`)."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         undefined=jinja2.StrictUndefined,
@@ -131,7 +131,7 @@ def _context(report: Report) -> dict[str, Any]:
 def _drawn(key: str, draw: Any) -> Markup:
     """Returns a picture in both widths."""
     drawn: list[Picture] = [draw(width, f"{key}-{style}") for style, width in _WIDTHS]
-    # The markup of a picture escapes all that it was given.
+    # The markup of a picture escapes all text that it contains.
     return Markup("\n".join(p.markup(f"picture {style}") for p, (style, _) in zip(drawn, _WIDTHS, strict=True)))  # noqa: S704
 
 
@@ -142,14 +142,14 @@ def _unit(report: Report) -> str:
 
 
 def _instructions(report: Report, known: Sequence[LayerSummary]) -> int | None:
-    """Returns the instructions of a run, measured if they were, else predicted; None where a device counts cycles."""
+    """Returns the instructions of a run: measured, else predicted; None if a device counts cycles."""
     if report.measured is None:
         return sum(layer.instructions or 0 for layer in known)
     return report.measured.total if report.measured.unit == "instructions" else None
 
 
 def _facts(report: Report, known: Sequence[LayerSummary]) -> list[tuple[str, str, str]]:
-    """Returns the figures of the summary: name, value, and a remark."""
+    """Returns the lines of the summary: name, value, and a remark."""
     manifest, flash, measured = report.module.manifest, report.flash, report.measured
     gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
     bound = "which is the proven bound" if gap == 0 else f"proven bound {manifest.ram_lower_bound_bytes:,}"
@@ -241,7 +241,7 @@ def _each(report: Report, layer: LayerSummary) -> float | None:
 
 
 def _others(report: Report, known: Sequence[LayerSummary]) -> list[int | None]:
-    """Returns the instructions of another system for each layer; None if ours are not counted in instructions."""
+    """Returns the instructions of another system for each layer; None if this page does not count instructions."""
     if report.comparison is None or (report.measured is not None and report.measured.unit != "instructions"):
         return [None] * len(known)
     return report.comparison.of_sources([layer.record.sources for layer in known])
@@ -265,7 +265,7 @@ def _profile(report: Report, known: Sequence[LayerSummary]) -> tuple[list[Bar], 
 
 
 def _notes(known: Sequence[LayerSummary], record: PredictionRecord | None) -> list[str]:
-    """Returns what is behind predictions and bounds."""
+    """Returns remarks on predictions and bounds."""
     return [f"{name.capitalize()}: {text}" for name, text in explained.remarks(known, record)]
 
 

@@ -10,7 +10,7 @@ from aboard.reports.table import facts, table
 
 
 def summary(decided: Partition) -> str:
-    """Returns the whole report: who computes which node, why others do not, and what it came to."""
+    """Returns the whole report: the owner of each node, the reasons of other devices, and the totals."""
     parts = [nodes(decided), totals(decided)]
     if decided.prices:
         parts.append(prices(decided))
@@ -33,7 +33,7 @@ def _refused(placement: NodePlacement) -> str:
 
 
 def totals(decided: Partition) -> str:
-    """Returns how much went to each device and to the host."""
+    """Returns the share of each device and of the host."""
     lines: list[tuple[str, object]] = [("target", str(decided.target))]
     for device in dict.fromkeys((*decided.labels, decided.host)):
         mine = [p for p in decided.placements if p.device == device]
@@ -44,7 +44,7 @@ def totals(decided: Partition) -> str:
 
 
 def prices(decided: Partition) -> str:
-    """Returns a table of what each match changes, all estimated, as -partition=cost saw it."""
+    """Returns a table of the price of each match with `-partition=cost`; all figures are estimates."""
     rows = [
         (
             price.device,
@@ -62,7 +62,7 @@ def prices(decided: Partition) -> str:
 
 
 def wholes(totals: Totals) -> str:
-    """Returns what the whole model costs on the host alone and as decided."""
+    """Returns the cost of the whole model on the host alone and as partitioned."""
     return facts(
         [
             ("host alone", _whole(totals.alone)),

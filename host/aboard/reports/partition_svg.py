@@ -1,4 +1,4 @@
-"""The picture of a partition: the graph from top to bottom, coloured by device, regions framed."""
+"""The picture of a partition: the graph from top to bottom, coloured by device, with a frame around each region."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def picture(decided: Partition) -> str:
 
 
 def _places(decided: Partition) -> dict[Node, _GridCell]:
-    """Returns column and row of each node: below everything it reads."""
+    """Returns column and row of each node: each node is below all nodes whose results it reads."""
     producers = {t: p.node for p in decided.placements for t in p.node.outputs}
     depth: dict[Node, int] = {}
     taken: dict[int, int] = {}

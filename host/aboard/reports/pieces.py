@@ -20,16 +20,16 @@ class ArenaPiece:
     """A buffer in an arena, with its live range.
 
     Attributes:
-        name: The tensor it was made for, or `scratch`.
+        name: Name of its tensor, or `scratch`.
         kind: Kind of its content. If it stores several tensors, the first kind of the list that one of them has.
         arena: Number of the arena.
         offset: Bytes from the start of the arena.
         bytes: Size.
         first: First step during which it is live.
         last: Last step.
-        step: The step that writes it first, or whose scratch it is; None for an input.
+        step: The step that first writes the buffer, or whose scratch it is; None for an input.
         rolling: Height of a rolling buffer and rows of its tensor; None for other kinds.
-        aliases: Number of further tensors in it.
+        aliases: Number of further tensors that the buffer stores.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Lane:
 
     Attributes:
         step: The layer; None for the caller, who pushes rows of the input.
-        rows: Rows that it computes, or pushes, in all.
+        rows: Total number of rows that the layer computes, or that the caller pushes.
         stripes: For each of its stripes, its number among all stripes of the cascade, its first row, and one past its
             last.
     """
@@ -61,18 +61,18 @@ class Lane:
 
     @property
     def stripe_height(self) -> int:
-        """Rows of a stripe, at most."""
+        """Largest number of rows of a stripe."""
         return max(last - first for _, first, last in self.stripes)
 
 
 @dataclass(frozen=True)
 class CascadeStripes:
-    """A cascade as it runs.
+    """The stripes of a cascade in execution order.
 
     Attributes:
         first: Its first step.
         last: Its last step.
-        lanes: Its caller, if the input is streamed, and its layers, in order.
+        lanes: The lane of the caller if the input is streamed, then the lanes of the layers in order.
         count: Number of stripes of all lanes.
     """
 
@@ -83,7 +83,7 @@ class CascadeStripes:
 
 
 def pieces(scheduled: Scheduled) -> tuple[ArenaPiece, ...]:
-    """Returns the memory map, the largest pieces first."""
+    """Returns the memory map, the largest buffers first."""
     program, layout = scheduled.program, scheduled.layout
     last = max(len(program.steps) - 1, 0)
     named = _buffers(program) | _scratch(program)
@@ -128,7 +128,7 @@ def _scratch(program: Program) -> dict[int, _About]:
 
 
 def cascades(scheduled: Scheduled) -> tuple[CascadeStripes, ...]:
-    """Returns the cascades as they run."""
+    """Returns the stripes of each cascade."""
     assignment = scheduled.program.assignment
     index = {node: number for number, node in enumerate(assignment.steps)}
     return tuple(_stripes(cascade, [index[node] for node in cascade.nodes]) for cascade in assignment.cascades)
@@ -139,7 +139,7 @@ def _stripes(cascade: Cascade, steps: list[int]) -> CascadeStripes:
     for number, stripe in enumerate(cascade.stripes):
         by_lane.setdefault(stripe.position, []).append((number, stripe.first, stripe.last))
     lanes = [
-        # The caller has the position after the last layer, but its lane comes first.
+        # The caller's position is after the last layer, but its lane is the first.
         Lane(steps[position] if position < len(steps) else None, max(last for *_, last in stripes), tuple(stripes))
         for position, stripes in sorted(by_lane.items(), key=lambda lane: (lane[0] < len(steps), lane[0]))
     ]

@@ -1,4 +1,4 @@
-"""What reports say of predictions: for which core, from what, and how far off they are."""
+"""Text about predictions: their core, their source and their error."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from aboard.base.manifest_records import PredictionRecord
 
 
 def core_name(core: str) -> str:
-    """Returns a core as people write it: `Cortex-M4`, `RV32IMAC`."""
+    """Returns the usual spelling of a core: `Cortex-M4`, `RV32IMAC`."""
     if core.startswith("cortex-"):
         return f"Cortex-{core.removeprefix('cortex-').upper()}"
     return core.upper() if core.startswith("rv") else core
 
 
 def percent(share: float) -> str:
-    """Returns a share in whole per cent, upwards; `0.3` per cent and less as one."""
+    """Returns a share as a whole percentage, rounded up; at least 1 %."""
     return f"{max(1, math.ceil(round(100 * share, 3)))} %"
 
 
 def caption(prediction: PredictionRecord | None) -> str:
-    """Returns what a column of predicted instructions is headed with: `predicted for Cortex-M4`."""
+    """Returns the head of a column of predicted instructions: `predicted for Cortex-M4`."""
     return "predicted" if prediction is None else f"predicted for {core_name(prediction.core)}"
 
 
 def error(prediction: PredictionRecord | None) -> str:
-    """Returns how far off predicted instructions are, in words."""
+    """Returns the error of predicted instructions in words."""
     if prediction is None:
         return "error not known"
     known = prediction.instructions
@@ -39,5 +39,5 @@ def error(prediction: PredictionRecord | None) -> str:
 
 
 def total(manifest: Manifest) -> int:
-    """Returns the predicted instructions of the host, devices left out."""
+    """Returns the predicted instructions of the host, without devices."""
     return sum(node.estimated_instructions or 0 for node in manifest.nodes)

@@ -20,10 +20,10 @@ class Bar:
     Attributes:
         title: Its number and op.
         name: Its name.
-        count: Instructions, or whatever was counted; None where nothing is known.
-        other: The same of another system; None where it is not known.
+        count: Instructions or another count; None if unknown.
+        other: Count of another system; None if unknown.
         macs: Multiply-accumulates.
-        bound: Least count for each MAC; None where there is none.
+        bound: Lower bound of the count per MAC; None without a bound.
     """
 
     title: str
@@ -35,13 +35,13 @@ class Bar:
 
     @property
     def each(self) -> float | None:
-        """Count for each MAC; None without MACs."""
+        """Count per MAC; None without MACs."""
         return None if self.count is None or not self.macs else self.count / self.macs
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """A part of the picture with a scale of its own: 0 is at `x`, the largest value at `x + width`."""
+    """A part of the picture with its own scale: 0 is at `x`, the largest value at `x + width`."""
 
     x: float
     width: float
@@ -51,7 +51,7 @@ class _Panel:
         return self.width * min(value / self.most, 1.0) if self.most else 0.0
 
 
-#: Counts for each MAC beyond this many times the bound are drawn as this many: layers with next to no MACs.
+#: Counts per MAC above this multiple of the bound are drawn at this multiple: layers with almost no MACs.
 _MOST_TIMES = 8
 
 
@@ -60,10 +60,10 @@ def picture(bars: Sequence[Bar], unit: str, other: str, width: float, key: str) 
 
     Args:
         bars: The layers, in order.
-        unit: What was counted: `instructions`, `instructions, predicted`, `cycles`.
-        other: Name of the other system; "" without.
-        width: In pixels. Below 600, panels are below each other.
-        key: Unique in the page.
+        unit: Unit of the counts: `instructions`, `instructions, predicted`, `cycles`.
+        other: Name of the other system; "" for none.
+        width: In pixels. Below 600, panels are stacked.
+        key: Identifier, unique in the page.
     """
     wide = width >= 600
     row = 2 * (_BAR + _GAP) + _PAD if wide else FONT + 4 + 4 * (_BAR + _GAP) + _PAD
@@ -77,7 +77,7 @@ def picture(bars: Sequence[Bar], unit: str, other: str, width: float, key: str) 
         for panel, head in zip(panels, (unit, "MACs", each), strict=True):
             drawn.text(panel.x, 12, head, "quiet")
     else:
-        # The legend below has the whole of the unit.
+        # The legend below shows the whole unit.
         drawn.text(0, 12, f"{unit.partition(',')[0]}, MACs, {each}", "quiet")
     for index, bar in enumerate(bars):
         (_wide_row if wide else _narrow_row)(drawn, bar, panels, _TOP + index * row, other)

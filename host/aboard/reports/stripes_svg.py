@@ -1,4 +1,4 @@
-"""The picture of a cascade: stripes from left to right, a lane for each layer, in it the rows of each stripe."""
+"""The picture of a cascade: stripes from left to right, a lane for each layer, and the rows of each stripe in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def picture(cascade: CascadeStripes, names: Mapping[int, str], width: float, key
         cascade: The cascade.
         names: Op of each step.
         width: In pixels.
-        key: Unique in the page.
+        key: Identifier, unique in the page.
     """
     left = 150 if width >= 600 else 34
     height = _TOP + len(cascade.lanes) * (_LANE + _GAP) + _BOTTOM

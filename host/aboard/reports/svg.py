@@ -1,6 +1,6 @@
-"""Pictures for HTML pages: inline SVG in the colours of the page, with a title and a description for those who listen.
+"""Pictures for HTML pages: inline SVG in the colours of the page, with a title and a description for screen readers.
 
-Text is placed by an estimate of its width that is above that of common fonts, so that what fits here fits on the page.
+The estimated width of text is above the width in common fonts, so text that fits here fits on the page.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
-#: Size of all text.
+#: Font size of all text, in pixels.
 FONT = 11
-#: Width of a character, at most as a mean over a word, as a share of the font's size.
+#: Largest mean width of a character over a word, as a share of the font size.
 _CHARACTER = 0.66
-#: From the baseline of a line of text up and down.
+#: Height of a line of text above and below its baseline.
 _ABOVE, _BELOW = 0.95, 0.3
 
 
 def text_width(text: str) -> float:
-    """Returns the width that a text takes at most."""
+    """Returns an upper bound of the width of a text, in pixels."""
     return len(text) * FONT * _CHARACTER
 
 
 def fitting(text: str, width: float, least: int = 4) -> str:
-    """Returns a text, or its end behind a dot, such that it takes at most a width; empty where few characters fit."""
+    """Returns a text, or its end after a dot, that fits a width; empty if fewer than `least` characters fit."""
     most = int(width / (FONT * _CHARACTER))
     if len(text) <= most:
         return text
@@ -39,12 +39,12 @@ class Rect:
     height: float
 
     def meets(self, other: Rect, gap: float = 1.0) -> bool:
-        """True where two come nearer to each other than a gap."""
+        """True if two rectangles are nearer to each other than a gap."""
         across = self.x < other.x + other.width + gap and other.x < self.x + self.width + gap
         return across and self.y < other.y + other.height + gap and other.y < self.y + self.height + gap
 
     def holds(self, other: Rect) -> bool:
-        """True if another one is inside."""
+        """True if another rectangle is inside."""
         right, bottom = self.x + self.width, self.y + self.height
         inside = other.x + other.width <= right and other.y + other.height <= bottom
         return inside and other.x >= self.x and other.y >= self.y
@@ -55,11 +55,11 @@ class Picture:
     """A picture while it is drawn.
 
     Attributes:
-        key: Unique in the page.
-        width: Pixels.
-        height: Pixels.
-        title: What it is, in a few words.
-        about: What it shows, in sentences.
+        key: Identifier, unique in the page.
+        width: In pixels.
+        height: In pixels.
+        title: Title in a few words.
+        about: Description in sentences.
     """
 
     key: str
@@ -72,7 +72,7 @@ class Picture:
     _taken: list[Rect] = field(default_factory=list)
 
     def rect(self, box: Rect, style: str, tip: str = "") -> None:
-        """Draws a rectangle; `style` are classes of the page, `tip` is said where a pointer rests."""
+        """Draws a rectangle; `style` holds CSS classes, `tip` is shown under a pointer."""
         shape = (
             f'<rect class="{style}" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(max(box.width, 0))}" '
             f'height="{_n(max(box.height, 0))}"'
@@ -90,13 +90,13 @@ class Picture:
         self._shapes.append(f'<polyline class="{style}" points="{drawn}"/>')
 
     def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start") -> None:
-        """Writes a text whose baseline begins, has its middle or ends at a point; what it covers is taken."""
+        """Writes a text at the start, middle or end of its baseline, and reserves its box."""
         self._taken.append(text_box(x, y, text, anchor))
         classes = f' class="{style}"' if style else ""
         self._texts.append(f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}"{classes}>{escape(text)}</text>')
 
     def try_text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start") -> bool:
-        """Writes a text if it is inside the picture and overlaps no other; returns False if it does not fit."""
+        """Writes a text if it is inside the picture and overlaps no other text; returns False if it does not fit."""
         box = text_box(x, y, text, anchor)
         if not Rect(0, 0, self.width, self.height).holds(box) or any(box.meets(other) for other in self._taken):
             return False
@@ -104,7 +104,7 @@ class Picture:
         return True
 
     def markup(self, style: str) -> str:
-        """Returns the picture; texts are above all shapes. `style` are classes of the page."""
+        """Returns the picture as SVG, texts above all shapes. `style` holds CSS classes."""
         size = f'viewBox="0 0 {_n(self.width)} {_n(self.height)}"'
         head = f'<svg class="{style}" role="img" {size} aria-labelledby="{self.key}-t {self.key}-d">'
         said = (
@@ -114,14 +114,14 @@ class Picture:
 
 
 def text_box(x: float, y: float, text: str, anchor: str = "start") -> Rect:
-    """Returns what a text covers at most."""
+    """Returns an upper bound of the box of a text."""
     width = text_width(text)
     left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     return Rect(left, y - FONT * _ABOVE, width, FONT * (_ABOVE + _BELOW))
 
 
 def ticks(most: float, count: int) -> list[int]:
-    """Returns about so many round numbers from 0 up to a number."""
+    """Returns about `count` round numbers from 0 up to `most`."""
     step = 1
     while most / step > count:
         step = next(s for s in (step * 2, step * 5 // 2) if _is_round(s) and s > step)

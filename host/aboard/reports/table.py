@@ -1,4 +1,4 @@
-"""Plain tables: columns as wide as needed, numbers to the right."""
+"""Plain tables: columns are as wide as needed, numbers are right-aligned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], total: Sequence
 
     Args:
         head: Names of the columns.
-        rows: Cells; integers are printed with thousands separated, None as `-`.
+        rows: Cells; integers have thousands separators, None prints as `-`.
         total: A last row, below a line.
     """
     body = [[cell(value) for value in row] for row in rows]
@@ -37,7 +37,7 @@ def cell(value: object) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Returns lines of name and value, values below each other; what is None is left out."""
+    """Returns lines of name and value, with aligned values; pairs with None are left out."""
     listed = [(name, cell(value)) for name, value in pairs if value is not None]
     width = max(len(name) for name, _ in listed)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in listed)

@@ -9,7 +9,7 @@ from aboard.tuning.space import shown
 
 
 def summary(found: Found) -> str:
-    """Returns the whole report: all points, the best of each region, and what it came to."""
+    """Returns the whole report: all points, the best point of each region, and the totals."""
     return "\n\n".join(part for part in (trials(found), best(found), totals(found)) if part)
 
 
@@ -29,7 +29,7 @@ def trials(found: Found) -> str:
 
 
 def best(found: Found) -> str:
-    """Returns a table with one line for each workload; empty where nothing was measured."""
+    """Returns a table with one line for each workload; empty if nothing was measured."""
     rows = [
         (
             entry.device,

@@ -15,15 +15,15 @@ from aboard.target import Target
 
 @dataclass(frozen=True)
 class Other:
-    """A kernel variant that a layer could have: faster and larger, or slower and smaller.
+    """A variant that a layer could have: faster and larger, or slower and smaller.
 
     Attributes:
         layer: Number of the layer.
         op: Its op.
-        taken: Name of the implementation that computes it.
-        name: Name of the other one.
-        instructions: How many more the other takes, predicted; below 0 fewer.
-        flash_bytes: How many more bytes of flash the model takes with it, predicted; below 0 fewer.
+        taken: Name of the chosen implementation.
+        name: Name of the other implementation.
+        instructions: Predicted change of instructions with the other; negative for fewer.
+        flash_bytes: Predicted change of flash bytes with the other; negative for fewer.
     """
 
     layer: int
@@ -35,18 +35,18 @@ class Other:
 
     @property
     def each(self) -> float:
-        """Instructions for each byte."""
+        """Change of instructions per byte of flash."""
         return self.instructions / -self.flash_bytes
 
 
 def of(module: Module) -> tuple[Other, ...]:
-    """Returns the other variants that layers could have, in the order of the layers; those that only lose are left out.
+    """Returns the other variants of each layer, in the order of layers, without variants that are worse in both costs.
 
     Args:
-        module: Compiled in this process.
+        module: A module compiled in this process.
 
     Raises:
-        ProjectError: It was read from a folder.
+        ProjectError: The module was read from a folder.
     """
     scheduled = module.schedule()
     target, graph = module.target, scheduled.program.graph
@@ -73,7 +73,7 @@ def _instructions(candidate: KernelCandidate) -> int:
 
 
 def rule(target: Target) -> str:
-    """Returns by which rule variants are chosen, in words."""
+    """Returns the rule by which variants are chosen, in words."""
     limit = target.flash_max
     if limit is not None:
         return f"the fewest instructions within -flash-max={limit}"
