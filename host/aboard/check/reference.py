@@ -21,7 +21,7 @@ from aboard.importers import load
 from aboard.ir import Array, DType, Graph, Tensor
 from aboard.ops.interpreter import check_inputs, run_all
 
-# The interpreter keeps every tensor, and some tables of its own.
+# The interpreter keeps every tensor and its own tables.
 _ARENA_BYTES = 1 << 24
 
 

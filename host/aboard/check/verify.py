@@ -124,9 +124,9 @@ def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) ->
     """Returns the first element, in execution order, in which a device differs from the reference.
 
     Args:
-        traced: Runs one model, built with a trace.
-        reference: Of the same model.
-        feed: An input for which they differ.
+        traced: A session with one model, built with a trace.
+        reference: The reference for the same model.
+        feed: An input for which device and reference differ.
 
     Returns:
         The element, or None if every tensor that the reference computes is equal.
