@@ -1,10 +1,10 @@
 """Fits a model to a target: its kernels, schedule and memory plan, within `-ram-max` and `-flash-max`.
 
 With `-opt=size` a model never needs more RAM or more flash than with `-opt=balanced` and otherwise the same options.
-Less memory may cost flash (cascades add code), and some kernels are no smaller with `-Os`. So what `-opt=balanced`
-needs is found out first, and the smallest schedules are held against it. Flash is predicted: a schedule must save so
-much that half of it is no less than what predictions were found to be wrong by beside (`code_size.doubt`). Where none
-does, the code is that of `-opt=balanced`.
+Less RAM may cost flash (cascades add code), and some kernels are not smaller with `-Os`. Therefore the needs with
+`-opt=balanced` are computed first, and the smallest schedules are compared with them. Flash is predicted: a schedule
+is accepted only if half of the predicted saving covers the error of predictions (`code_size.doubt`). If no schedule
+is accepted, the code is the code for `-opt=balanced`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion
 
-#: How often kernel variants are chosen for `-flash-max`: as predicted, with the code of cascades, and the smallest.
+#: Number of choices of kernel variants for `-flash-max`: as predicted, with the code of cascades, and the smallest.
 _FLASH_ATTEMPTS = 3
 
 
@@ -36,9 +36,9 @@ class Scheduled:
     Attributes:
         program: The schedule and its allocation problem.
         layout: Addresses of its buffers.
-        calls: The calls of all nodes. The `-opt` of their target is that of the code: with `-opt=size` it may be
-            `balanced`.
-        aim: What the schedule was chosen for.
+        calls: The calls of all nodes. Their target's `-opt` is the `-opt` of the code, which may be `balanced` with
+            `-opt=size`.
+        aim: The objective of the schedule.
     """
 
     program: Program
@@ -48,13 +48,13 @@ class Scheduled:
 
     @property
     def flash(self) -> int:
-        """Bytes of flash, predicted; 0 where devices compute a part of the model."""
+        """Predicted bytes of flash; 0 if devices compute a part of the model."""
         return self.program.flash(self.calls.target) or 0
 
     def needs_no_more_than(self, balanced: Scheduled) -> bool:
-        """True where it needs no more RAM than the schedule for `-opt=balanced`, and is sure to need no more flash.
+        """True if it needs no more RAM than the schedule for `-opt=balanced`, and certainly no more flash.
 
-        A host has no flash to spare, and what devices compute has none that could be predicted.
+        Flash is not compared for a host, and not if devices compute a part, because then it cannot be predicted.
         """
         target = self.calls.target
         if self.layout.peak > balanced.layout.peak:
@@ -65,35 +65,35 @@ class Scheduled:
 
 
 def fit(graph: Graph, target: Target) -> Scheduled:
-    """Returns the schedule that suits a target.
+    """Returns the schedule of a graph for a target.
 
     Args:
-        graph: Partitioned, in the order of the file. It is not changed.
-        target: Where the model will run.
+        graph: A partitioned graph, in the order of the file. It is not changed.
+        target: The target.
 
     Raises:
-        CapacityError: It does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
-            `-ram-max` its `least_bytes` is the least with which it would fit.
+        CapacityError: The model does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
+            `-ram-max` its `least_bytes` is the smallest limit with which the model fits.
     """
     return _smallest(graph, target) if target.opt == "size" else _within_ram(graph, target, search.aim(target))
 
 
 def sources(target: Target) -> list[Target]:
-    """Returns the targets whose kernels are tried for a target: its own, with `-opt=size` also those of `balanced`."""
+    """Returns the targets whose kernels are tried: the target, and with `-opt=size` also the target with `balanced`."""
     return [target, _balanced(target)] if target.opt == "size" else [target]
 
 
 def least(graph: Graph, source: Target) -> Scheduled:
-    """Returns the schedule of the least memory that is found with a target's kernels, whatever its `-ram-max` is.
+    """Returns the schedule with the least RAM that is found with a target's kernels, whatever its `-ram-max` is.
 
-    Where `-ram-max` is what its arenas need, for one of a target's `sources`, `fit` succeeds.
+    If `-ram-max` is the RAM of this schedule for one of a target's `sources`, `fit` succeeds.
 
     Args:
         graph: As for `fit`.
         source: One of the targets that `sources` returns.
 
     Raises:
-        CapacityError: Even they do not fit the arenas, or the model needs more than `-flash-max`.
+        CapacityError: The schedule does not fit the arenas, or the model needs more than `-flash-max`.
     """
     return _within_flash(graph, source, Aim.LEAST)
 
@@ -103,7 +103,7 @@ def _balanced(target: Target) -> Target:
 
 
 def _smallest(graph: Graph, target: Target) -> Scheduled:
-    """Returns the first schedule for `-opt=size` that is sure to need no more than that for `-opt=balanced`."""
+    """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`."""
     balanced, bar, errors = _balanced(target), None, []
     try:
         bar = fit(graph, balanced)
@@ -119,17 +119,17 @@ def _smallest(graph: Graph, target: Target) -> Scheduled:
             return found
     if bar is not None:
         return bar
-    # Where both fail, `-opt=size` is what was asked for; more RAM would help if it helps one of them.
+    # If both fail, the error is about `-opt=size`, the user's choice; more RAM helps if it helps either.
     raise min(errors[1:] + errors[:1], key=lambda error: error.least_bytes or math.inf)
 
 
 def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
-    """Returns the schedule with an objective, or one with less RAM if that does not keep to `-ram-max`."""
+    """Returns the schedule for an objective, or one with less RAM if the first exceeds `-ram-max`."""
     limit = target.ram_max
     if limit is None:
         return _within_flash(graph, target, aim)
     needed, problem = math.inf, None
-    # Searches are not exhaustive: now and then the one with slack finds less than that for the least.
+    # Searches are not exhaustive: the search with slack sometimes needs less RAM than the search for the least.
     for each in dict.fromkeys((aim, Aim.LEAST, Aim.NEAR_LEAST)):
         try:
             found = _within_flash(graph, target, each)
@@ -138,7 +138,7 @@ def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
             continue
         if found.layout.peak <= limit:
             return found
-        # Other limits give other schedules: what was found for this one need not be found for another.
+        # Aim.WITHIN depends on the limit, so its peak is not a limit that is sure to succeed.
         if each is not Aim.WITHIN:
             needed = min(needed, found.layout.peak)
     if problem is not None and needed == math.inf:
@@ -163,7 +163,7 @@ def too_little_ram(name: str, limit: int | None, needed: int, other: str = "take
 
 
 def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
-    """Returns the first schedule, of less and less flash, that keeps to `-flash-max` as far as can be predicted."""
+    """Returns the first schedule within `-flash-max`, as predicted, from choices of less and less flash."""
     limit, size, beside = target.flash_max, 0, 0
     for attempt in range(_FLASH_ATTEMPTS):
         last = attempt == _FLASH_ATTEMPTS - 1
@@ -173,7 +173,7 @@ def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
         size = found.flash
         if limit is None or size <= limit:
             return found
-        # Cascades add code that the choice did not know of.
+        # The choice did not include the code of cascades.
         beside = size - model_bytes([(node, calls.whole(node)) for node in graph.nodes], 0, target)
     smaller = "compile with -opt=size, " if target.opt != "size" else ""
     raise CapacityError(
@@ -183,7 +183,7 @@ def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
 
 
 def _scheduled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
-    """Returns the schedule in the order of the file, or a better one where that needs less."""
+    """Returns the schedule in the order of the file, or in a better order if it needs less RAM."""
     found, errors = [], []
     for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
         try:
@@ -200,7 +200,7 @@ def _distinct(*orders: list[Node]) -> list[list[Node]]:
 
 
 def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
-    """Returns the first schedule that keeps to `-ram-max` where several are offered, else the last."""
+    """Returns the first schedule within `-ram-max` if there is one, else the last."""
     limit, tried = calls.target.ram_max, []
     for assignment in search.schedules(graph, calls, aim):
         program = lower(graph, assignment, calls)
@@ -213,7 +213,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
 
 
 def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
-    """Returns the regions for the arenas, with the room that the weights leave."""
+    """Returns the regions for the arenas, less the bytes of the weights in them."""
     if target.weights_region is None:
         return target.arenas()
     return target.arenas(Instances(program, target).constants_bytes)

@@ -1,4 +1,4 @@
-"""Runs a compiled model in this process: the same C, in a shared library, called through cffi."""
+"""Runs a compiled model in this process: the same C, as a shared library called through cffi."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SourceBundle(Protocol):
 
     @property
     def target(self) -> Target:
-        """Where the code runs."""
+        """The target of the code."""
 
     @property
     def manifest(self) -> Manifest:
@@ -52,7 +52,7 @@ class HostModel:
 
     Args:
         module: Compiled with `-runtime=host` for this machine's instruction set.
-        cflags: More flags for the C compiler, such as sanitizers.
+        cflags: Additional flags for the C compiler, such as sanitizers.
 
     Raises:
         TargetError: The module is for another runtime or instruction set.
@@ -77,7 +77,7 @@ class HostModel:
         return single(self.run_named(feed))
 
     def _declared(self, ffi: cffi.FFI) -> cffi.FFI:
-        """Returns `ffi` with whatever a subclass calls declared."""
+        """Returns `ffi` with the declarations of a subclass."""
         return ffi
 
     def _arenas(self) -> tuple[list[int], list[np.ndarray[tuple[int], np.dtype[np.uint8]]]]:
@@ -103,7 +103,7 @@ class HostModel:
         return decode(outputs, manifest.outputs)
 
     def _push(self, data: bytes, memory: Sequence[Any]) -> None:
-        """Brings the input row by row."""
+        """Passes the input row by row."""
         self._call("begin", *memory)
         rows = self.manifest.inputs[0].shape[1]
         size = len(data) // rows
@@ -139,8 +139,8 @@ def build_library(module: SourceBundle, folder: Path, cflags: Sequence[str] = ()
 
     Args:
         module: The compiled model.
-        folder: Where the sources and the library are put.
-        cflags: More flags for the compiler.
+        folder: Folder for the sources and the library.
+        cflags: Additional flags for the compiler.
 
     Returns:
         Path of the library.

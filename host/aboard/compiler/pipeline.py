@@ -1,6 +1,6 @@
 """The compile path: from a model file to a bundle of standalone C.
 
-`compile_model` is the whole way, on one screen.
+`compile_model` contains every step, on one screen.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Module:
     """A compiled model: C sources and the manifest that describes them.
 
     Attributes:
-        manifest: What the device path has to know.
+        manifest: The facts for the device path.
         files: Text of each file of the bundle by its relative path.
-        graph: The graph as compiled; None for a module that was read from a folder.
-        partition: Which device computes what, and why the others do not; None for a module that was read.
-        scheduled: Its schedule; None for a module that was read.
+        graph: The graph after all passes; None for a module that was read from a folder.
+        partition: The owner of each node, and the reasons of other devices; None for a module that was read.
+        scheduled: The schedule; None for a module that was read.
     """
 
     manifest: Manifest
@@ -58,14 +58,14 @@ class Module:
 
     @property
     def target(self) -> Target:
-        """Where the code will run."""
+        """The target of the code."""
         return Target(self.manifest.target)
 
     def schedule(self) -> Scheduled:
         """Returns the schedule.
 
         Raises:
-            ProjectError: The module was read from a folder, which does not hold it.
+            ProjectError: The module was read from a folder, which does not contain the schedule.
         """
         if self.scheduled is None:
             raise ProjectError(
@@ -75,9 +75,9 @@ class Module:
         return self.scheduled
 
     def with_hooks(self) -> Module:
-        """Returns the same module with code that can profile, trace, and run one node by itself.
+        """Returns the same module with code that can profile, trace, and run a single node.
 
-        A module that was read from a folder cannot be emitted again: it is returned as it is.
+        A module that was read from a folder cannot be emitted again and is returned unchanged.
         """
         if self.manifest.hooks or self.scheduled is None or self.graph is None:
             return self
@@ -85,7 +85,7 @@ class Module:
         return replace(self, files=files, manifest=manifest, _host=None)
 
     def trade(self) -> Trade:
-        """Returns what the schedules cost that were weighed, and by which rule one was taken; takes seconds.
+        """Returns the schedules of the Pareto front with their costs, and the rule of the choice; takes seconds.
 
         Raises:
             ProjectError: The module was read from a folder.
@@ -95,18 +95,18 @@ class Module:
         return trade.weigh(taken.program.graph, taken.calls, taken.program.assignment, rule)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
-        """Writes the bundle: all of it, or nothing.
+        """Writes the whole bundle, or nothing.
 
         Args:
             folder: A new folder, or a bundle that is replaced.
-            force: Whether files that aboard did not write, or that were changed since, are overwritten where they are
-                in the way. All other files of yours stay.
+            force: True to overwrite files in the way that aboard did not write or that were changed since. Other files
+                in the folder stay.
 
         Returns:
             The folder.
 
         Raises:
-            ProjectError: The folder holds something else or a bundle that was changed, or cannot be written.
+            ProjectError: The folder holds something other than an unchanged bundle, or cannot be written.
         """
         return bundle.save(self.files, self.manifest, Path(folder), force=force)
 
@@ -115,13 +115,13 @@ class Module:
         """Reads a bundle.
 
         Raises:
-            ProjectError: It is missing or damaged.
+            ProjectError: The bundle is missing or damaged.
         """
         manifest, files = bundle.load(Path(folder))
         return cls(manifest, files)
 
     def run(self, feed: Inputs) -> Results:
-        """Runs the model in this process; for `-runtime=host` only.
+        """Runs the model in this process; only for `-runtime=host`.
 
         Args:
             feed: The input, or inputs by tensor name.
@@ -157,29 +157,29 @@ def compile_model(
 
     Args:
         model: A TFLite file: its path, or its bytes.
-        target: Where the code will run. Give this or `board`.
-        board: A board whose target is taken.
+        target: The target of the code. Give either `target` or `board`.
+        board: A board; the code is for its target.
         name: C identifier for the model; from the file name by default.
         opt: `size`, `balanced` or `speed`; overrides the target's.
-        tuning: Which values the knobs of devices get: a file that `aboard tune` wrote, or something that chooses
-            (`aboard.tuning.choice`). By default the user's own file, where there is one.
-        passes: The passes that run, in their order, as text: `fold-constants,remove-dead-code,divide-wide-nodes`; the
-            target's own by default. `aboard passes` prints them, `aboard.passes.text` describes the grammar.
+        tuning: The source of the values of devices' knobs: a file that `aboard tune` wrote, or an object that chooses
+            (`aboard.tuning.choice`). By default the user's own file, if it exists.
+        passes: The passes in order, as text: `fold-constants,remove-dead-code,divide-wide-nodes`; by default the
+            target's passes. `aboard passes` prints them, `aboard.passes.text` describes the grammar.
         on_step: Called between two passes with the graph, the name of the pass that has run (`import` at first), and
-            the name of the pass that runs next (None at last). `aboard.ir.printer.dump` makes text of the graph.
-        hooks: Whether the C source can profile, trace, and run one node by itself. `aboard.create` adds that to a
-            module without it, but not to a bundle on disk.
+            the name of the pass that runs next (None at last). `aboard.ir.printer.dump` prints the graph.
+        hooks: True for C source that can profile, trace, and run a single node. `aboard.create` adds hooks to a module
+            without them, but not to a bundle on disk.
 
     Returns:
         The compiled module.
 
     Raises:
-        ModelError: The model cannot be read, or uses what is not supported.
+        ModelError: The model cannot be read, or uses an unsupported feature.
         TargetError: The target is not valid, or neither or both of `target` and `board` are given.
-        BoardError: The board is not known.
-        PassError: `passes` names an unknown pass or option, or leaves out a pass that the others need.
-        InputError: The records of tuning cannot be read.
-        CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`), or its flash
+        BoardError: The board is unknown.
+        PassError: `passes` names an unknown pass or option, or lacks a pass that others need.
+        InputError: The tuning records cannot be read.
+        CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`) or its flash
             (`-flash-max`).
     """
     chosen = _target(target, board, opt)
@@ -197,7 +197,7 @@ def compile_model(
 def _emitted(
     graph: Graph, scheduled: Scheduled, macs: int, target: str, *, hooks: bool
 ) -> tuple[dict[str, str], Manifest]:
-    """Returns the files and the manifest of a bundle; the target is the one asked for, not the one of its kernels."""
+    """Returns the files and the manifest of a bundle; `target` is the requested one, not the target of the kernels."""
     files, manifest = bundle.emit(graph, scheduled.program, scheduled.layout, scheduled.calls.target, macs, hooks=hooks)
     return files, manifest.model_copy(update={"target": target})
 
@@ -215,7 +215,7 @@ def _fitted(graph: Graph, target: Target) -> Scheduled:
 def partition_model(
     model: str | Path | bytes, *, target: str | Target | None = None, board: str | None = None, name: str | None = None
 ) -> Partition:
-    """Decides which device of a target would compute what; nothing is compiled. Arguments as for `compile_model`.
+    """Assigns nodes to the devices of a target without compiling. Arguments as for `compile_model`.
 
     Raises:
         AboardError: As for `compile_model`; a device's package may also be wrong.
@@ -228,7 +228,7 @@ def partition_model(
 def explain_model(
     model: str | Path | bytes, *, target: str | Target | None = None, board: str | None = None, name: str | None = None
 ) -> list[strategy.Explanation]:
-    """Says for each node how it would be computed, and why so. Arguments and errors as for `compile_model`."""
+    """States the implementation of each node and the reason for it. Arguments and errors as for `compile_model`."""
     chosen = _target(target, board, None)
     graph = load(model, name=name)
     pipelines.run(graph, chosen)

@@ -1,4 +1,4 @@
-"""What helps where `-ram-max` cannot be kept: options and boards, each with what it really gives."""
+"""Advice for a model that exceeds `-ram-max`: options and boards, each with the RAM that results."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from aboard.target import Target
 from aboard.target.kind import Value
 from aboard.target.regions import FIRMWARE_BYTES
 
-#: How many boards are named at most.
+#: Largest number of boards in the advice.
 _BOARDS = 3
 
 
 def advised(graph: Graph, target: Target, error: CapacityError) -> CapacityError:
-    """Returns the error with what would help.
+    """Returns the error with advice.
 
     Args:
-        graph: As it was given to `fitting.fit`.
-        target: Where the model was to run.
-        error: What `fitting.fit` raised; with `least_bytes`.
+        graph: The graph as `fitting.fit` received it.
+        target: The target as `fitting.fit` received it.
+        error: The error that `fitting.fit` raised; it has `least_bytes`.
     """
     least = error.least_bytes or 0
     tries = [f"{options} ({needed} bytes)" for options, needed in _helping(graph, target, least)]
@@ -34,29 +34,29 @@ def advised(graph: Graph, target: Target, error: CapacityError) -> CapacityError
 
 
 def _helping(graph: Graph, target: Target, least: int) -> list[tuple[str, int]]:
-    """Returns the options with which less is needed than the least without them, the best first, and how much."""
+    """Returns the options that reduce the least RAM, the best first, and the RAM with each."""
     known: dict[Target, float] = {} if target.opt == "size" else {target: least}
     found: list[tuple[str, int]] = []
     for attributes in _options(target):
         needed = min(_needed(graph, source, known) for source in fitting.sources(target.overridden(attributes)))
-        # Several options together are worth a word where they give less than any of them.
+        # Several options together are listed only if they need less RAM than each alone.
         if needed < (least if len(attributes) == 1 else min((n for _, n in found), default=least)):
             found.append((" ".join(f"-{name}={value}" for name, value in attributes.items()), int(needed)))
     return sorted(found, key=lambda each: each[1])
 
 
 def _needed(graph: Graph, source: Target, known: dict[Target, float]) -> float:
-    """Returns the least with the kernels of a target; infinite where it cannot be computed so."""
+    """Returns the least RAM with the kernels of a target; infinite if no schedule is possible."""
     if source not in known:
         try:
             known[source] = fitting.least(graph, source).layout.peak
         except AboardError:
-            known[source] = math.inf  # the model's input has no rows, or not enough flash is left
+            known[source] = math.inf  # the model's input has no rows, or flash is exceeded
     return known[source]
 
 
 def _options(target: Target) -> Iterator[dict[str, Value]]:
-    """Yields attributes that may lower what a model needs: three at most, for each takes a search."""
+    """Yields attributes that may lower the RAM of a model: at most three, because each takes a search."""
     if target.input_mode != "consumed":
         yield {"input": "consumed"}
     if target.input_mode != "rows":
@@ -68,7 +68,7 @@ def _options(target: Target) -> Iterator[dict[str, Value]]:
 
 
 def _larger_boards(target: Target, least: int) -> list[Board]:
-    """Returns boards with the same core that have room for the least, where the target's own has not."""
+    """Returns boards with the same core and enough RAM, if the target's own board has not enough."""
     if target.hardware is None or _room(boards.load(target.hardware)) >= least:
         return []
     found = []
@@ -78,11 +78,11 @@ def _larger_boards(target: Target, least: int) -> list[Board]:
             if _room(board) >= least and Target(board.target).cpu.name == target.cpu.name:
                 found.append(board)
         except AboardError:
-            continue  # a broken file of the user's is reported when its board is asked for
+            continue  # an error in a user's board file is reported when that board is requested
     return sorted(found, key=lambda board: (board.ram_bytes or 0, board.id))[:_BOARDS]
 
 
 def _room(board: Board) -> int:
-    """Returns the bytes that a board has for arenas, beside what its firmware takes."""
+    """Returns the bytes that a board has for arenas, less the RAM of its firmware."""
     ram = board.ram_bytes or 0
     return ram - min(FIRMWARE_BYTES, ram // 4)
