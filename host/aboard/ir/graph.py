@@ -1,6 +1,6 @@
 """The graph of a model: tensors, nodes in execution order, inputs and outputs.
 
-A `Graph` is a list of nodes in topological order. Tensors are compared by identity and know nothing of their users;
+A `Graph` is a list of nodes in topological order. Tensors are compared by identity and hold no list of their readers;
 `Graph.producer` and `Graph.consumers` look them up. Passes change a graph in place and leave it valid
 (`aboard.ir.verify`).
 """
@@ -25,9 +25,9 @@ class Tensor:
     Attributes:
         name: Unique in the graph; from the model file where it has one.
         type: Shape, element type and quantisation.
-        data: The values of a constant, with the shape and dtype of `type`; None for what is computed.
-        source: Index of the tensor in the model file; None for tensors a pass made.
-        channel_map: Which channels of the model's tensor are left; None when all are.
+        data: The values of a constant, with the shape and dtype of `type`; None for a computed tensor.
+        source: Index of the tensor in the model file; None for a tensor that a pass made.
+        channel_map: The remaining channels of the model's tensor; None if none were removed.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Tensor:
 
     @property
     def quant(self) -> Quantization:
-        """Quantisation of a tensor that must have one.
+        """Quantisation of a quantised tensor.
 
         Raises:
             ValueError: The tensor is not quantised.
@@ -68,15 +68,15 @@ class Tensor:
 
 @dataclass(eq=False)
 class Node:
-    """One operation.
+    """One operator.
 
     Attributes:
-        op: Name of the op in `aboard.ops`, such as `conv2d`.
+        op: Name of the operator in `aboard.ops`, such as `conv2d`.
         name: Unique in the graph; named after the first output in the model file.
-        inputs: Operands in the op's order; None where an optional operand is absent.
+        inputs: Operands in the op's order; None for an absent optional operand.
         outputs: Results.
         attrs: Instance of the op's attribute class.
-        sources: Numbers of the operators in the model file that this node stands for (several after fusion).
+        sources: Numbers of the operators in the model file that this node computes (several after fusion).
     """
 
     op: str
@@ -98,7 +98,7 @@ class Node:
         return tensor
 
     def optional_input(self, index: int) -> Tensor | None:
-        """Returns an operand, or None where it is absent."""
+        """Returns an operand; None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     @property
@@ -123,10 +123,10 @@ class Graph:
 
     Attributes:
         name: A C identifier in lower case; prefixes every symbol of the generated code.
-        inputs: Tensors the caller sets, in the order of the model file.
-        outputs: Tensors the caller reads, in the order of the model file.
-        nodes: Operations in execution order.
-        source: Where the model came from, for messages: a file name.
+        inputs: Tensors that the caller writes, in the order of the model file.
+        outputs: Tensors that the caller reads, in the order of the model file.
+        nodes: Operators in execution order.
+        source: Origin of the model, for error messages: a file name.
         model_hash: SHA-256 of the model file, in hex.
     """
 

@@ -1,6 +1,6 @@
 """The integer arithmetic of TensorFlow Lite for Microcontrollers' reference kernels (double rounding), in numpy.
 
-Everything here works on int64 arrays and gives what the 32-bit C code gives;
+All functions work on int64 arrays and return the values of the 32-bit C code;
 `firmware/kernels/portable/requantize.h` is the same in C. Sources: the gemmlowp fixed-point functions as TFLite defines
 them in `kernels/internal/common.h` and `quantization_util.cc`.
 """
@@ -73,8 +73,8 @@ def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike
 
     Args:
         x: int32 values; the left shift wraps as it does in C.
-        multiplier: As `quantize_multiplier` gives it; broadcast against `x`.
-        shift: Likewise.
+        multiplier: The mantissa from `quantize_multiplier`; broadcast against `x`.
+        shift: The shift from `quantize_multiplier`; broadcast against `x`.
     """
     shift = np.asarray(shift, np.int64)
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
@@ -83,18 +83,18 @@ def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike
 
 
 def reduced_multiplier(multiplier: npt.ArrayLike) -> Int64:
-    """Returns the 15 bits that are left of a multiplier of 31 where sums have 64 bits; 2**15 stands for 1."""
+    """Returns a 31-bit multiplier reduced to 15 bits, for 64-bit sums; 2**15 represents 1."""
     reduced: Int64 = np.minimum((np.asarray(multiplier, np.int64) + (1 << 15)) >> 16, 0x7FFF)
     return reduced
 
 
 def multiply_wide_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
-    """Returns round(x * reduced / 2**15 * 2**shift), ties up, as a 32-bit register holds it: TFLite's form for int64.
+    """Returns round(x * reduced / 2**15 * 2**shift), ties up, wrapped to 32 bits: TFLite's form for int64.
 
     Args:
-        x: Less than 2**47 in absolute value.
-        multiplier: As `quantize_multiplier` gives it, of which 15 bits are used; broadcast against `x`.
-        shift: Likewise, less than 8.
+        x: Values below 2**47 in absolute value.
+        multiplier: The mantissa from `quantize_multiplier`, reduced to 15 bits; broadcast against `x`.
+        shift: The shift from `quantize_multiplier`, less than 8; broadcast against `x`.
     """
     right = 15 - np.asarray(shift, np.int64)
     product = np.asarray(x, np.int64) * reduced_multiplier(multiplier)
@@ -102,7 +102,7 @@ def multiply_wide_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.Arra
 
 
 def quotient32(dividend: float, divisor: float) -> float:
-    """Returns a quotient as float32 has it: infinite where it is too large."""
+    """Returns a quotient rounded to float32; infinite on overflow."""
     with np.errstate(over="ignore"):
         return float(np.float32(dividend) / np.float32(divisor))
 

@@ -1,6 +1,6 @@
 """Prints a graph as text: the same graph always gives the same text.
 
-Names with characters that could be taken for the text's own stand in quotes; hidden characters are visible escapes.
+Names with characters of the text's own syntax are in quotes; hidden characters become visible escapes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Summarized(Protocol):
     """Attributes that are too long to print one by one."""
 
     def summary(self) -> str:
-        """Returns the text that is printed instead."""
+        """Returns the text to print instead."""
 
 
 def dump(graph: Graph) -> str:
@@ -58,7 +58,7 @@ def _node(node: Node) -> str:
 
 
 def attributes(node: Node) -> str:
-    """Returns the attributes of a node as text, ` {name=value, ...}`; empty where it has none."""
+    """Returns the attributes of a node as text, ` {name=value, ...}`; empty without attributes."""
     if isinstance(node.attrs, Summarized):
         return f" {{{printable.one_line(node.attrs.summary())}}}"
     fields = [(field.name, getattr(node.attrs, field.name)) for field in dataclasses.fields(node.attrs)]
@@ -77,7 +77,7 @@ def _plain(value: Any) -> str:
 
 
 def _content(tensor: Tensor) -> str:
-    """Returns the values of a small constant, and a fingerprint of a large one."""
+    """Returns the values of a small constant, or a fingerprint of a large one."""
     if tensor.data is None:
         return "-"
     if tensor.data.size <= _SHORT:

@@ -13,7 +13,7 @@ Array = npt.NDArray[np.generic]
 
 
 class DType(Enum):
-    """Element type of a tensor; the value is numpy's name of it."""
+    """Element type of a tensor; the value is numpy's name."""
 
     INT8 = "int8"
     UINT8 = "uint8"
@@ -21,7 +21,7 @@ class DType(Enum):
     INT32 = "int32"
     INT64 = "int64"
     BOOL = "bool"
-    FLOAT16 = "float16"  # constants only: folding turns them into float32 before any kernel sees them
+    FLOAT16 = "float16"  # constants only: constant folding converts them to float32 before kernels are chosen
     FLOAT32 = "float32"
 
     @property
@@ -52,7 +52,7 @@ class Quantization:
     Attributes:
         scales: One scale for the tensor, or one per index of `axis`. float32 values held as Python floats.
         zero_points: As many as `scales`.
-        axis: The axis the scales belong to; None when there is one for the whole tensor.
+        axis: The axis of the scales; None with one scale for the whole tensor.
     """
 
     scales: tuple[float, ...]
@@ -77,11 +77,11 @@ class Quantization:
 
 @dataclass(frozen=True)
 class ChannelMap:
-    """The channels that are left of a tensor of the model; a channel is an index on the last axis.
+    """The remaining channels of a tensor of the model; a channel is an index on the last axis.
 
     Attributes:
-        kept: For each channel that is left, its index in the model's tensor; ascending.
-        of: Channels of the model's tensor.
+        kept: For each remaining channel, its index in the model's tensor; ascending.
+        of: Number of channels of the model's tensor.
     """
 
     kept: tuple[int, ...]

@@ -1,6 +1,6 @@
 """The rules of a graph that do not depend on its ops. They are checked after import and after every pass.
 
-The ops' own rules are checked by `aboard.ops.verify`, which calls this first; the IR itself knows no op.
+`aboard.ops.verify` checks the ops' own rules and calls this module first; the IR depends on no op.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _check_quantization(tensor: Tensor) -> None:
 
 
 def _check_order(graph: Graph) -> None:
-    """Checks that every tensor gets its value once, and before it is read."""
+    """Checks that every tensor has one value, written before it is read."""
     known = {id(tensor) for tensor in graph.inputs}
     for node in graph.nodes:
         if not isinstance(node.attrs, Attributes):
@@ -97,7 +97,7 @@ def _check_result(node: Node, tensor: Tensor, known: set[int]) -> None:
 
 
 def _check_interface(graph: Graph) -> None:
-    """Checks that inputs are free and that each output is computed by a node."""
+    """Checks that no node writes an input and that a node computes each output."""
     for what, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
         if not tensors:
             raise VerifyError(f"graph {graph.name}: got no {what}, expected at least 1")
