@@ -1,4 +1,4 @@
-"""Ops: what each operation means. One op, or one family of ops, per file; `registry` finds them all."""
+"""Ops: the definition of each operation. One op, or one family of ops, per file; `registry` finds them all."""
 
 from aboard.ops.registry import (
     Op,

@@ -10,7 +10,7 @@ from aboard.ir import DType, Quantization
 from aboard.ir.numerics import quotient32, round_half_away
 from aboard.ops.registry import SourceNode
 
-#: Largest finite float32, where TFLite clamps when there is no activation.
+#: Largest finite float32: TFLite's limit without an activation.
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 _REFUSED = {4: "TANH", 5: "SIGN_BIT"}
@@ -26,7 +26,7 @@ class Activation(Enum):
 
     @classmethod
     def from_tflite(cls, source: SourceNode, option: str = "FusedActivationFunction") -> Activation:
-        """Returns the activation that an operator of a TFLite file has.
+        """Returns the activation of an operator of a TFLite file.
 
         Args:
             source: The operator.
@@ -51,7 +51,7 @@ class Activation(Enum):
         return activation
 
     def overflow_problem(self, scale: float) -> str | None:
-        """Returns why the limits, in steps of a scale, do not fit the 32 bits that the reference has, or None."""
+        """Returns why the limits, divided by a scale, exceed the 32 bits of the reference, or None."""
         largest = max(abs(limit or 0.0) for limit in self.limits)
         if not scale > 0 or quotient32(largest, scale) < 2**31:
             return None
@@ -62,7 +62,7 @@ class Activation(Enum):
 
     @property
     def limits(self) -> tuple[float | None, float | None]:
-        """The real values the result is kept between; None where there is no limit."""
+        """The limits (low, high) of the real result; None for no limit."""
         limits: dict[Activation, tuple[float | None, float | None]] = {
             Activation.NONE: (None, None),
             Activation.RELU: (0.0, None),
@@ -72,10 +72,10 @@ class Activation(Enum):
         return limits[self]
 
     def range(self, quant: Quantization, dtype: DType = DType.INT8) -> tuple[int, int]:
-        """Returns the integers `(low, high)` that a quantised result is clamped to.
+        """Returns the integers `(low, high)` to which a quantised result is clamped.
 
-        As TFLite's `CalculateActivationRangeQuantized`: limits are divided by the scale in float32 and rounded with
-        ties away from zero.
+        The rule is `CalculateActivationRangeQuantized` of TFLite: limits are divided by the scale in float32 and
+        rounded with ties away from zero.
 
         Args:
             quant: Per-tensor quantisation of the result.
@@ -85,7 +85,7 @@ class Activation(Enum):
         low, high = self.limits
 
         def quantized(limit: float) -> int:
-            # Far beyond any integer type where the quotient is infinite.
+            # An infinite quotient becomes a limit beyond any integer type.
             return round_half_away(max(min(quotient32(limit, quant.scale), 1e30), -1e30)) + quant.zero_point
 
         return (
@@ -94,6 +94,6 @@ class Activation(Enum):
         )
 
     def float_range(self) -> tuple[float, float]:
-        """Returns the finite float32 values `(low, high)` that a float result is clamped to."""
+        """Returns the finite float32 values `(low, high)` to which a float result is clamped."""
         low, high = self.limits
         return (-FLOAT32_MAX if low is None else low, FLOAT32_MAX if high is None else high)

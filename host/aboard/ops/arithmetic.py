@@ -17,10 +17,10 @@ from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.unary import Float32
 from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 
-#: Bits by which operands of add and sub are moved up before they are brought to one scale.
+#: Left shift of the operands of add and sub before they are rescaled to one scale, in bits.
 _LEFT_SHIFT = {DType.INT8: 20, DType.INT16: 15}
 
-#: Most bits by which a product may be moved up: beyond, it would overflow 32 bits.
+#: Largest left shift of a product in bits: a larger one would overflow 32 bits.
 _MOST_PRODUCT_SHIFT = {DType.INT8: 14, DType.INT16: 0}
 
 #: Mantissa and exponent of a scale.
@@ -32,7 +32,7 @@ class ArithmeticAttributes(Attributes):
     """Attributes of add, sub and mul.
 
     Attributes:
-        activation: Applied to the result.
+        activation: The activation of the result.
     """
 
     activation: Activation = Activation.NONE
@@ -51,11 +51,6 @@ class Arithmetic(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node.
-
-        Raises:
-            ModelError: Types, shapes, quantisation or activation are not supported.
-        """
         attrs = ArithmeticAttributes(Activation.from_tflite(source))
         node = source.node(self.name, [source.input(0), source.input(1)], attrs)
         wrong = self.problem(node)
@@ -64,7 +59,7 @@ class Arithmetic(Op):
         return node
 
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with types, shapes or quantisation, or None."""
+        """Returns the error in types, shapes or quantisation as text, or None."""
         a, b = node.input(0), node.input(1)
         wrong = types_problem([a, b, node.output], COMPUTED_WIDE)
         if wrong is not None:
@@ -79,7 +74,7 @@ class Arithmetic(Op):
         return None
 
     def scaling_problem(self, node: Node) -> str | None:
-        """Returns what is wrong with the ratio of the scales, or None."""
+        """Returns the error in the ratio of the scales as text, or None."""
         del node
         return None
 
@@ -93,11 +88,6 @@ class Arithmetic(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks what `problem` finds.
-
-        Raises:
-            VerifyError: Types, shapes or quantisation are wrong.
-        """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
@@ -132,9 +122,9 @@ class SumScaling:
     """The rescaling of an int8 or int16 add or sub: result = out((first(a) + second(b)).
 
     Attributes:
-        first: Of the first operand, moved up by 20 bits, or by 15 in int16.
-        second: Of the second operand, likewise.
-        out: Of the sum.
+        first: Multiplier and shift of the first operand, which is shifted left by 20 bits, or by 15 in int16.
+        second: The same for the second operand.
+        out: Multiplier and shift of the sum.
     """
 
     first: Scaling
@@ -143,7 +133,7 @@ class SumScaling:
 
 
 class _Sum(Arithmetic):
-    """Add and sub: operands are brought to one scale, twice the larger, with 20 bits to spare, or 15 in int16.
+    """Add and sub: operands are rescaled to twice the larger scale, shifted left by 20 bits, or by 15 in int16.
 
     Ratios of scales are formed in double precision.
     """
@@ -168,7 +158,7 @@ class _Sum(Arithmetic):
         return None
 
     def operand(self, node: Node, index: int, x: Int64) -> Int64:
-        """Returns an operand in the common scale, the second one with the sign it enters the sum with."""
+        """Returns an operand in the common scale; the second operand of sub is negated."""
         scaling = self.scaling(node)
         multiplier, shift = (scaling.first, scaling.second)[index]
         centred = (x - node.input(index).quant.zero_point) << _LEFT_SHIFT[node.output.dtype]
@@ -177,7 +167,6 @@ class _Sum(Arithmetic):
 
     @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
-        """Computes quantised elements."""
         total = self.operand(node, 0, a) + self.operand(node, 1, b)
         return multiply_by_quantized_multiplier(total, *self.scaling(node).out)
 
@@ -191,7 +180,6 @@ class Add(_Sum):
 
     @override
     def real(self, a: Float32, b: Float32) -> Float32:
-        """Computes float32 elements."""
         return a + b
 
 
@@ -204,7 +192,6 @@ class Sub(_Sum):
 
     @override
     def real(self, a: Float32, b: Float32) -> Float32:
-        """Computes float32 elements."""
         return a - b
 
 
@@ -222,7 +209,7 @@ class Mul(Arithmetic):
 
     @override
     def scaling_problem(self, node: Node) -> str | None:
-        """Returns what is wrong with the ratio of the scales, or None: a product must not overflow 32 bits."""
+        """Returns the error in the ratio of the scales as text, or None: a product must not overflow 32 bits."""
         most = _MOST_PRODUCT_SHIFT[node.output.dtype]
         if self.scaling(node)[1] > most:
             a, b, out = (t.quant.scale for t in (node.input(0), node.input(1), node.output))
@@ -234,18 +221,16 @@ class Mul(Arithmetic):
 
     @override
     def real(self, a: Float32, b: Float32) -> Float32:
-        """Computes float32 elements."""
         return a * b
 
     @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
-        """Computes quantised elements."""
         product = (a - node.input(0).quant.zero_point) * (b - node.input(1).quant.zero_point)
         return multiply_by_quantized_multiplier(product, *self.scaling(node))
 
 
 def broadcast_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
-    """Returns the shape two operands have together by numpy's rules, or None where they do not fit."""
+    """Returns the common shape of two operands by numpy's broadcasting, or None if they do not fit."""
     try:
         return tuple(np.broadcast_shapes(tuple(a), tuple(b)))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Boxes: parts of tensors that are cut out along the axes. What tiles are described by."""
+"""Boxes: rectangular parts of tensors, by which tiles are described."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Box:
-    """A part of a tensor: on every axis, the elements from `start` to before `stop`.
+    """A part of a tensor: the elements from `start` up to but not including `stop` on every axis.
 
     Attributes:
         start: First index on each axis of the tensor, outermost first; () for a scalar.
@@ -31,12 +31,12 @@ class Box:
 
     @property
     def elements(self) -> int:
-        """Elements in all."""
+        """Total number of elements."""
         return math.prod(self.shape)
 
     @property
     def slices(self) -> tuple[slice, ...]:
-        """The index with which numpy cuts the box out of the tensor."""
+        """The index with which numpy reads the box from the tensor."""
         return tuple(slice(start, stop) for start, stop in zip(self.start, self.stop, strict=True))
 
     def on(self, axis: int, start: int, stop: int) -> Box:
@@ -46,19 +46,19 @@ class Box:
         return Box(tuple(starts), tuple(stops))
 
     def hull(self, other: Box) -> Box:
-        """Returns the smallest box that holds this one and another of the same tensor."""
+        """Returns the smallest box that contains this box and another box of the same tensor."""
         starts = tuple(map(min, self.start, other.start))
         return Box(starts, tuple(map(max, self.stop, other.stop)))
 
     def within(self, shape: Sequence[int]) -> Box:
-        """Returns the box of an operand of this shape that broadcasting spreads over this box."""
+        """Returns the box of an operand of this shape that broadcasts to this box."""
         skipped = len(self.start) - len(shape)
         ranges = zip(self.start[skipped:], self.stop[skipped:], shape, strict=True)
         ends = [(0, 1) if extent == 1 else (start, stop) for start, stop, extent in ranges]
         return Box(tuple(start for start, _ in ends), tuple(stop for _, stop in ends))
 
     def runs(self, shape: Sequence[int]) -> int:
-        """Returns into how many pieces the box falls in a tensor of this shape that is stored without gaps."""
+        """Returns the number of contiguous runs of the box in a tensor of this shape without gaps."""
         run = 1
         for size, extent in zip(reversed(self.shape), reversed(shape), strict=True):
             run *= size

@@ -27,7 +27,7 @@ class ConcatenationAttributes(Attributes):
 
 @register
 class Concatenation(Op):
-    """Operands joined along one axis; their other extents are equal."""
+    """Operands joined along one axis; their other dimensions are equal."""
 
     name = "concatenation"
     attributes = ConcatenationAttributes
@@ -39,7 +39,7 @@ class Concatenation(Op):
         """Reads the axis.
 
         Raises:
-            ModelError: An activation, int8 operands whose quantisation is not the result's (the reference refuses
+            ModelError: An activation, int8 operands with another quantisation than the result (the reference refuses
                 both), or operands that cannot be joined.
         """
         operands = [source.input(index) for index in range(max(1, len(source.inputs)))]
@@ -68,7 +68,7 @@ class Concatenation(Op):
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the first operand's type, as long along the axis as all operands together."""
+        """Returns the first operand's type; its dimension along the axis is the sum over all operands."""
         axis, first = attributes(node).axis, node.input(0)
         shape = list(first.shape)
         shape[axis] = sum(operand.shape[axis] for operand in node.operands)
@@ -76,7 +76,7 @@ class Concatenation(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks that the operands fit together.
+        """Checks that the operands can be joined.
 
         Raises:
             VerifyError: The axis does not exist, or shapes or element types differ.
@@ -91,7 +91,6 @@ class Concatenation(Op):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the operands, joined."""
         return [np.concatenate([np.asarray(operand) for operand in operands], attributes(node).axis)]
 
     @override

@@ -1,7 +1,7 @@
 """conv2d: convolution of an image with constant weights.
 
 Operands: input [batch, height, width, channels], weights [outputs, window height, window width, channels / groups],
-optional bias [outputs]. Groups follow from the shapes: with g of them, the first outputs / g channels of the result see
+optional bias [outputs]. The shapes give the number of groups g: the first outputs / g channels of the result read
 the first channels / g channels of the input, and so on.
 """
 
@@ -23,19 +23,19 @@ from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.weighted import Float64
 from aboard.ops.window import Padding, output_size, padding_from_tflite, reach, seen
 
-#: Axis of the weights that counts output channels.
+#: Axis of the output channels in the weights.
 AXIS = 0
 
 
 @dataclass(frozen=True)
 class ConvAttributes(Attributes):
-    """How the window moves.
+    """Movement of the window, and the activation.
 
     Attributes:
-        strides: Pixels from a window to the next (down, right).
-        padding: Pixels assumed around the input; they hold the real value 0.
-        dilations: Pixels from a tap of the window to the next (down, right).
-        activation: Applied to the result.
+        strides: Pixels from one window to the next (down, right).
+        padding: Pixels around the input; they have the real value 0.
+        dilations: Pixels from one tap of the window to the next (down, right).
+        activation: The activation of the result.
     """
 
     strides: tuple[int, int] = (1, 1)
@@ -59,7 +59,7 @@ def attributes_from_tflite(source: SourceNode) -> ConvAttributes:
     """Returns the attributes of a convolution of a TFLite file.
 
     Raises:
-        ModelError: Input or weights are no images, or an option is not supported.
+        ModelError: Input or weights are not images, or an option is not supported.
     """
     shape_in, shape_weights = source.input(0).shape, source.input(1).shape
     wrong = image_problem(shape_in, shape_weights)
@@ -73,14 +73,14 @@ def attributes_from_tflite(source: SourceNode) -> ConvAttributes:
 
 
 def image_problem(shape_in: Sequence[int], shape_weights: Sequence[int]) -> str | None:
-    """Returns what is wrong with the ranks of input and weights, or None."""
+    """Returns the error in the ranks of input and weights as text, or None."""
     if len(shape_in) != 4 or len(shape_weights) != 4:
         return f"ranks of input and weights, got {len(shape_in)} and {len(shape_weights)}, expected 4 and 4"
     return None
 
 
 def window_problem(node: Node) -> str | None:
-    """Returns what is wrong with strides, dilations and padding, or None."""
+    """Returns the error in strides, dilations and padding as text, or None."""
     attrs, size = attributes(node), window(node)
     padding = attrs.padding
     if min(*attrs.strides, *attrs.dilations) < 1:
@@ -101,24 +101,24 @@ def output_shape(node: Node, channels: int) -> tuple[int, int, int, int]:
 
 
 def pixels(node: Node, box: Box) -> tuple[Box, Padding] | None:
-    """Returns the pixels that a part of a convolution's result sees, its channels as they were, and their padding."""
+    """Returns the pixels in the receptive field of a part of a result, with the part's channels, and their padding."""
     attrs = attributes(node)
     _, height, width, _ = node.input(0).shape
     return seen(box, (height, width), window(node), attrs.strides, attrs.padding, attrs.dilations)
 
 
 def padding_of(node: Node, box: Box) -> tuple[int, int, int, int] | None:
-    """Returns the padding that belongs to a part of a convolution's result: top, bottom, left, right."""
+    """Returns the padding of the receptive field of a part of a result: top, bottom, left, right."""
     found = pixels(node, box)
     return None if found is None else found[1].sides
 
 
 def taps(node: Node, x: Float64) -> list[Float64]:
-    """Returns, for each tap of the window row by row, the pixels of a padded image [b, h, w, c] that it sees.
+    """Returns, for each tap of the window row by row, the pixels of a padded image [b, h, w, c] that it multiplies.
 
     Args:
-        node: A convolution; gives strides, dilations and padding.
-        x: The input with 0 for the real value 0.
+        node: A convolution, for its strides, dilations and padding.
+        x: The input, in which 0 is the real value 0.
     """
     attrs, size = attributes(node), window(node)
     padding, strides, dilations = attrs.padding, attrs.strides, attrs.dilations
@@ -134,7 +134,7 @@ def taps(node: Node, x: Float64) -> list[Float64]:
 
 @register
 class Conv2d(Op):
-    """Convolution; a window over all channels, or over those of a group."""
+    """Convolution: each output reads all input channels, or the channels of one group."""
 
     name = "conv2d"
     attributes = ConvAttributes
@@ -143,7 +143,6 @@ class Conv2d(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node of a CONV_2D."""
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
         wrong = self._problem(node)
         if wrong is not None:
@@ -159,14 +158,13 @@ class Conv2d(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks shapes, element types and quantisation."""
         require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
         wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
         require(wrong is None, node, wrong or "")
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the convolution, tap by tap, as matrix products of doubles (exact for integers)."""
+        """Computes the convolution tap by tap with matrix products of doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
         real = weighted.real_weights(node, weights, AXIS)
         groups = x.shape[3] // weights.shape[3]
@@ -179,7 +177,7 @@ class Conv2d(Op):
 
     @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
-        """Returns the pixels that the windows cover, of the channels in the same groups, and weights by output."""
+        """Returns the pixels in the windows, with the channels of the same groups, and the weights of the outputs."""
         found = pixels(node, box)
         if found is None:
             return None
@@ -191,12 +189,10 @@ class Conv2d(Op):
 
     @override
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
-        """Returns the padding that belongs to a part of the result."""
         return padding_of(node, box)
 
     @override
     def macs(self, node: Node) -> int:
-        """Returns the products of one inference, padding counted."""
         return node.output.type.elements * math.prod(node.input(1).shape[1:])
 
     def _problem(self, node: Node) -> str | None:

@@ -1,7 +1,7 @@
-"""depthwise_conv2d: every channel of an image is convolved with windows of its own.
+"""depthwise_conv2d: convolution of every channel of an image with its own windows.
 
 Operands: input [batch, height, width, channels], weights [1, window height, window width, channels * multiplier],
-optional bias [channels * multiplier]. Output channel n sees input channel n // multiplier.
+optional bias [channels * multiplier]. Output channel n reads input channel n // multiplier.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from aboard.ops.conv2d import (
 )
 from aboard.ops.registry import Op, SourceNode, register, require
 
-#: Axis of the weights that counts output channels.
+#: Axis of the output channels in the weights.
 AXIS = 3
 
 
 def depth_multiplier(node: Node) -> int:
-    """Returns how many output channels each input channel has."""
+    """Returns the number of output channels per input channel."""
     return node.input(1).shape[3] // node.input(0).shape[3]
 
 
 @register
 class DepthwiseConv2d(Op):
-    """Depthwise convolution; attributes as those of conv2d."""
+    """Depthwise convolution; its attributes are those of conv2d."""
 
     name = "depthwise_conv2d"
     attributes = ConvAttributes
@@ -49,7 +49,6 @@ class DepthwiseConv2d(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node of a DEPTHWISE_CONV_2D."""
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
         wrong = self._problem(node)
         if wrong is not None:
@@ -71,14 +70,13 @@ class DepthwiseConv2d(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks shapes, element types and quantisation."""
         require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
         wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
         require(wrong is None, node, wrong or "")
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the convolution, tap by tap, in doubles (exact for integers)."""
+        """Computes the convolution tap by tap in doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)
         real = weighted.real_weights(node, weights, AXIS)
         repeated = weighted.centered(node, x).repeat(depth_multiplier(node), axis=-1)
@@ -89,7 +87,7 @@ class DepthwiseConv2d(Op):
 
     @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
-        """Returns the pixels that the windows cover, of the channels that are needed, and weights by output."""
+        """Returns the pixels in the windows, with the input channels of the outputs, and the weights of the outputs."""
         found = pixels(node, box)
         if found is None:
             return None
@@ -99,12 +97,10 @@ class DepthwiseConv2d(Op):
 
     @override
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
-        """Returns the padding that belongs to a part of the result."""
         return padding_of(node, box)
 
     @override
     def macs(self, node: Node) -> int:
-        """Returns the products of one inference, padding counted."""
         return node.output.type.elements * math.prod(window(node))
 
     def _problem(self, node: Node) -> str | None:

@@ -1,7 +1,7 @@
-"""Fixed-point exponential, logistic and tanh, bit for bit as TFLite's integer kernels compute them, in numpy.
+"""Fixed-point exponential, logistic and tanh, bit for bit equal to TFLite's integer kernels, in numpy.
 
-A value with `integer_bits` integer bits in 32-bit form stands for raw / 2**(31 - integer_bits). The formulas are those
-of gemmlowp's `fixedpoint.h`: a Taylor series on [-1/4, 0), a product of constants for the bits above, and Newton's
+A 32-bit value `raw` with `integer_bits` integer bits represents raw / 2**(31 - integer_bits). The formulas are from
+gemmlowp's `fixedpoint.h`: a Taylor series on [-1/4, 0), a product of constants for the bits above, and Newton's
 method for quotients. All functions take and return int64 arrays that hold 32-bit values.
 """
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, rounding_divide_by_pot, wrap32
 from aboard.ir.numerics import saturating_doubling_high_mul as multiply
 
-#: 1 with no integer bits (the nearest there is) and with two.
+#: 1 without integer bits (the nearest value), and with two.
 ONE_Q0, ONE_Q2 = INT32_MAX, 1 << 29
 
 _EXP_MINUS_EIGHTH = 1895147668
@@ -28,7 +28,7 @@ def _shift_left_saturating(x: npt.ArrayLike, exponent: int) -> Int64:
 
 
 def _exp_of_last_quarter(x: Int64) -> Int64:
-    """Returns e**x for x in [-1/4, 0), no integer bits."""
+    """Returns e**x for x in [-1/4, 0), without integer bits."""
     y = x + (1 << 28)
     y2 = multiply(y, y)
     y3, y4 = multiply(y2, y), multiply(y2, y2)
@@ -37,11 +37,11 @@ def _exp_of_last_quarter(x: Int64) -> Int64:
 
 
 def exp_on_negative_values(x: npt.ArrayLike, integer_bits: int) -> Int64:
-    """Returns e**x with no integer bits.
+    """Returns e**x without integer bits.
 
     Args:
         x: At most 0.
-        integer_bits: Of `x`; 0 to 5.
+        integer_bits: Integer bits of `x`; 0 to 5.
     """
     x = np.asarray(x, np.int64)
     fraction_bits = 31 - integer_bits
@@ -77,7 +77,7 @@ def _one_minus_over_one_plus(x: Int64) -> Int64:
 
 
 def logistic(x: npt.ArrayLike, integer_bits: int) -> Int64:
-    """Returns 1 / (1 + e**-x) with no integer bits."""
+    """Returns 1 / (1 + e**-x) without integer bits."""
     x = np.asarray(x, np.int64)
     positive = one_over_one_plus(exp_on_negative_values(-np.abs(x), integer_bits))
     result = np.where(x > 0, positive, ONE_Q0 - positive)
@@ -85,20 +85,20 @@ def logistic(x: npt.ArrayLike, integer_bits: int) -> Int64:
 
 
 def tanh(x: npt.ArrayLike, integer_bits: int) -> Int64:
-    """Returns the hyperbolic tangent with no integer bits."""
+    """Returns the hyperbolic tangent without integer bits."""
     x = np.asarray(x, np.int64)
-    # Twice x, without a bit lost: the same 32 bits with one integer bit more.
+    # Twice x without losing a bit: the same 32 bits with one more integer bit.
     magnitude = _one_minus_over_one_plus(exp_on_negative_values(-np.abs(x), integer_bits + 1))
     result = np.where(x < 0, -magnitude, magnitude)
     return np.where(x == 0, 0, result)
 
 
 def reciprocal(x: npt.ArrayLike, integer_bits: int) -> tuple[Int64, Int64]:
-    """Returns 1 / x as a value in [1/2, 1] with no integer bits, and the power of two it has to be divided by.
+    """Returns 1 / x as a value in [1/2, 1] without integer bits, and the power of two to divide it by.
 
     Args:
         x: Above 0; read as an unsigned 32-bit number.
-        integer_bits: Of `x`.
+        integer_bits: Integer bits of `x`.
     """
     x = np.asarray(x, np.int64) & 0xFFFFFFFF
     headroom = 32 - np.frompyfunc(int.bit_length, 1, 1)(x).astype(np.int64)

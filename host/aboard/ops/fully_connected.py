@@ -18,7 +18,7 @@ from aboard.ops.activation import Activation
 from aboard.ops.box import Box
 from aboard.ops.registry import Op, SourceNode, register, require
 
-#: Axis of the weights that counts output channels.
+#: Axis of the output channels in the weights.
 AXIS = 0
 
 _DEFAULT_FORMAT = 0
@@ -26,11 +26,12 @@ _DEFAULT_FORMAT = 0
 
 @dataclass(frozen=True)
 class FullyConnectedAttributes(Attributes):
-    """What is done beside the product.
+    """The options of the product.
 
     Attributes:
-        activation: Applied to the result.
-        keep_dims: True when the result has the input's shape but for the last dimension; False for [samples, outputs].
+        activation: The activation of the result.
+        keep_dims: True if the result keeps the input's shape except for the last dimension; False for [samples,
+            outputs].
     """
 
     activation: Activation = Activation.NONE
@@ -53,7 +54,6 @@ class FullyConnected(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node of a FULLY_CONNECTED."""
         weights_format = int(source.options["WeightsFormat"])
         if weights_format != _DEFAULT_FORMAT:
             raise source.unsupported(
@@ -80,7 +80,6 @@ class FullyConnected(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks shapes, element types and quantisation."""
         require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
         wrong = self._problem(node)
         require(wrong is None, node, wrong or "")
@@ -96,7 +95,7 @@ class FullyConnected(Op):
 
     @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
-        """Returns the samples and the weights of the outputs; None where samples are no box of the input."""
+        """Returns the samples and the weights of the outputs; None if the samples are not a box of the input."""
         samples = self._samples(node, box)
         return None if samples is None else [samples, *weighted.boxes_by_channel(node, AXIS, box)]
 
@@ -110,7 +109,6 @@ class FullyConnected(Op):
 
     @override
     def macs(self, node: Node) -> int:
-        """Returns the products of one inference."""
         return node.output.type.elements * node.input(1).shape[1]
 
     def _problem(self, node: Node) -> str | None:

@@ -12,16 +12,16 @@ from aboard.ops.unary import Float32, Unary, saturate
 
 _INT16_MIN, _INT16_MAX = -(2**15), 2**15 - 1
 
-#: Scale at which [-3, 3] fills 16 bits.
+#: Scale at which the interval [-3, 3] uses all 16 bits.
 _GATE_SCALE = 3 / 32768
 
-#: Most bits by which the reference moves the operand of the gate up.
+#: Largest left shift of the gate's operand in the reference, in bits.
 _MOST_GATE_SHIFT = 31
 
 
 @register
 class HardSwish(Unary):
-    """Hard swish. Quantised, it is computed in 16-bit fixed point as the reference does."""
+    """Hard swish; quantised elements are computed in 16-bit fixed point, as in the reference."""
 
     name = "hard_swish"
     tflite = ("HARD_SWISH",)
@@ -43,14 +43,12 @@ class HardSwish(Unary):
 
     @override
     def real(self, node: Node, x: Float32) -> Float32:
-        """Computes float32 elements."""
         three, six = np.float32(3), np.float32(6)
         result: Float32 = x * np.minimum(six, np.maximum(np.float32(0), x + three)) / six
         return result
 
     @override
     def quantized(self, node: Node, x: Int64) -> Int64:
-        """Computes quantised elements."""
         hires = (x - node.input(0).quant.zero_point) * 128
         multiplier, exponent = _output_scaling(node)
         scaled = _rounding_high_mul(_wrap16(hires), multiplier)
@@ -60,7 +58,7 @@ class HardSwish(Unary):
 
 
 def _scaling(real: float) -> tuple[int, int]:
-    """Returns a multiplier of 16 bits and its exponent."""
+    """Returns a 16-bit multiplier and its exponent."""
     multiplier, exponent = quantize_multiplier(real)
     if multiplier >= 2**31 - 1 - (1 << 15):
         return _INT16_MAX, exponent
@@ -68,7 +66,7 @@ def _scaling(real: float) -> tuple[int, int]:
 
 
 def _hires_scale(node: Node) -> float:
-    """Returns the scale of the operand with seven bits more: a float32; ratios of it are in double precision."""
+    """Returns the scale of the operand with seven more bits, as float32; ratios of it are in double precision."""
     return float(np.float32(1.0 / 128.0) * np.float32(node.input(0).quant.scale))
 
 

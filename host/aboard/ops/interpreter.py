@@ -1,4 +1,4 @@
-"""Runs a graph in numpy, node by node: the meaning of a model, against which passes and kernels are checked."""
+"""Runs a graph in numpy, node by node: the expected results for tests of passes and kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Returns the value of every tensor that is an input or computed, by name; arguments and errors as for `run`."""
+    """Returns the value of every input and computed tensor by name; arguments and errors as for `run`."""
     values = check_inputs(graph, inputs)
     for node in graph.nodes:
         operands = [None if tensor is None else _value(tensor, values) for tensor in node.inputs]
@@ -44,14 +44,14 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def evaluate(node: Node, operands: list[Array | None]) -> list[Array]:
-    """Returns the results of one node, each with the shape and dtype its type states.
+    """Returns the results of one node, each with the shape and dtype of its type.
 
     Args:
         node: The node.
-        operands: Values of its operands, None where one is absent.
+        operands: Values of its operands, None for an absent one.
 
     Raises:
-        ValueError: The op's `evaluate` returned something else, which is our bug.
+        ValueError: The op's `evaluate` returned another shape or dtype; this is a bug of aboard.
     """
     results = [np.asarray(value) for value in get(node.op).evaluate(node, operands)]
     for tensor, value in zip(node.outputs, results, strict=True):

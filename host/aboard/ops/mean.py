@@ -24,7 +24,7 @@ class MeanAttributes(Attributes):
 
     Attributes:
         axes: Axes to average over, ascending, not negative, each once.
-        keep_dims: True when these axes stay in the result with an extent of 1.
+        keep_dims: True if the result keeps these axes with one element each.
     """
 
     axes: tuple[int, ...]
@@ -37,14 +37,14 @@ def attributes(node: Node) -> MeanAttributes:
 
 
 def count(node: Node) -> int:
-    """Returns how many elements of the operand go into one of the result."""
+    """Returns the number of operand elements per result element."""
     return math.prod(node.input(0).shape[axis] for axis in attributes(node).axes)
 
 
 def scaling(node: Node) -> tuple[int, int]:
-    """Returns multiplier and shift that take the centred sum of an integer node to the result's scale.
+    """Returns multiplier and shift from the centred sum of an integer node to the result's scale.
 
-    The division by the number of elements is part of the multiplier, truncated, as the reference has it.
+    The multiplier includes the division by the number of elements, truncated as in the reference.
     """
     multiplier, shift = rescaling.scaling(node.input(0), node.output)
     extra = min(count(node).bit_length() - 1, 32, 31 + shift)
@@ -64,7 +64,7 @@ class Mean(Op):
         """Reads the axes.
 
         Raises:
-            ModelError: They are computed at run time or do not exist, or a type is not supported.
+            ModelError: The axes are computed at run time or do not exist, or a type is not supported.
         """
         operand, rank = source.input(0), len(source.input(0).shape)
         given = source.integers(1)
@@ -80,19 +80,20 @@ class Mean(Op):
         return node
 
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with axes, types or quantisation, or None."""
+        """Returns the error in axes, types or quantisation as text, or None."""
         axes, shape = attributes(node).axes, node.input(0).shape
         if list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes):
             return f"axes, got {axes}, expected ascending numbers below {len(shape)}"
         wrong = types_problem([node.input(0), node.output], COMPUTED_WIDE)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
-        # A sum is moved up by less than the bits of its count less than an element is: it may be twice as large.
+        # The left shift of a sum is smaller by the bits of the count; the sum may still be twice as large as an
+        # element.
         return rescaling.overflow_problem(node.input(0), node.output, spare_bits=1)
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type without the axes, or with an extent of 1."""
+        """Returns the operand's type without the axes, or with one element on each."""
         attrs, operand = attributes(node), node.input(0)
         kept = [1 if axis in attrs.axes else size for axis, size in enumerate(operand.shape)]
         left = [size for axis, size in enumerate(operand.shape) if axis not in attrs.axes]
@@ -100,17 +101,12 @@ class Mean(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks what `problem` finds.
-
-        Raises:
-            VerifyError: Axes, types or quantisation are wrong.
-        """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result; float sums are formed in the order of memory."""
+        """Computes the result; float sums are added in memory order."""
         x, axes = np.asarray(operands[0]), attributes(node).axes
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         columns = x.transpose(*kept, *axes).reshape((*node.output.shape, count(node)))

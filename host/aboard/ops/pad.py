@@ -21,7 +21,7 @@ class PadAttributes(Attributes):
 
     Attributes:
         padding: (before, after) for each axis; none negative.
-        value: What is filled in, as it is stored: for a quantised tensor an integer.
+        value: The stored value of the padding: for a quantised tensor an integer.
     """
 
     padding: tuple[tuple[int, int], ...]
@@ -30,7 +30,7 @@ class PadAttributes(Attributes):
 
 @register
 class Pad(Op):
-    """The operand in the middle of a larger tensor of one value."""
+    """The operand in the middle of a larger tensor whose other elements are one value."""
 
     name = "pad"
     attributes = PadAttributes
@@ -39,11 +39,11 @@ class Pad(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Reads the paddings, and the value: that of PADV2's third operand, else what stands for zero.
+        """Reads the paddings and the value: PADV2's third operand, else the zero point.
 
         Raises:
-            ModelError: Paddings that are not constant, negative or not one pair an axis; a value of another type or
-                quantisation than the result.
+            ModelError: The paddings are not constant, negative or not one pair per axis; or the value has another type
+                or quantisation than the result.
         """
         operand = source.input(0)
         if operand.dtype not in _TYPES:
@@ -72,7 +72,7 @@ class Pad(Op):
         """Checks the paddings.
 
         Raises:
-            VerifyError: Their number is not that of the axes, or one is negative.
+            VerifyError: The number of paddings is not the number of axes, or a padding is negative.
         """
         padding, rank = attributes(node).padding, len(node.input(0).shape)
         require(len(padding) == rank, node, f"paddings, got {len(padding)}, expected {rank}, one for each axis")
@@ -80,7 +80,6 @@ class Pad(Op):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the padded operand."""
         attrs = attributes(node)
         value = np.asarray(attrs.value).astype(node.output.dtype.numpy)
         return [np.pad(np.asarray(operands[0]), attrs.padding, constant_values=value)]

@@ -1,6 +1,6 @@
 """Pooling over a window that slides over an image: average_pool2d and max_pool2d.
 
-Operand and result are [batch, height, width, channels]. Padding takes no part: averages are over pixels that exist.
+Operand and result are [batch, height, width, channels]. Averages and maxima leave padding out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from aboard.ops.unary import Float32
 from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 from aboard.ops.window import Padding, output_size, padding_from_tflite, seen
 
-#: Scales of operand and result that differ by no more than this count as equal, as in the reference.
+#: Largest difference between scales of operand and result that count as equal, as in the reference.
 _SCALE_TOLERANCE = 1e-6
 
 
@@ -31,10 +31,10 @@ class PoolAttributes(Attributes):
     """Attributes of average_pool2d and max_pool2d.
 
     Attributes:
-        window: Height and width.
-        strides: Pixels from a window to the next (down, right).
-        padding: Pixels assumed around the operand; they are left out of averages and maxima.
-        activation: Applied to the result.
+        window: Height and width of the window, in pixels.
+        strides: Pixels from one window to the next (down, right).
+        padding: Pixels around the operand; averages and maxima leave them out.
+        activation: The activation of the result.
     """
 
     window: tuple[int, int]
@@ -49,7 +49,7 @@ def attributes(node: Node) -> PoolAttributes:
 
 
 def spans(node: Node, axis: int) -> list[tuple[int, int]]:
-    """Returns which lines (axis 0) or columns (axis 1) [first, end) of the operand each window covers."""
+    """Returns the lines (axis 0) or columns (axis 1) [first, end) of the operand in each window."""
     attrs = attributes(node)
     before = attrs.padding.top if axis == 0 else attrs.padding.left
     size, outputs = node.input(0).shape[1 + axis], node.output.shape[1 + axis]
@@ -58,17 +58,12 @@ def spans(node: Node, axis: int) -> list[tuple[int, int]]:
 
 
 class _Pool(Op):
-    """What both ops share."""
+    """The common part of both ops."""
 
     attributes = PoolAttributes
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node.
-
-        Raises:
-            ModelError: The operand is no image, or an option, type or quantisation is not supported.
-        """
         shape = source.input(0).shape
         if len(shape) != 4:
             raise source.unsupported(
@@ -85,7 +80,7 @@ class _Pool(Op):
         return node
 
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with types, quantisation or window, or None."""
+        """Returns the error in types, quantisation or window as text, or None."""
         operand, attrs = node.input(0), attributes(node)
         if len(operand.shape) != 4:
             return f"rank of the operand, got {len(operand.shape)}, expected 4"
@@ -119,17 +114,11 @@ class _Pool(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks what `problem` finds.
-
-        Raises:
-            VerifyError: Types, quantisation or window are wrong.
-        """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result, window by window."""
         x, result = np.asarray(operands[0]), np.empty(node.output.shape, node.output.dtype.numpy)
         for row, (top, bottom) in enumerate(spans(node, 0)):
             for col, (left, right) in enumerate(spans(node, 1)):
@@ -139,13 +128,13 @@ class _Pool(Op):
 
     @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
-        """Returns the pixels that the windows cover, of the same channels."""
+        """Returns the pixels in the windows, with the same channels."""
         found = self._seen(node, box)
         return None if found is None else [found[0]]
 
     @override
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
-        """Returns the padding that belongs to a part of the result; it takes no part in averages and maxima."""
+        """Returns the padding of a part of the result; averages and maxima leave it out."""
         found = self._seen(node, box)
         return None if found is None else found[1].sides
 
@@ -167,7 +156,7 @@ class _Pool(Op):
 
     @abstractmethod
     def quantized(self, pixels: Int64) -> Int64:
-        """Reduces integers likewise."""
+        """Reduces integers [batch, pixels, channels] over the pixels."""
 
 
 @register
@@ -207,7 +196,6 @@ class MaxPool2d(_Pool):
 
     @override
     def quantized(self, pixels: Int64) -> Int64:
-        """Takes the maximum."""
         largest: Int64 = pixels.max(axis=1)
         return largest
 

@@ -1,4 +1,4 @@
-"""quantize and dequantize: between real numbers and integers, and from one quantisation to another."""
+"""quantize and dequantize: conversions between real numbers and integers, and between quantisations."""
 
 from __future__ import annotations
 
@@ -33,11 +33,6 @@ class _Conversion(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node.
-
-        Raises:
-            ModelError: Types or quantisation are not supported.
-        """
         node = source.node(self.name, [source.input(0)])
         wrong = self.problem(node)
         if wrong is not None:
@@ -46,7 +41,7 @@ class _Conversion(Op):
 
     @abstractmethod
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with types or quantisation, or None."""
+        """Returns the error in types or quantisation as text, or None."""
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
@@ -55,25 +50,19 @@ class _Conversion(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks what `problem` finds.
-
-        Raises:
-            VerifyError: Types or quantisation are wrong.
-        """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
 
 @register
 class Quantize(_Conversion):
-    """Float32 to int8 or int16, or integers of 8 and 16 bits from one quantisation to another."""
+    """Float32 to int8 or int16, or 8-bit and 16-bit integers from one quantisation to another."""
 
     name = "quantize"
     tflite = ("QUANTIZE",)
 
     @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with types or quantisation, or None."""
         operand, result = node.input(0), node.output
         if (operand.dtype, result.dtype) not in _QUANTIZED:
             known = ", ".join(sorted(f"{a.value} to {b.value}" for a, b in _QUANTIZED))
@@ -88,7 +77,7 @@ class Quantize(_Conversion):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the result; what cannot be represented saturates, and NaN becomes the lowest value."""
+        """Computes the result; values out of range saturate, and NaN becomes the lowest value."""
         x, result = np.asarray(operands[0]), node.output
         if node.input(0).dtype is DType.FLOAT32:
             with np.errstate(over="ignore"):
@@ -101,14 +90,13 @@ class Quantize(_Conversion):
 
 @register
 class Dequantize(_Conversion):
-    """Integers of 8 and 16 bits to float32. A constant operand may have one scale per channel, or be float16."""
+    """8-bit and 16-bit integers to float32. A constant operand may have one scale per channel, or be float16."""
 
     name = "dequantize"
     tflite = ("DEQUANTIZE",)
 
     @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with types or quantisation, or None."""
         operand, result = node.input(0), node.output
         allowed = (*_DEQUANTIZED, DType.FLOAT16) if operand.is_constant else _DEQUANTIZED
         if operand.dtype not in allowed or result.dtype is not DType.FLOAT32:

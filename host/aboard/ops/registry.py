@@ -1,7 +1,7 @@
-"""What an op is, and the registry of all ops.
+"""The contract of an op, and the registry of all ops.
 
-An op file defines one `Op` subclass (a family may define several), decorated with `register`. Every module of the
-package `aboard.ops` is imported when the registry is first asked, so adding a file is all it takes to add an op.
+An op file defines one `Op` subclass (a family may define several), decorated with `register`. The first use of the
+registry imports every module of the package `aboard.ops`, so a new file is enough to add an op.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from aboard.ops.sharing import Share
 
 @dataclass(frozen=True)
 class SourceNode:
-    """An operator as the model file has it, before it becomes a `Node`.
+    """An operator of the model file, before it becomes a `Node`.
 
     Attributes:
         kind: Name of the operator in its format, such as `CONV_2D`.
         number: Index of the operator in the model file.
-        where: File and operator, for messages: `kws.tflite: node 3 CONV_2D`.
-        inputs: Operands; None where an optional one is absent.
-        outputs: Results, with the types the file states.
+        where: File and operator, for error messages: `kws.tflite: node 3 CONV_2D`.
+        inputs: Operands; None for an absent optional operand.
+        outputs: Results, with their types in the file.
         options: The operator's options by their name in the format's schema (`StrideH`, `FusedActivationFunction`);
             enumerations are given as numbers. Fields missing in the file have the schema's defaults.
     """
@@ -43,7 +43,7 @@ class SourceNode:
     options: Mapping[str, Any]
 
     def unsupported(self, what: str) -> ModelError:
-        """Returns the error for something in this operator that is not supported."""
+        """Returns the error for an unsupported property of this operator."""
         return ModelError(f"{self.where}: {what}")
 
     def input(self, index: int) -> Tensor:
@@ -82,23 +82,23 @@ class SourceNode:
         return [int(value) for value in values.reshape(-1).tolist()]
 
     def node(self, op: str, inputs: Sequence[Tensor | None], attrs: Attributes | None = None) -> Node:
-        """Returns the `Node` that this operator becomes, with its outputs and its number as source."""
+        """Returns the `Node` for this operator, with its outputs and its number as source."""
         name = self.outputs[0].name if self.outputs else f"node_{self.number}"
         return Node(op, name, list(inputs), list(self.outputs), attrs or Attributes(), (self.number,))
 
 
 class Op(ABC):
-    """Contract of an op: types, meaning, cost. One instance serves all nodes; it holds no state.
+    """Contract of an op: types, definition, cost. One instance serves all nodes and holds no state.
 
     Attributes:
         name: Name in the IR, lower case with underscores.
         tflite: Names of the TFLite operators that become this op.
-        elementwise: True when output element i depends on element i of each operand only (after broadcasting), so that
+        elementwise: True if output element i depends only on element i of each operand (after broadcasting), so that
             the op may run in place.
-        moves_data: True when values are only moved (reshape, transpose, concatenation): nothing is computed.
-        attributes: Class of the attributes that nodes of this op have.
-        weights_axis: Axis of operand 1 that counts output channels, where that operand is weights and operand 2 the
-            bias; None for ops without weights.
+        moves_data: True if the op only moves values (reshape, transpose, concatenation).
+        attributes: Class of the attributes of this op's nodes.
+        weights_axis: Axis of the output channels in operand 1, if operand 1 is weights and operand 2 the bias; None for
+            ops without weights.
     """
 
     name: ClassVar[str]
@@ -113,19 +113,19 @@ class Op(ABC):
         """Returns the node for an operator of a TFLite file.
 
         Raises:
-            ModelError: The operator uses what is not supported; the message says what and what would be.
+            ModelError: The operator uses an unsupported feature; the message names it and the supported ones.
         """
 
     @abstractmethod
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the types of the outputs as they follow from operands and attributes.
+        """Returns the types of the outputs, derived from operands and attributes.
 
-        Quantisation of outputs is taken from the node (it is a choice, not a consequence), unless the op fixes it.
+        The quantisation of outputs is read from the node, because it is a choice of the model, unless the op fixes it.
         """
 
     @abstractmethod
     def verify(self, node: Node) -> None:
-        """Checks what `infer` does not: operand count, element types, quantisation, attribute ranges.
+        """Checks the rules that `infer` does not check: operand count, element types, quantisation, attribute ranges.
 
         Raises:
             VerifyError: A rule is broken.
@@ -133,40 +133,40 @@ class Op(ABC):
 
     @abstractmethod
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Computes the outputs in numpy, bit for bit as TensorFlow Lite for Microcontrollers' reference kernels do.
+        """Computes the outputs in numpy, bit for bit equal to TensorFlow Lite for Microcontrollers' reference kernels.
 
         Args:
             node: The node.
-            operands: Values of the operands, None where one is absent.
+            operands: Values of the operands, None for an absent one.
 
         Returns:
             Values of the outputs, with the types of `node.outputs`.
         """
 
     def shares(self, node: Node) -> list[Share]:
-        """Returns how results and operands may share memory so that the node needs no code at all.
+        """Returns how results and operands may share memory so that the node needs no code.
 
-        All shares must be possible together; the planner uses all of them or none. Empty for ops that compute.
+        The planner uses all shares together or none. Empty for ops that compute.
         """
         return []
 
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
-        """Returns which part of each operand a part of the result depends on.
+        """Returns the part of each operand on which a part of the result depends.
 
         Args:
             node: The node; it has one result.
             box: A part of the result, not empty.
 
         Returns:
-            For each of `node.inputs` a box inside the tensor (padding left out), None where the operand is absent. None
-            where this part cannot be computed by itself: of an op that is not elementwise, unless the op says more.
+            For each of `node.inputs` a box inside the tensor (without padding), None for an absent operand. None if the
+            part cannot be computed by itself; by default, this is the case for ops that are not elementwise.
         """
         if not self.elementwise:
             return None
         return [None if operand is None else box.within(operand.shape) for operand in node.inputs]
 
     def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
-        """Returns how many pixels of padding belong to a part of the result, beside what `operand_boxes` says.
+        """Returns the padding around the box of operand 0 that `operand_boxes` leaves out.
 
         Args:
             node: The node.
@@ -178,7 +178,7 @@ class Op(ABC):
         return None
 
     def macs(self, node: Node) -> int:
-        """Returns the multiply-accumulate operations of one inference, padding counted; 0 where none are meant."""
+        """Returns the multiply-accumulates of one inference, padding included; 0 for ops without them."""
         return 0
 
 
@@ -203,10 +203,10 @@ def _all() -> dict[str, Op]:
 
 
 def get(name: str) -> Op:
-    """Returns the op of a name.
+    """Returns an op by name.
 
     Raises:
-        VerifyError: There is none.
+        VerifyError: No op has the name.
     """
     ops = _all()
     if name not in ops:
@@ -220,12 +220,12 @@ def names() -> list[str]:
 
 
 def from_tflite(kind: str) -> Callable[[SourceNode], Node] | None:
-    """Returns the function that imports a TFLite operator, or None where the operator is not supported."""
+    """Returns the function that imports a TFLite operator, or None if the operator is not supported."""
     return next((op.from_tflite for op in _all().values() if kind in op.tflite), None)
 
 
 def tflite_bias(kind: str) -> int | None:
-    """Returns which operand of a TFLite operator is the bias to a product with weights; None where none is."""
+    """Returns the index of the bias among a TFLite operator's operands; None for an operator without one."""
     return next((2 for op in _all().values() if kind in op.tflite and op.weights_axis is not None), None)
 
 
@@ -235,13 +235,13 @@ def tflite_kinds() -> list[str]:
 
 
 def require(condition: bool, node: Node, what: str) -> None:
-    """Raises `VerifyError` naming the node unless the condition holds."""
+    """Raises a `VerifyError` that names the node if the condition is false."""
     if not condition:
         raise VerifyError(f"{node.op} {node.name}: {what}")
 
 
 def rows_of(shape: Sequence[int]) -> int:
-    """Returns how many rows a tensor has: the unit in which kernels compute and taps report.
+    """Returns the number of rows of a tensor: the unit of stripes and traces.
 
     A row is all pixels of one image line, or one sample of a matrix: for rank 3 and more the product of all dimensions
     but the last two, for rank 2 the first dimension, else 1.

@@ -1,4 +1,4 @@
-"""Rectifiers: relu, relu6, relu_n1_to_1 and leaky_relu as operators of their own."""
+"""Rectifiers: relu, relu6, relu_n1_to_1 and leaky_relu as separate operators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Clamp(Unary):
 
     @override
     def real(self, node: Node, x: Float32) -> Float32:
-        """Returns the operand kept between the activation's limits; NaN stays."""
+        """Returns the operand clamped to the activation's limits; NaN stays NaN."""
         low, high = self.activation.limits
         if high is not None:
             x = np.where(x > np.float32(high), np.float32(high), x)
@@ -61,7 +61,7 @@ class Relu(_Clamp):
 
 @register
 class ReluN1To1(_Clamp):
-    """min(max(x, -1), 1). The reference has no such kernel; it is LiteRT that this equals."""
+    """min(max(x, -1), 1). The reference has no such kernel; results equal LiteRT's."""
 
     name = "relu_n1_to_1"
     types = COMPUTED
@@ -70,13 +70,13 @@ class ReluN1To1(_Clamp):
 
     @override
     def scaling(self, node: Node) -> tuple[int, int]:
-        """Returns multiplier and shift from a ratio in float32, which is LiteRT's."""
+        """Returns multiplier and shift from a ratio in float32, as in LiteRT."""
         return quantize_multiplier(quotient32(node.input(0).quant.scale, node.output.quant.scale))
 
 
 @register
 class Relu6(_Clamp):
-    """min(max(x, 0), 6). Quantised operand and result share scale and zero point: the reference only clamps."""
+    """min(max(x, 0), 6). Quantised operand and result share scale and zero point, because the reference only clamps."""
 
     name = "relu6"
     tflite = ("RELU6",)
@@ -84,7 +84,7 @@ class Relu6(_Clamp):
 
     @override
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong, or None; the reference would ignore a change of quantisation."""
+        """Returns the error as text, or None; the reference would ignore a change of quantisation."""
         operand, result = node.input(0), node.output
         wrong = super().problem(node)
         if wrong is None and not result.dtype.is_float and operand.quant != result.quant:
@@ -96,7 +96,6 @@ class Relu6(_Clamp):
 
     @override
     def quantized(self, node: Node, x: Int64) -> Int64:
-        """Clamps the operand."""
         low, high = self.activation.range(node.output.quant, node.output.dtype)
         return np.clip(x, low, high)
 
@@ -106,7 +105,7 @@ class LeakyReluAttributes(Attributes):
     """Attributes of `leaky_relu`.
 
     Attributes:
-        alpha: Slope below 0, a float32; may be negative or above 1.
+        alpha: Slope for negative operands, a float32; may be negative or above 1.
     """
 
     alpha: float
@@ -123,7 +122,6 @@ class LeakyRelu(Unary):
 
     @override
     def read(self, source: SourceNode) -> Attributes:
-        """Returns the slope."""
         return LeakyReluAttributes(float(source.options["Alpha"]))
 
     @override
@@ -139,11 +137,11 @@ class LeakyRelu(Unary):
 
     @override
     def real(self, node: Node, x: Float32) -> Float32:
-        """Multiplies what is not positive by alpha."""
+        """Multiplies elements that are not positive by alpha."""
         return np.where(x > 0, x, x * np.float32(attributes(node).alpha))
 
     def scalings(self, node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Returns multiplier and shift for operands from 0 on, and for operands below, there without alpha's sign."""
+        """Returns multiplier and shift for operands of at least 0, and for negative operands without alpha's sign."""
         operand, result = node.input(0), node.output
         return scaling(operand, result), scaling(operand, result, abs(attributes(node).alpha))
 

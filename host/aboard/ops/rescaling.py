@@ -1,36 +1,36 @@
-"""From the scale of one tensor to that of another: how the ratio is formed, and where the reference's 32 bits end."""
+"""Rescaling between the scales of two tensors: the ratio, and the limits of the reference's 32 bits."""
 
 from __future__ import annotations
 
 from aboard.ir import DType, Tensor
 from aboard.ir.numerics import quantize_multiplier
 
-#: Most bits by which an operand, less its zero point, is moved up: with a zero point added it still fits 32 bits.
+#: Largest left shift of an operand minus its zero point, in bits: with a zero point added, the result fits 32 bits.
 _MOST_SHIFT = {DType.INT8: 23, DType.UINT8: 23, DType.INT16: 15}
 
 
 def scaling(operand: Tensor, result: Tensor, factor: float = 1.0) -> tuple[int, int]:
     """Returns multiplier and shift of the operand's scale * factor / the result's scale.
 
-    The ratio is formed in double precision and in this order, as tflite-micro forms it. LiteRT forms that of its
-    rectifiers in float32, from which int16 results differ often, and int8 results rarely.
+    The ratio is computed in double precision and in this order, as in tflite-micro. LiteRT computes the ratio of its
+    rectifiers in float32, which often changes int16 results, and rarely int8 results.
 
     Args:
         operand: A tensor with one scale.
-        result: Likewise.
+        result: A tensor with one scale.
         factor: At least 0.
     """
     return quantize_multiplier(operand.quant.scale * factor / result.quant.scale)
 
 
 def overflow_problem(operand: Tensor, result: Tensor, factor: float = 1.0, spare_bits: int = 0) -> str | None:
-    """Returns why rescaled elements would overflow the 32 bits in which the reference computes them, or None.
+    """Returns why rescaled elements would overflow the reference's 32 bits, or None.
 
     Args:
         operand: An integer tensor with one scale.
-        result: Likewise.
+        result: An integer tensor with one scale.
         factor: As for `scaling`.
-        spare_bits: Bits by which what is rescaled may be larger than an element.
+        spare_bits: Bits by which the rescaled value may be larger than an element.
     """
     most = _MOST_SHIFT[operand.dtype] - spare_bits
     if scaling(operand, result, factor)[1] <= most:

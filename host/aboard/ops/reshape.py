@@ -27,7 +27,7 @@ class ReshapeAttributes(Attributes):
 
 @register
 class Reshape(Op):
-    """result[i] = operand[i], counted over all elements."""
+    """result[i] = operand[i], counted over all elements in row-major order."""
 
     name = "reshape"
     attributes = ReshapeAttributes
@@ -36,9 +36,9 @@ class Reshape(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Takes the shape that the file gives the result, after checking it against what the operator asks for.
+        """Reads the result's shape, and checks it against the operator.
 
-        The wanted shape of RESHAPE is not read: interpreters for microcontrollers go by the result's shape too.
+        The shape operand of RESHAPE is not read: interpreters for microcontrollers use the result's shape too.
 
         Raises:
             ModelError: The shapes do not fit.
@@ -57,12 +57,11 @@ class Reshape(Op):
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type with the new shape."""
         return [TensorType(attributes(node).shape, node.input(0).dtype, node.output.type.quant)]
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks that no element is lost.
+        """Checks that the number of elements stays.
 
         Raises:
             VerifyError: The shapes have different numbers of elements.
@@ -72,7 +71,6 @@ class Reshape(Op):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the operand under the new shape."""
         return [np.asarray(operands[0]).reshape(attributes(node).shape)]
 
     @override
@@ -87,7 +85,7 @@ def attributes(node: Node) -> ReshapeAttributes:
 
 
 def squeezed(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the shape that SQUEEZE leaves: without the axes of its option, or without all axes of one element.
+    """Returns the shape that SQUEEZE leaves: without the axes in its option, or without all axes of one element.
 
     Raises:
         ModelError: An axis of the option does not exist or has more than one element.
@@ -106,7 +104,7 @@ def squeezed(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def expanded(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the shape that EXPAND_DIMS makes: with an axis of one element more.
+    """Returns the shape that EXPAND_DIMS makes: with one more axis, of one element.
 
     Raises:
         ModelError: The axis is not a constant, or out of range.

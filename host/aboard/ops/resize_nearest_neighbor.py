@@ -19,9 +19,10 @@ class ResizeNearestNeighborAttributes(Attributes):
     """Attributes of `resize_nearest_neighbor`.
 
     Attributes:
-        size: Rows and pixels of a row of the result.
-        align_corners: The corner pixels of image and result lie on one another; else their corners do.
-        half_pixel_centers: Pixels are taken at their centres, not at their upper left corners.
+        size: Rows of the result, and pixels per row.
+        align_corners: True to align the centres of corner pixels of image and result; False to align their outer
+            corners.
+        half_pixel_centers: True to sample pixels at their centres; False to sample at their upper left corners.
     """
 
     size: tuple[int, int]
@@ -59,7 +60,6 @@ class ResizeNearestNeighbor(Op):
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type with the new size."""
         operand = node.input(0)
         shape = (*operand.shape[:1], *attributes(node).size, *operand.shape[3:])
         return [TensorType(shape, operand.dtype, node.output.type.quant)]
@@ -69,7 +69,7 @@ class ResizeNearestNeighbor(Op):
         """Checks rank and size.
 
         Raises:
-            VerifyError: The operand has other than four axes, or the size is below 1.
+            VerifyError: The operand has not four axes, or the size is below 1.
         """
         rank, size = len(node.input(0).shape), attributes(node).size
         require(rank == 4, node, f"operand, got {rank} axes, expected 4")
@@ -77,7 +77,6 @@ class ResizeNearestNeighbor(Op):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the resized images."""
         rows, cols = indices(node)
         return [np.ascontiguousarray(np.asarray(operands[0])[:, rows][:, :, cols])]
 
@@ -88,7 +87,7 @@ def attributes(node: Node) -> ResizeNearestNeighborAttributes:
 
 
 def indices(node: Node) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns for each row, and for each pixel of a row, of the result the one of the image it is taken from."""
+    """Returns for each row, and for each pixel of a row, of the result its index in the image."""
     attrs, (_, height, width, _) = attributes(node), node.input(0).shape
     return (
         nearest(height, attrs.size[0], attrs.align_corners, attrs.half_pixel_centers),
@@ -99,13 +98,13 @@ def indices(node: Node) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 def nearest(before: int, after: int, align_corners: bool, half_pixel_centers: bool) -> npt.NDArray[np.int64]:
     """Returns the index in the image for each index in the result, along one axis.
 
-    All in float32, in the order of TFLite's `GetNearestNeighbor`, so that ties and rounding errors fall as there.
+    Computed in float32, in the order of TFLite's `GetNearestNeighbor`, so that ties and rounding errors are equal.
 
     Args:
-        before: Extent of the image.
-        after: Extent of the result.
-        align_corners: As in the attributes.
-        half_pixel_centers: As in the attributes.
+        before: Pixels of the image along the axis.
+        after: Pixels of the result along the axis.
+        align_corners: As in `ResizeNearestNeighborAttributes`.
+        half_pixel_centers: As in `ResizeNearestNeighborAttributes`.
     """
     corners = align_corners and after > 1
     scale = np.float32(before - 1) / np.float32(after - 1) if corners else np.float32(before) / np.float32(after)

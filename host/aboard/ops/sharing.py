@@ -1,4 +1,4 @@
-"""How an op that only moves data lets its results and operands share memory, so that nothing has to be moved."""
+"""Memory shared by results and operands of an op that only moves data, so that the move needs no code."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from aboard.ir import Node
 
 @dataclass(frozen=True)
 class Share:
-    """One tensor of a node lies within another.
+    """One tensor of a node is a part of another.
 
     Attributes:
         operand: Index of the operand.
         result: Index of the result.
-        inner_is_result: True when the result is a part of the operand (split, slice, reshape), False when the operand
-            is a part of the result (concatenation).
-        starts: For each axis, the index in the outer tensor where the inner one begins; the inner tensor's shape is the
-            extent, all strides are 1. None when both hold the same elements in the same order (reshape).
+        inner_is_result: True if the result is a part of the operand (split, slice, reshape), False if the operand is a
+            part of the result (concatenation).
+        starts: For each axis, the index in the outer tensor of the inner tensor's first element; the inner tensor has
+            its own shape, all strides are 1. None if both have the same elements in the same order (reshape).
     """
 
     operand: int
@@ -28,7 +28,7 @@ class Share:
 
 
 def along_axis(node: Node, axis: int, *, inner_is_result: bool) -> list[Share]:
-    """Returns the shares of a split (or concatenation) into equal or unequal parts along one axis.
+    """Returns the shares of a split (or concatenation) along one axis.
 
     Args:
         node: The node; operand 0 is split, or all operands are joined.
@@ -48,9 +48,9 @@ def along_axis(node: Node, axis: int, *, inner_is_result: bool) -> list[Share]:
 
 
 def box_offsets(outer: Sequence[int], inner: Sequence[int], starts: Sequence[int]) -> tuple[int, int, int] | None:
-    """Returns where a box begins within a tensor, as (row, pixel, channel), or None where a view cannot express it.
+    """Returns the start of a box in a tensor as (row, pixel, channel), or None if no view can express the box.
 
-    Rows run over all leading axes, so a box may cut only one of them, and only where the axes before it are 1.
+    Rows count all leading axes, so a box may cut only one of these, and only if the axes before it have one element.
 
     Args:
         outer: Shape of the tensor.

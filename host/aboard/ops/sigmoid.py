@@ -16,17 +16,17 @@ from aboard.ops.registry import register
 from aboard.ops.unary import Float32, Unary, saturate
 from aboard.ops.uniform import COMPUTED_WIDE
 
-#: Integer bits of the operand in fixed point: [-16, 16).
+#: The fixed-point operand has four integer bits: [-16, 16).
 _INTEGER_BITS = 4
 
 
 class Sigmoid(Unary):
-    """A function whose result has one quantisation that is right.
+    """A saturating function; its int8 result has a fixed quantisation.
 
     Attributes:
-        scale: Of the int8 result.
-        zero_point: Of the int8 result.
-        powers: Scales of an int16 operand that are treated as powers of two, see `sigmoid_wide.argument`.
+        scale: Scale of the int8 result.
+        zero_point: Zero point of the int8 result.
+        powers: Scales of an int16 operand that count as powers of two, see `sigmoid_wide.argument`.
     """
 
     types = COMPUTED_WIDE
@@ -57,7 +57,7 @@ class Sigmoid(Unary):
 
     @override
     def quantized(self, node: Node, x: Int64) -> Int64:
-        """Computes quantised elements; beyond the range of the fixed point they saturate."""
+        """Computes quantised elements; operands beyond the fixed-point range saturate."""
         if node.output.dtype is DType.INT16:
             return saturate(self.wide(self.argument(node).of(x)), DType.INT16)
         mantissa, shift = math.frexp(node.input(0).quant.scale * (1 << (31 - _INTEGER_BITS)))
@@ -70,7 +70,7 @@ class Sigmoid(Unary):
         return np.where(inside, result, np.where(centred <= -radius, -128, 127))
 
     def argument(self, node: Node) -> sigmoid_wide.Argument:
-        """Returns how an int16 operand becomes the argument of the table."""
+        """Returns the map from an int16 operand to the argument of the table."""
         return sigmoid_wide.argument(node.input(0).quant.scale, self.powers)
 
     @abstractmethod
@@ -92,17 +92,15 @@ class Logistic(Sigmoid):
 
     @override
     def wide(self, x: Int64) -> Int64:
-        """Computes int16 elements."""
         return sigmoid_wide.logistic(x)
 
     @override
     def fixed(self, x: Int64) -> Int64:
-        """Computes quantised elements."""
         return rounding_divide_by_pot(fixed_point.logistic(x, _INTEGER_BITS), 31 - 8) + self.zero_point
 
     @override
     def real(self, node: Node, x: Float32) -> Float32:
-        """Computes float32 elements with TFLite's shortcuts for large arguments."""
+        """Computes float32 elements, with TFLite's shortcuts for large arguments."""
         one = np.float32(1)
         result = np.where(x < np.float32(-9), np.exp(x), one / (one + np.exp(-x)))
         return np.where(x > np.float32(16.619047164916992188), one, result)
@@ -118,15 +116,12 @@ class Tanh(Sigmoid):
 
     @override
     def wide(self, x: Int64) -> Int64:
-        """Computes int16 elements."""
         return sigmoid_wide.tanh(x)
 
     @override
     def fixed(self, x: Int64) -> Int64:
-        """Computes quantised elements."""
         return rounding_divide_by_pot(fixed_point.tanh(x, _INTEGER_BITS), 31 - 7)
 
     @override
     def real(self, node: Node, x: Float32) -> Float32:
-        """Computes float32 elements."""
         return np.tanh(x)

@@ -1,4 +1,4 @@
-"""logistic and tanh of int16, as TFLite interpolates them in one table; no op of its own."""
+"""logistic and tanh of int16, interpolated in TFLite's table; no op of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from aboard.ir.numerics import Int64
 
-#: 1 / (1 + e**(-i / 24)) for i = 0 to 255, where 65536 stands for 1. Not what rounding gives everywhere.
+#: 1 / (1 + e**(-i / 24)) for i = 0 to 255; 65536 represents 1. Some entries differ from the rounded values.
 TABLE = np.array([
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,
@@ -29,22 +29,22 @@ TABLE = np.array([
     65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535,
 ], np.int64)  # fmt: skip
 
-#: Scales that are no further from a power of two than this, in bits, count as one, as in the reference.
+#: Scales within this distance of a power of two, in bits, count as that power, as in the reference.
 _POT_TOLERANCE = 1e-3
 
-#: Largest multiplier, and steps of 1/4096 whose third is the unit of the table's argument.
+#: Largest multiplier, and units of the table's argument per 1.
 _MOST_MULTIPLIER, _STEPS = 32767, 3 * 4096
 
-#: Most bits by which a multiplier is moved up.
+#: Largest left shift of a multiplier, in bits.
 _MOST_SHIFT = 31
 
 
 @dataclass(frozen=True)
 class Argument:
-    """How an operand becomes the argument of the table: (x * multiplier + half of 2**shift) >> shift.
+    """The map from an operand to the table's argument: (x * multiplier + half of 2**shift) >> shift.
 
     Attributes:
-        multiplier: At least 0; no larger than 32767.
+        multiplier: 0 to 32767.
         shift: 0 to 31.
     """
 
@@ -52,16 +52,16 @@ class Argument:
     shift: int
 
     def of(self, x: Int64) -> Int64:
-        """Returns arguments."""
+        """Returns arguments of the table."""
         return (x * self.multiplier + (1 << self.shift >> 1)) >> self.shift
 
 
 def argument(scale: float, powers: tuple[int, ...]) -> Argument:
-    """Returns how an operand becomes the argument of the table.
+    """Returns the map from an operand to the table's argument.
 
     Args:
-        scale: Of the operand; positive.
-        powers: For which powers of two, counted from 2**-12, the reference has a way of its own, without rounding.
+        scale: Scale of the operand; positive.
+        powers: Exponents, relative to 2**-12, of scales that the reference treats without rounding.
     """
     bits = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
     power = math.floor(float(bits) + 0.5)
@@ -74,9 +74,9 @@ def argument(scale: float, powers: tuple[int, ...]) -> Argument:
 
 
 def problem(scale: float) -> str | None:
-    """Returns why an operand of a scale is out of the table's reach, or None.
+    """Returns why the table has no argument for an operand of a scale, or None.
 
-    The reference takes a multiplier of 0 for a power of two, whatever the scale is.
+    The reference takes a multiplier of 0 for a power of two, whatever the scale.
     """
     least = 2.0**-_MOST_SHIFT / _STEPS
     if scale >= least and int(scale * _STEPS) <= _MOST_MULTIPLIER:
@@ -88,14 +88,14 @@ def problem(scale: float) -> str | None:
 
 
 def _interpolated(size: Int64, bits: int) -> Int64:
-    """Returns the table's value for arguments in 2**-bits of a step, moved up by `bits`; it saturates at the end."""
+    """Returns interpolated values for arguments in 2**-bits of a step, shifted left by `bits`; the end saturates."""
     index = np.minimum(size >> bits, 254)
     below, above = TABLE[index], TABLE[index + 1]
     return np.where(size >> bits >= 255, 0, (below << bits) + (size & ((1 << bits) - 1)) * (above - below))
 
 
 def logistic(x: Int64) -> Int64:
-    """Returns the logistic function of arguments, where 32768 stands for 1."""
+    """Returns the logistic function of arguments; 32768 represents 1."""
     size = np.abs(x)
     value = np.where(size >> 9 >= 255, 0x7FFF << 10, _interpolated(size, 9))
     result: Int64 = np.where(x >= 0, value + (1 << 9), (1 << 25) - value + (1 << 9) - 1) >> 10
@@ -103,7 +103,7 @@ def logistic(x: Int64) -> Int64:
 
 
 def tanh(x: Int64) -> Int64:
-    """Returns the hyperbolic tangent of arguments, where 32768 stands for 1."""
+    """Returns the hyperbolic tangent of arguments; 32768 represents 1."""
     size = np.abs(x)
     value = np.where(size >> 8 >= 255, 0xFFFF << 8, _interpolated(size, 8))
     result: Int64 = np.where(x >= 0, value - (1 << 23) + (1 << 7), -value + (1 << 23) + (1 << 7) - 1) >> 8

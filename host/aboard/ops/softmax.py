@@ -17,10 +17,10 @@ from aboard.ops import fixed_point, softmax_wide
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.uniform import COMPUTED_WIDE, types_problem
 
-#: Integer bits of the scaled difference to the maximum, and of the sum of exponentials.
+#: Integer bits of the scaled difference from the maximum, and of the sum of exponentials.
 _DIFFERENCE_BITS, SUM_BITS = 5, 12
 
-#: int16: bits by which a difference may be moved up, and elements whose exponentials fit a sum, without overflow.
+#: int16: largest left shift of a difference, in bits, and largest number of exponentials in a sum, without overflow.
 _WIDE_MOST_SHIFT, _WIDE_MOST_ELEMENTS = 15, 65536
 
 
@@ -42,12 +42,12 @@ def attributes(node: Node) -> SoftmaxAttributes:
 
 @dataclass(frozen=True)
 class StepScaling:
-    """How steps below the maximum become exponents of an int8 softmax, in 32 bits with 5 integer bits.
+    """Scaling of int8 differences from the maximum to exponents with 5 integer bits, in 32 bits.
 
     Attributes:
-        multiplier: Of a step moved up by `shift` bits: 31 bits, 2^31 stands for 1.
-        shift: At least 0.
-        radius: Steps beyond this many count as a power of 0.
+        multiplier: Multiplier of a difference that is shifted left by `shift` bits: 31 bits, 2^31 represents 1.
+        shift: Left shift; at least 0.
+        radius: Largest difference, in steps of the operand, whose power is not 0.
     """
 
     multiplier: int
@@ -56,7 +56,7 @@ class StepScaling:
 
 
 def scaling(node: Node) -> StepScaling:
-    """Returns how an int8 softmax scales steps below the maximum."""
+    """Returns the scaling of differences in an int8 softmax."""
     real = attributes(node).beta * node.input(0).quant.scale * (1 << (31 - _DIFFERENCE_BITS))
     multiplier, shift = quantize_multiplier(min(real, float(INT32_MAX)))
     radius = math.floor(((1 << _DIFFERENCE_BITS) - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - shift))
@@ -66,7 +66,7 @@ def scaling(node: Node) -> StepScaling:
 def exponentials(node: Node) -> Int64:
     """Returns e**(-beta * scale * d) in 32 bits without integer bits, for d = 0, 1 ... 255 steps below the maximum.
 
-    The table ends where nothing would be added to a sum nor reach a result any more; what is left out counts as 0.
+    The table ends at the first entry that changes neither a sum nor a result; missing entries count as 0.
     """
     of_steps = scaling(node)
     steps = np.arange(min(of_steps.radius, 255) + 1, dtype=np.int64)
@@ -86,11 +86,6 @@ class Softmax(Op):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node.
-
-        Raises:
-            ModelError: Type, rank, quantisation or beta are not supported.
-        """
         node = source.node(self.name, [source.input(0)], SoftmaxAttributes(float(source.options["Beta"])))
         wrong = self.problem(node)
         if wrong is not None:
@@ -98,7 +93,7 @@ class Softmax(Op):
         return node
 
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with rank, types, quantisation or beta, or None."""
+        """Returns the error in rank, types, quantisation or beta as text, or None."""
         operand, beta = node.input(0), attributes(node).beta
         if not operand.shape:
             return "rank of the operand, got 0, expected at least 1. Export the model with a fixed input shape"
@@ -130,11 +125,6 @@ class Softmax(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks what `problem` finds.
-
-        Raises:
-            VerifyError: Rank, types, quantisation or beta are wrong.
-        """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
@@ -153,13 +143,13 @@ class Softmax(Op):
 
 
 def wide_scaling(node: Node) -> tuple[int, int]:
-    """Returns multiplier and shift that take differences of an int16 softmax to steps of its table."""
+    """Returns multiplier and shift from differences of an int16 softmax to steps of its table."""
     step = softmax_wide.EXPONENT / 65535.0
     return quantize_multiplier(node.input(0).quant.scale * attributes(node).beta / step)
 
 
 def _wide_problem(node: Node) -> str | None:
-    """Returns what is wrong with the quantisation of an int16 softmax, or None."""
+    """Returns the error in the quantisation of an int16 softmax as text, or None."""
     scale = node.output.quant.scale
     if abs(scale - 2.0**-15) > 1e-3 * 2.0**-15:
         return (

@@ -1,4 +1,4 @@
-"""softmax of int16, as TFLite looks exponentials and the reciprocal of their sum up in tables; no op of its own."""
+"""softmax of int16: TFLite reads exponentials and the reciprocal of their sum from tables; no op of its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from aboard.ops.unary import Float32
 
 _LOW, _HIGH, _RANGE = -32768, 32767, np.float32(65535)
 
-#: Steps of a table; it has an entry more, for interpolation.
+#: Steps of a table; the table has one more entry, for interpolation.
 STEPS = 512
 
-#: Difference to the maximum, as a real number, at which the table of exponentials begins.
+#: Smallest difference from the maximum in the table of exponentials, as a real number.
 EXPONENT = 10.0
 
 Function = Callable[[Float32], Float32]
@@ -23,18 +23,18 @@ Function = Callable[[Float32], Float32]
 
 @cache
 def exponentials() -> Int64:
-    """Returns e**x from -10 to 0, where 32767.5 stands for 1: [513]."""
+    """Returns e**x from -10 to 0 as [513]; 32767.5 represents 1."""
     return _table(np.float32(EXPONENT) / _RANGE, _HIGH, lambda x: np.exp(x.astype(np.float64)).astype(np.float32))
 
 
 @cache
 def reciprocals() -> Int64:
-    """Returns 1 / (1 + x) from 0 to 1, likewise."""
+    """Returns 1 / (1 + x) from 0 to 1 as [513]; 32767.5 represents 1."""
     return _table(np.float32(1) / _RANGE, _LOW, lambda x: np.float32(1) / (np.float32(1) + x))
 
 
 def _table(scale: np.float32, zero_point: int, function: Function) -> Int64:
-    """Returns samples that lie right at both ends of a step and share the error in its middle; all in float32."""
+    """Returns float32 samples of a function, corrected by half the interpolation error in the middle of a step."""
     first, last = (scale * np.float32(end - zero_point) for end in (_LOW, _HIGH))
     low, high = (np.float32(2) / _RANGE * np.float32(end) for end in (_LOW, _HIGH))
     step = (last - first) / np.float32(STEPS)
@@ -62,7 +62,7 @@ def _rounded(x: Float32) -> Float32:
 
 
 def look_up(x: Int64, table: Int64) -> Int64:
-    """Returns interpolated values for int16 arguments, from -32768 on."""
+    """Returns interpolated values for int16 arguments; the table starts at -32768."""
     index = (x >> 7) + STEPS // 2
     slope = table[index + 1] - table[index]
     value: Int64 = table[index] + ((slope * (x & 127) + 64) >> 7)
@@ -70,19 +70,19 @@ def look_up(x: Int64, table: Int64) -> Int64:
 
 
 def softmax(x: Int64, multiplier: int, shift: int) -> Int64:
-    """Computes elements over the last axis, where 32768 stands for 1.
+    """Computes elements over the last axis; 32768 represents 1.
 
     Args:
-        x: Operand.
-        multiplier: Takes differences of the operand to steps of 10 / 65535.
-        shift: Likewise.
+        x: The operand.
+        multiplier: With `shift`, rescales differences of the operand to steps of 10 / 65535.
+        shift: The shift of `multiplier`.
     """
     difference = x - x.max(axis=-1, keepdims=True)
     scaled = multiply_by_quantized_multiplier(difference, multiplier, shift)
     powers = look_up(np.clip(scaled + _HIGH, _LOW, _HIGH), exponentials())
     total = powers.sum(axis=-1, keepdims=True)
     bits = np.frexp(total.astype(np.float64))[1].astype(np.int64)
-    # The sum as 1 + x with 16 bits of x, rounded.
+    # The sum is 1 + x with 16 bits of x, rounded.
     normal = ((total << (31 - bits)) + (1 << 13)) >> 14
     scale = look_up(np.clip(normal - (1 << 15) - (1 << 16), _LOW, _HIGH), reciprocals())
     result: Int64 = (powers * scale + (np.int64(1) << (bits - 2))) >> (bits - 1)

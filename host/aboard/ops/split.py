@@ -1,4 +1,4 @@
-"""Split: one operand cut into parts along an axis. SPLIT (equal parts) and SPLIT_V (given sizes) become this op."""
+"""Split: one operand cut into parts along an axis. SPLIT (equal parts) and SPLIT_V (given sizes) use this op."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SplitAttributes(Attributes):
 
     Attributes:
         axis: Axis along which the operand is cut; not negative.
-        sizes: Extent of each part along the axis.
+        sizes: Size of each part along the axis, in elements.
     """
 
     axis: int
@@ -41,7 +41,7 @@ class Split(Op):
         """Reads axis and sizes.
 
         Raises:
-            ModelError: They are computed at run time, or do not divide the operand.
+            ModelError: Axis or sizes are computed at run time, or do not divide the operand.
         """
         given_sizes = source.kind == "SPLIT_V"
         operand = source.input(0 if given_sizes else 1)
@@ -57,7 +57,7 @@ class Split(Op):
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type for each part, with the part's extent along the axis."""
+        """Returns the operand's type for each part, with the part's size along the axis."""
         attrs, operand = attributes(node), node.input(0)
         return [
             TensorType(
@@ -68,7 +68,7 @@ class Split(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks that the parts are the whole.
+        """Checks that the parts make up the operand.
 
         Raises:
             VerifyError: The axis does not exist, or the sizes do not fit results or operand.
@@ -84,7 +84,6 @@ class Split(Op):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the parts."""
         attrs = attributes(node)
         cuts = np.cumsum(attrs.sizes)[:-1].tolist()
         return list(np.split(np.asarray(operands[0]), cuts, attrs.axis))

@@ -1,4 +1,4 @@
-"""Strided slice: from each axis every n-th index from one to another, with the masks of `tf.strided_slice`."""
+"""Strided slice: every n-th index of each axis within limits, with the masks of `tf.strided_slice`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share
 
-#: More axes than this TFLite does not slice.
+#: Largest number of axes that TFLite slices.
 _MAX_RANK = 5
 
 
 @dataclass(frozen=True)
 class AxisSlice:
-    """What is taken of one axis: `start`, `start + stride`, and so on, `count` indices, all within the axis."""
+    """The indices taken from one axis: `start`, `start + stride` and so on, `count` indices, all within the axis."""
 
     start: int
     stride: int
@@ -37,7 +37,7 @@ class StridedSliceAttributes(Attributes):
 
     Attributes:
         slices: One for each axis of the operand.
-        shape: Shape of the result: the counts, without axes that were shrunk and with those that are new.
+        shape: Shape of the result: the counts, without removed axes and with new axes.
     """
 
     slices: tuple[AxisSlice, ...]
@@ -58,7 +58,7 @@ class StridedSlice(Op):
         """Resolves begin, end, strides and the five masks.
 
         Raises:
-            ModelError: They are computed at run time, do not fit the operand, or leave nothing.
+            ModelError: Operands are computed at run time, do not fit the sliced tensor, or leave no element.
         """
         operand = source.input(0)
         if len(operand.shape) > _MAX_RANK:
@@ -67,15 +67,15 @@ class StridedSlice(Op):
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type with the shape of what was taken."""
+        """Returns the operand's type with the shape of the slice."""
         return [TensorType(attributes(node).shape, node.input(0).dtype, node.output.type.quant)]
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks that all indices are within the operand, and their number that of the result's elements.
+        """Checks that all indices are within the operand, and that the result has as many elements.
 
         Raises:
-            VerifyError: One is not.
+            VerifyError: An index is out of range, or the number of elements differs.
         """
         attrs, shape = attributes(node), node.input(0).shape
         require(len(attrs.slices) == len(shape), node, f"slices, got {len(attrs.slices)}, expected {len(shape)}")
@@ -88,14 +88,13 @@ class StridedSlice(Op):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the elements taken."""
         attrs, operand = attributes(node), np.asarray(operands[0])
         taken = operand[np.ix_(*(part.indices for part in attrs.slices))] if attrs.slices else operand
         return [np.ascontiguousarray(taken).reshape(attrs.shape)]
 
     @override
     def shares(self, node: Node) -> list[Share]:
-        """Returns that the result is a box of the operand, where all strides are 1 and no axis comes or goes."""
+        """Returns that the result is a box of the operand, if all strides are 1 and no axis is added or removed."""
         attrs = attributes(node)
         box = all(part.stride == 1 or part.count == 1 for part in attrs.slices)
         if not box or attrs.shape != tuple(part.count for part in attrs.slices):
@@ -110,7 +109,7 @@ def attributes(node: Node) -> StridedSliceAttributes:
 
 @dataclass(frozen=True)
 class _Spec:
-    """begin, end, stride and masks of one entry of the operator's operands."""
+    """begin, end, stride and masks of one entry of the operator."""
 
     begin: int | None
     end: int | None
@@ -133,7 +132,7 @@ def _resolve(source: SourceNode, shape: tuple[int, ...]) -> StridedSliceAttribut
 
 
 def _specs(source: SourceNode, rank: int) -> list[_Spec | None]:
-    """Returns the entries in order, None for a new axis, filled up with whole axes where entries are missing."""
+    """Returns the entries in order, None for a new axis; whole axes take the place of missing entries."""
     begin, end, strides = (source.integers(i) for i in (1, 2, 3))
     masks = {name: int(source.options[f"{name}Mask"]) for name in ("Begin", "End", "Ellipsis", "NewAxis", "ShrinkAxis")}
     ellipsis = masks["Ellipsis"]

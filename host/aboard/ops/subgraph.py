@@ -1,6 +1,7 @@
-"""subgraph: a part of the graph that a device of a composite target has claimed, as one node.
+"""subgraph: one node for a part of the graph that a device of a composite target has claimed.
 
-Operands and results are the tensors that cross its border; constants lie inside. What it computes is its inner graph.
+Operands and results are the tensors at the border of the part. Its inner graph computes the results and contains the
+constants.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from aboard.target.kind import Value
 
 @dataclass(frozen=True)
 class Matched:
-    """Nodes that matched a pattern of the device.
+    """Nodes that match a pattern of the device.
 
     Attributes:
         pattern: Name of the pattern.
         nodes: The nodes, in execution order.
-        named: Those to which the pattern gave a name.
+        named: The nodes to which the pattern gives a name.
     """
 
     pattern: str
@@ -33,15 +34,15 @@ class Matched:
 
 @dataclass(frozen=True)
 class SubgraphAttributes(Attributes):
-    """Who computes it, and what.
+    """The device of a region, and its nodes.
 
     Attributes:
         device: Index of the device in the composite target.
-        label: What tables call the device.
-        patterns: What matched, in execution order; together all nodes of the inner graph, each once.
+        label: Name of the device in tables.
+        patterns: The matches in execution order; together they contain each node of the inner graph once.
         graph: The inner graph; its inputs and outputs are the operands and results of the node.
         tuning: Value of every knob of the device (column `tuning`), chosen or default.
-        tuning_origin: Where these values are from (`aboard.tuning.choice`); empty where the device has no knobs.
+        tuning_origin: Origin of these values (`aboard.tuning.choice`); empty without knobs.
     """
 
     device: int
@@ -52,7 +53,7 @@ class SubgraphAttributes(Attributes):
     tuning_origin: str = ""
 
     def summary(self) -> str:
-        """Returns the device and what matched, for tables and for the text of a graph."""
+        """Returns the device and its matches, for tables and for the text of a graph."""
         return f"{self.label}: {' + '.join(matched.pattern for matched in self.patterns)}"
 
 
@@ -80,7 +81,7 @@ class Subgraph(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks that the border is the inner graph's, and the inner graph."""
+        """Checks the inner graph, and that its inputs and outputs are those of the node."""
         from aboard.ops.verify import verify
 
         graph = attributes(node).graph

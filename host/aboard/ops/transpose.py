@@ -12,7 +12,7 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 
-#: More axes than this the reference does not transpose.
+#: Largest number of axes that the reference transposes.
 _MAX_RANK = 5
 
 
@@ -21,7 +21,7 @@ class TransposeAttributes(Attributes):
     """Attributes of `transpose`.
 
     Attributes:
-        order: For each axis of the result, the axis of the operand it is.
+        order: For each axis of the result, the axis of the operand.
     """
 
     order: tuple[int, ...]
@@ -41,7 +41,7 @@ class Transpose(Op):
         """Reads the order of the axes.
 
         Raises:
-            ModelError: It is computed at run time, or is no permutation of at most five axes.
+            ModelError: The order is computed at run time, or is not a permutation of at most five axes.
         """
         operand = source.input(0)
         order = tuple(source.integers(1))
@@ -54,7 +54,6 @@ class Transpose(Op):
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type with its extents in the new order."""
         operand = node.input(0)
         shape = tuple(operand.shape[axis] for axis in attributes(node).order)
         return [TensorType(shape, operand.dtype, node.output.type.quant)]
@@ -64,14 +63,13 @@ class Transpose(Op):
         """Checks the order.
 
         Raises:
-            VerifyError: It is not a permutation of the operand's axes.
+            VerifyError: The order is not a permutation of the operand's axes.
         """
         order, rank = attributes(node).order, len(node.input(0).shape)
         require(sorted(order) == list(range(rank)), node, f"order, got {order}, expected a permutation of {rank} axes")
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        """Returns the operand with its axes in the new order."""
         return [np.ascontiguousarray(np.transpose(np.asarray(operands[0]), attributes(node).order))]
 
 

@@ -1,4 +1,4 @@
-"""Base of the ops that compute each element of the result from the same element of one operand."""
+"""Base of ops that compute each element of the result from one element of one operand."""
 
 from __future__ import annotations
 
@@ -21,24 +21,19 @@ class Unary(Op):
     """An element-wise op with one operand of the result's shape and type, integer or float32.
 
     Attributes:
-        types: Element types it is defined for.
+        types: Supported element types.
     """
 
     elementwise = True
     types: ClassVar[tuple[DType, ...]] = COMPUTED
 
     def read(self, source: SourceNode) -> Attributes:
-        """Returns the attributes that the operator's options stand for."""
+        """Returns the attributes for the operator's options."""
         del source
         return Attributes()
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node.
-
-        Raises:
-            ModelError: Types or quantisation are not supported.
-        """
         node = source.node(self.name, [source.input(0)], self.read(source))
         wrong = self.problem(node)
         if wrong is not None:
@@ -46,7 +41,7 @@ class Unary(Op):
         return node
 
     def problem(self, node: Node) -> str | None:
-        """Returns what is wrong with types, quantisation or attributes, or None."""
+        """Returns the error in types, quantisation or attributes as text, or None."""
         return types_problem([node.input(0), node.output], self.types)
 
     @override
@@ -57,11 +52,6 @@ class Unary(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        """Checks what `problem` finds.
-
-        Raises:
-            VerifyError: Types, quantisation or attributes are wrong.
-        """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
@@ -74,11 +64,11 @@ class Unary(Op):
         return [np.asarray(self.quantized(node, x.astype(np.int64)), node.output.dtype.numpy)]
 
     def quantized(self, node: Node, x: Int64) -> Int64:
-        """Computes quantised elements in the range of the result; not called where `problem` refuses them."""
+        """Computes quantised elements in the range of the result; only called if `problem` returns None."""
         raise NotImplementedError
 
     def real(self, node: Node, x: Float32) -> Float32:
-        """Computes float32 elements; not called where `problem` refuses them."""
+        """Computes float32 elements; only called if `problem` returns None."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Rules on element types that many ops share: which types tensors may have, and that integers are quantised."""
+"""Rules on element types that many ops share: the allowed types, and the quantisation of integers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 from aboard.ir import DType, Tensor
 
-#: Element types that kernels compute with; and those of ops that know int16 activations as well.
+#: Element types that kernels compute with; and those of ops that also support int16 activations.
 COMPUTED = (DType.INT8, DType.FLOAT32)
 COMPUTED_WIDE = (DType.INT8, DType.INT16, DType.FLOAT32)
 
 
 def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUTED) -> str | None:
-    """Returns what is wrong with tensors that must all have one element type, or None.
+    """Returns the error in tensors that must all have one element type as text, or None.
 
     Args:
         tensors: Operands and results.
-        allowed: The types they may have.
+        allowed: The allowed types.
     """
     tensors = list(tensors)
     types = {tensor.dtype for tensor in tensors}
@@ -28,7 +28,7 @@ def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUT
 
 
 def quantization_problem(tensors: Iterable[Tensor]) -> str | None:
-    """Returns what is wrong with the quantisation of the integer tensors among these, or None."""
+    """Returns the error in the quantisation of the integer tensors as text, or None."""
     for tensor in tensors:
         if tensor.dtype.is_float:
             continue

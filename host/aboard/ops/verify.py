@@ -20,7 +20,7 @@ def verify(graph: Graph) -> None:
 
 
 def check_node(node: Node) -> None:
-    """Checks one node: its attributes, what its op demands, and that its results have the types that follow.
+    """Checks the attributes of a node, the rules of its op, and the types of its results.
 
     Raises:
         VerifyError: A rule is broken.

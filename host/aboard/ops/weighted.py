@@ -1,10 +1,11 @@
-"""What conv2d, depthwise_conv2d and fully_connected have in common: element types, scales per channel, the finish.
+"""The common part of conv2d, depthwise_conv2d and fully_connected: element types, scales per channel, the epilogue.
 
-Their operands are input, weights and an optional bias; the weights have one axis of output channels. Four forms exist:
+Their operands are input, weights and an optional bias; the weights have one axis of output channels. There are four
+forms:
 
     INT8     int8 input, weights and result; int32 bias; scales of the weights per tensor or per output channel
-    INT16    int16 input and result with zero point 0; weights as in INT8; int64 or int32 bias, which says how wide sums
-             are and how they are rescaled (`has_wide_sums`)
+    INT16    int16 input and result with zero point 0; weights as in INT8; int64 or int32 bias, whose type selects
+             the width of sums and their requantisation (`has_wide_sums`)
     FLOAT    float32 throughout
     HYBRID   float32 input, bias and result; int8 weights, used as `scale * integer` (weight-only quantisation)
 """
@@ -38,10 +39,10 @@ INPUT, WEIGHTS, BIAS = 0, 1, 2
 #: Number of int32 in the TFLite schema (`TensorType`).
 _TFLITE_INT32 = 2
 
-#: Sums of 64 bits are less than this, in absolute value, and are not moved up by more bits than this.
+#: Limit of the absolute value of 64-bit sums, and their largest left shift in bits.
 _WIDE_SUM_LIMIT, _WIDE_MOST_SHIFT = 1 << 47, 7
 
-#: Most bits by which a sum of 32 bits is moved up.
+#: Largest left shift of a 32-bit sum, in bits.
 _MOST_SHIFT = 30
 
 
@@ -63,7 +64,7 @@ _FORMS = {
 
 
 def form(node: Node) -> Precision | None:
-    """Returns the form of a node, or None where its element types are no supported combination."""
+    """Returns the form of a node, or None if no form has its element types."""
     return _FORMS.get((node.input(INPUT).dtype, node.input(WEIGHTS).dtype, node.output.dtype))
 
 
@@ -78,18 +79,18 @@ _BIASES = {
 def has_wide_sums(node: Node) -> bool:
     """True for an INT16 node whose sums have 64 bits and are rescaled by 15 bits of the multiplier, rounded once.
 
-    They do unless the bias is int32: then sums have 32 bits, and are rescaled as those of INT8 nodes.
+    With an int32 bias, sums have 32 bits and are rescaled like those of INT8 nodes.
     """
     bias = node.optional_input(BIAS)
     return form(node) is Precision.INT16 and (bias is None or bias.dtype is not DType.INT32)
 
 
 def with_bias_type(source: SourceNode, node: Node) -> Node:
-    """Returns an imported node; an INT16 one without bias that is to have sums of 32 bits gets a bias of zeros.
+    """Returns an imported node; an INT16 node with 32-bit sums and without bias gets a bias of zeros.
 
     Args:
         source: The operator, with the option `QuantizedBiasType`.
-        node: The node it became.
+        node: The imported node.
     """
     wanted = int(source.options["QuantizedBiasType"])
     if form(node) is not Precision.INT16 or node.optional_input(BIAS) is not None or wanted != _TFLITE_INT32:
@@ -101,12 +102,12 @@ def with_bias_type(source: SourceNode, node: Node) -> Node:
 
 
 def problem(node: Node, axis: int, *, narrow: bool = True) -> str | None:
-    """Returns what is wrong with element types, bias or quantisation of a node, or None.
+    """Returns the error in element types, bias or quantisation of a node as text, or None.
 
     Args:
-        node: A node with weights; its shapes have been checked.
-        axis: Axis of the weights that counts output channels.
-        narrow: Whether an INT16 node may have an int32 bias.
+        node: A node with weights and checked shapes.
+        axis: Axis of the output channels in the weights.
+        narrow: True if an INT16 node may have an int32 bias.
     """
     kind = form(node)
     weights = node.input(WEIGHTS)
@@ -126,7 +127,7 @@ def problem(node: Node, axis: int, *, narrow: bool = True) -> str | None:
 
 
 def _narrow_problem(node: Node, axis: int) -> str | None:
-    """Returns why a sum of 32 bits may leave them when it is moved up, which the reference does not define, or None."""
+    """Returns why the left shift may overflow a 32-bit sum, which the reference does not define, or None."""
     shift = multipliers(node, axis)[1]
     if not (shift > 0).any():
         return None
@@ -154,7 +155,7 @@ def _narrow_problem(node: Node, axis: int) -> str | None:
 
 
 def _rescaling_problem(node: Node, axis: int) -> str | None:
-    """Returns why a ratio of scales is beyond the range in which the reference's rescaling is defined, or None."""
+    """Returns why a ratio of scales is outside the range of the reference's rescaling, or None."""
     most = _WIDE_MOST_SHIFT if has_wide_sums(node) else _MOST_SHIFT
     if int(multipliers(node, axis)[1].max()) <= most:
         return None
@@ -165,7 +166,7 @@ def _rescaling_problem(node: Node, axis: int) -> str | None:
 
 
 def _wide_problem(node: Node, axis: int) -> str | None:
-    """Returns why sums of 64 bits would leave the range in which the reference's rescaling is defined, or None."""
+    """Returns why 64-bit sums would exceed the range of the reference's rescaling, or None."""
     weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
     most = 0 if bias is None or bias.data is None else max(abs(int(value)) for value in bias.data.reshape(-1).tolist())
     taps = weights.type.elements // weights.shape[axis]
@@ -201,7 +202,7 @@ def _weights_problem(weights: Tensor, axis: int) -> str | None:
             f"weights {weights.name}, got {len(quant.scales)} scales on axis {quant.axis}, "
             f"expected 1, or {channels} on axis {axis}"
         )
-    # Weights of a scale of 0 stand for 0: their sums are multiplied by 0.
+    # Weights with a scale of 0 are 0: their sums are multiplied by 0.
     return _scales_problem(weights.name, quant, zero_allowed=True)
 
 
@@ -231,7 +232,7 @@ def channel_scales(node: Node, axis: int) -> tuple[float, ...]:
 def multipliers(node: Node, axis: int) -> tuple[Int64, Int64]:
     """Returns multiplier and shift of each output channel of an INT8 or INT16 node.
 
-    Products of scales are formed in double precision, as TFLite does.
+    Products of scales are in double precision, as in TFLite.
     """
     scale_in, scale_out = node.input(INPUT).quant.scale, node.output.quant.scale
     multiplier, shift = _multipliers(scale_in, channel_scales(node, axis), scale_out).T
@@ -240,17 +241,17 @@ def multipliers(node: Node, axis: int) -> tuple[Int64, Int64]:
 
 @lru_cache(maxsize=1024)
 def _multipliers(scale_in: float, scales: tuple[float, ...], scale_out: float) -> Int64:
-    """Passes ask for the same layer many times."""
+    """Returns multipliers and shifts; cached, because passes ask for the same layer many times."""
     return np.array([quantize_multiplier(scale_in * scale / scale_out) for scale in scales], np.int64)
 
 
 def boxes_by_channel(node: Node, axis: int, box: Box) -> list[Box | None]:
-    """Returns which weights, and which part of the bias, a part of the result depends on.
+    """Returns the weights and the part of the bias on which a part of the result depends.
 
     Args:
         node: A node with weights.
-        axis: Axis of the weights that counts output channels.
-        box: Part of the result; its last axis counts output channels.
+        axis: Axis of the output channels in the weights.
+        box: Part of the result; its last axis is the output channels.
     """
     weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
     boxes: list[Box | None] = [Box.whole(weights.shape).on(axis, box.start[-1], box.stop[-1])]
@@ -262,7 +263,7 @@ def boxes_by_channel(node: Node, axis: int, box: Box) -> list[Box | None]:
 
 
 def values(operands: Sequence[Array | None]) -> tuple[Array, Array, Array | None]:
-    """Returns the values of input, weights and bias (None where it is absent).
+    """Returns the values of input, weights and bias (None if absent).
 
     Raises:
         ValueError: Input or weights are absent.
@@ -274,7 +275,7 @@ def values(operands: Sequence[Array | None]) -> tuple[Array, Array, Array | None
 
 
 def real_weights(node: Node, weights: Array, axis: int) -> Float64:
-    """Returns weights as real numbers: those of a HYBRID node times their scales, others as they are."""
+    """Returns weights as real numbers: the weights of a HYBRID node times their scales, others unchanged."""
     if form(node) is not Precision.HYBRID:
         return weights.astype(np.float64)
     shape = [1] * weights.ndim
@@ -284,7 +285,7 @@ def real_weights(node: Node, weights: Array, axis: int) -> Float64:
 
 
 def centered(node: Node, x: Array) -> Float64:
-    """Returns the input as what is multiplied: less the zero point in an INT8 node, which alone may have one."""
+    """Returns the input minus the zero point of an INT8 node; other forms have no zero point."""
     zero_point = node.input(INPUT).quant.zero_point if form(node) is Precision.INT8 else 0
     real: Float64 = x.astype(np.float64) - zero_point
     return real
@@ -298,7 +299,7 @@ def finish(node: Node, sums: Float64, bias: Array | None, activation: Activation
         sums: Sums of products, exact integers in an INT8 or INT16 node; output channels last.
         bias: Values of the bias, or None.
         activation: The fused activation.
-        axis: Axis of the weights that counts output channels.
+        axis: Axis of the output channels in the weights.
     """
     if form(node) not in (Precision.INT8, Precision.INT16):
         low, high = activation.float_range()

@@ -1,4 +1,4 @@
-"""Geometry of a window that slides over an image: padding, reach, output size. Sizes are (height, width) in pixels."""
+"""Geometry of a window that slides over an image: padding, extent, output size. Sizes are (height, width) in pixels."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from aboard.ops.registry import SourceNode
 
 _SAME, _VALID = 0, 1
 
-#: Strides, dilations and padding that the reference keeps in 16 bits, and reads wrongly where they are more.
+#: Limit of strides, dilations and padding, which the reference stores in 16 bits.
 _MOST = 32767
 
 
 @dataclass(frozen=True)
 class Padding:
-    """Pixels assumed around an image."""
+    """Pixels around an image, on each side."""
 
     top: int = 0
     left: int = 0
@@ -24,7 +24,7 @@ class Padding:
 
     @property
     def any(self) -> bool:
-        """True when there is padding on at least one side."""
+        """True if there is padding on at least one side."""
         return bool(self.top or self.left or self.bottom or self.right)
 
     @property
@@ -34,7 +34,7 @@ class Padding:
 
 
 def reach(window: int, dilation: int) -> int:
-    """Returns how many pixels a dilated window spans in one direction."""
+    """Returns the pixels that a dilated window spans in one direction."""
     return (window - 1) * dilation + 1
 
 
@@ -52,7 +52,7 @@ def same(
 
 
 def valid() -> Padding:
-    """Returns no padding: windows that do not fit are left out."""
+    """Returns no padding: only windows inside the image count."""
     return Padding()
 
 
@@ -63,7 +63,7 @@ def output_size(
     padding: Padding,
     dilations: tuple[int, int] = (1, 1),
 ) -> tuple[int, int]:
-    """Returns how many windows fit in each direction; 0 or less where not even one does."""
+    """Returns the number of windows in each direction; 0 or less if no window fits."""
     height = size[0] + padding.top + padding.bottom - reach(window[0], dilations[0])
     width = size[1] + padding.left + padding.right - reach(window[1], dilations[1])
     return height // strides[0] + 1, width // strides[1] + 1
@@ -77,19 +77,19 @@ def seen(
     padding: Padding,
     dilations: tuple[int, int] = (1, 1),
 ) -> tuple[Box, Padding] | None:
-    """Returns which pixels of an image the windows of a part of the result cover.
+    """Returns the pixels of an image in the receptive field of a part of the result.
 
     Args:
         box: Part of the result, [batch, rows, columns, channels].
-        size: Of the image.
-        window: Of one window.
-        strides: Pixels from a window to the next.
-        padding: Around the image.
-        dilations: Pixels from a tap to the next.
+        size: Size of the image.
+        window: Size of the window.
+        strides: Pixels from one window to the next.
+        padding: Padding around the image.
+        dilations: Pixels from one tap to the next.
 
     Returns:
-        The box with the rows and columns of the image, batch and channels as they were, and the padding around it;
-        None where windows cover nothing but padding.
+        The box of the image, with the part's batch and channels, and the padding around it; None if the windows cover
+        only padding.
     """
     before_after: list[tuple[int, int]] = []
     for axis, before in ((1, padding.top), (2, padding.left)):
@@ -113,11 +113,10 @@ def padding_from_tflite(
     strides: tuple[int, int],
     dilations: tuple[int, int] = (1, 1),
 ) -> Padding:
-    """Returns the padding that an operator of a TFLite file asks for with its option `Padding`.
+    """Returns the padding of an operator of a TFLite file, from its option `Padding`.
 
     Raises:
-        ModelError: The number is not in the schema; a stride or dilation is out of range, or the window so large that
-            its padding is; or no window fits.
+        ModelError: The number is not in the schema; a stride, dilation or padding is out of range; or no window fits.
     """
     if min(*strides, *dilations, *window) < 1 or max(*strides, *dilations) > _MOST:
         raise source.unsupported(
