@@ -1,11 +1,11 @@
-"""Kernels: how each op is computed on a kind of core.
+"""Kernels: the computation of each op on each kind of core.
 
-- `contract` defines what a kernel provides, `registry` finds the kernels, `accelerator` and `subgraph` are the same for
-  claimed regions of a graph;
+- `contract` defines the interface of a kernel, `registry` finds the kernels, `accelerator` and `subgraph` are the same
+  for claimed regions of a graph;
 - one folder per instruction set, as in `firmware/kernels`: `portable`, `arm_dsp`, `arm_mve`, `arm_smlal`. A Python file
-  packs the constants of the C header of the same name, and returns the call;
+  packs the constants for the C header of the same name, and returns the call;
 - `select` chooses the kernel of a node;
-- the loose files are shared by several instruction sets: packing (`weights`), windows (`windowed`, `overlap`), and
+- several instruction sets share the files beside the folders: packing (`weights`), windows (`windowed`, `overlap`), and
   requantisation epilogues (`requantisation`, `single_rounding`).
 """
 

@@ -1,4 +1,4 @@
-"""What the code generator of a device gets, and what it returns."""
+"""Input and output of a device's code generator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aboard.tiling import TilePlan
 if TYPE_CHECKING:
     from aboard.target import Target
 
-#: Alignment in bytes of what crosses the border of a region, and the most a scratch buffer may ask for.
+#: Alignment in bytes of tensors at the border of a region, and the largest alignment of a scratch buffer.
 ALIGN = 16
 
 
@@ -26,16 +26,16 @@ class ClaimedRegion:
     """A claimed part of the graph.
 
     Attributes:
-        name: C identifier, unique in an image: the function that computes the region has this name.
-        graph: What is to be computed. Its inputs and outputs are the tensors that cross the border; every constant
-            that is read lies inside.
-        patterns: What matched, in execution order.
+        name: C identifier of the region's function, unique in an image.
+        graph: The computation. Its inputs and outputs are the tensors at the border; it contains every constant that it
+            reads.
+        patterns: The matches in execution order.
         inputs: Views of the inputs; all stored whole and without gaps, aligned to 16 bytes.
-        outputs: Views of the outputs, likewise.
+        outputs: Views of the outputs, stored in the same way.
         tuning: Value of every knob of the device (column `tuning`), chosen or default.
-        tiles: For each of `patterns`, how it is cut into tiles; None where the device asks for none (column `tiles`).
+        tiles: For each of `patterns`, its tile plan; None without tiles (column `tiles`).
         memory: The memory regions of the device (column `memory`).
-        host: The CPU that calls the function; None where only costs are asked for.
+        host: The CPU that calls the function; None if only costs are estimated.
     """
 
     name: str
@@ -54,14 +54,14 @@ class DeviceCode:
     """C code for a region.
 
     Attributes:
-        source: C99 text of a file of its own, includes and all. It defines `aboard_status_t NAME(ARGUMENTS...)` with
-            the region's name; everything else in it is static. Not to be repeated: the prototype, which is there
-            already with `aboard/status.h`, `aboard/config.h`, stdbool, stddef and stdint.
+        source: C99 text of a separate file, including its includes. It defines `aboard_status_t NAME(ARGUMENTS...)`
+            with the region's name; everything else in it is static. The prototype is included already, with
+            `aboard/status.h`, `aboard/config.h`, stdbool, stddef and stdint.
         arguments: The function's parameters: each input and each output at most once, constants as packed for the
             device, scratch in the arena.
-        results: Shapes of what the function writes, in the order of the region's outputs.
-        runtime: What this region needs beside the column `runtime`, for libraries of which only the part that is called
-            goes into the bundle. A file that several regions bring is there once.
+        results: Shapes of the results that the function writes, in the order of the region's outputs.
+        runtime: Additional files of this region beside the column `runtime`, for libraries of which only called parts
+            are bundled. A file of several regions is bundled once.
     """
 
     source: str
@@ -73,11 +73,11 @@ class DeviceCode:
         """Checks that the code fits its region.
 
         Args:
-            region: What the code generator got.
-            where: The device, for messages.
+            region: The input of the code generator.
+            where: The device, for error messages.
 
         Raises:
-            TargetError: It does not; a bug of the device's package.
+            TargetError: The code does not fit; this is a bug of the device's package.
         """
         expected = tuple(tensor.shape for tensor in region.graph.outputs)
         if self.results != expected:
@@ -104,12 +104,12 @@ class DeviceCode:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a region costs on a device, estimated, in cycles of the host.
+    """The estimated cost of a region on a device, in cycles of the host.
 
     Attributes:
-        compute: Cycles until the result is there, set-up included, transfers not.
-        transfer: Cycles for bringing operands to the device and results back.
-        ram_bytes: RAM beside operands and results.
+        compute: Cycles until the result is complete, including set-up, without transfers.
+        transfer: Cycles of transfers of operands to the device and of results back.
+        ram_bytes: Bytes of RAM beside operands and results.
     """
 
     compute: float
@@ -118,7 +118,7 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """Cycles in all."""
+        """Total cycles."""
         return self.compute + self.transfer
 
 

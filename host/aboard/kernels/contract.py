@@ -1,15 +1,15 @@
-"""The contract between kernels, scheduler, planner and emitter: what an implementation of an op provides.
+"""The contract between kernels, scheduler, planner and emitter: the interface of an implementation of an op.
 
-An implementation looks at a node and at the views of its operands and results, and returns a `KernelCall`: which C
-function is called, with which literal parameters, over which packed constants, with how much scratch, in how many
-rows. It does not know where buffers lie: the planner decides that afterwards. It does not print C: the emitter does.
+An implementation receives a node and the views of its operands and results, and returns a `KernelCall`: the C function,
+its literal parameters, its packed constants, its scratch, and its rows. It does not know the addresses of buffers,
+which the planner chooses later. It does not print C: the emitter does.
 
 Every kernel function has the same form::
 
     ABOARD_INLINE void aboard_<op>_<form>(const aboard_<op>_<form>_t *p, <arguments...>, int32_t first, int32_t last)
 
-`p` points at literal parameters, and rows `first` to `last - 1` of the output are computed. Rows are numbered over the
-whole tensor (`aboard.ops.rows_of`), batches included. Calls come in ascending order and cover each row once; a kernel
+`p` points to literal parameters. The call computes rows `first` to `last - 1` of the output. Rows are numbered over the
+whole tensor (`aboard.ops.rows_of`), including batches. Calls come in ascending order and cover each row once; a kernel
 whose `step_rows` equals `rows` is only called for all rows at once.
 """
 
@@ -32,14 +32,15 @@ Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Litera
 
 @dataclass(frozen=True)
 class View:
-    """Geometry of a tensor in memory; `firmware/include/aboard/view.h` is the same in C. Strides in bytes.
+    """Geometry of a tensor in memory, strides in bytes; the C struct is in `firmware/include/aboard/view.h`.
 
     Attributes:
-        rows: Rows of the tensor, batches included.
+        rows: Rows of the tensor, including batches.
         cols: Pixels of a row.
         channels: Elements of a pixel.
-        row_stride: From a row to the next.
-        pixel_stride: From a pixel to the next; more than `channels * element_bytes` for a slice of a wider tensor.
+        row_stride: Bytes from one row to the next.
+        pixel_stride: Bytes from one pixel to the next; more than `channels * element_bytes` for a slice of a wider
+            tensor.
         buffer_rows: Height of the buffer in rows; fewer than `rows` for a rolling buffer.
         start_row: Row of a rolling buffer that stores row 0, so that the rows of a stripe are contiguous.
         element_bytes: Bytes of an element.
@@ -75,12 +76,12 @@ class View:
 
     @property
     def span(self) -> int:
-        """Bytes from the first to one past the last byte, gaps included, without `offset`."""
+        """Bytes from the first to one past the last byte, including gaps, without `offset`."""
         pixel = self.channels * self.element_bytes
         return (min(self.buffer_rows, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
 
     def literal(self) -> Mapping[str, Literal]:
-        """Returns the fields of the C struct `aboard_view_t`; without `start_row` if that is 0."""
+        """Returns the fields of the C struct `aboard_view_t`; without `start_row` if it is 0."""
         names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "buffer_rows")
         fields = {name: getattr(self, name) for name in names}
         return {**fields, "start_row": self.start_row} if self.start_row else fields
@@ -91,10 +92,10 @@ class PackedConstant:
     """An array in flash.
 
     Attributes:
-        name: What it holds, as a C identifier part: `weights`, `bias`, `multipliers`.
+        name: Name of the content, as part of a C identifier: `weights`, `bias`, `multipliers`.
         values: The array as the kernel reads it, packed; its numpy dtype gives the C type. Printed flat.
-        align: Alignment in bytes; at least that of the element.
-        form: Of weights, what tables call the way they are stored; where empty, the type of `values` tells.
+        align: Alignment in bytes; at least the alignment of the element.
+        form: Name of the weights' format in tables; if empty, tables show the type of `values`.
     """
 
     name: str
@@ -105,13 +106,13 @@ class PackedConstant:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A buffer the kernel needs; it lies in the arena.
+    """A buffer of the arena for a kernel.
 
     Attributes:
         bytes: Size.
         align: Alignment in bytes.
-        persistent: True when the content must survive from one call to the next of the same node (a line buffer,
-            accumulators); False when it may be overwritten between calls.
+        persistent: True if the content must survive between calls of the same node (a line buffer, accumulators);
+            False if it may be overwritten between calls.
     """
 
     bytes: int
@@ -167,13 +168,13 @@ class KernelCall:
         params_type: C type of the parameter struct.
         params: Its fields, in the order of the struct; literals, printed as designated initialisers.
         arguments: The arguments between the parameters and the row range.
-        rows: Output rows in all.
-        step_rows: Rows a call must compute at once: 1 where any range will do, `rows` where only all will do.
-        code_key: Further text that instances must share to be the same code; normally empty.
-        code_parameters: Fields of `params` by which the function calls other shared code. Their values name the variant
-            whose code size was measured.
-        slow_epilogue: True where the kernel needs the slower of its requantisation epilogues, because no single
-            rounding is proven to equal the reference's two for this layer. Predictions have to know it.
+        rows: Total number of output rows.
+        step_rows: Rows that a call must compute at once: 1 for any range, `rows` for all rows only.
+        code_key: Further text that must be equal for instances with equal code; usually empty.
+        code_parameters: Fields of `params` that select other shared code. Their values name the variant whose code size
+            was measured.
+        slow_epilogue: True if the kernel needs the slower requantisation epilogue, because no single rounding is proven
+            to equal the reference's double rounding for this layer. Predictions depend on it.
     """
 
     header: str
@@ -189,7 +190,7 @@ class KernelCall:
 
     @property
     def function_key(self) -> str:
-        """Text that calls have in common which one instance could serve, its parameters read at run time."""
+        """Text that is equal for calls that one instance could serve, with parameters read at run time."""
         kinds = ",".join(_kind(argument) for argument in self.arguments)
         return f"{self.header}|{self.function}|{kinds}|{self.code_key}"
 
@@ -214,12 +215,12 @@ class ExternalCall:
 
     Attributes:
         function: C function: `aboard_status_t function(arguments...)`.
-        source: Text of the file that defines it.
-        arguments: Its parameters.
+        source: Text of the file that defines the function.
+        arguments: Arguments of the function.
         rows: Rows of its first result; all are computed at once.
         device: The device.
         folder: Folder of the device's runtime sources in the bundle.
-        runtime: Runtime sources that this call needs beside those that all of the device's calls share.
+        runtime: Runtime sources of this call beside the sources that all calls of the device share.
     """
 
     function: str
@@ -247,14 +248,14 @@ Call = KernelCall | ExternalCall
 
 @dataclass(frozen=True)
 class RowWise:
-    """How an implementation computes a node a few rows at a time, operands and result in rolling buffers.
+    """The computation of a node a few rows at a time, with operands and result in rolling buffers.
 
     Attributes:
-        rows: Rows that a call should compute; the last may get fewer.
-        accumulates: True when rows are those of operand 0, of which every call takes some in; the result is there
-            after the last.
-        keeps: True when it copies rows of operand 0 and keeps them as long as it needs them: it reads each row once, in
-            the first stripe whose window sees it.
+        rows: Preferred number of rows per call; the last call may compute fewer.
+        accumulates: True if rows are those of operand 0, and every call accumulates some of them; the result is
+            complete after the last call.
+        keeps: True if it copies rows of operand 0 and keeps the copies as long as needed: it reads each row once, in
+            the first stripe whose window contains the row.
     """
 
     rows: int = 1
@@ -268,13 +269,14 @@ class Implementation(ABC):
     Attributes:
         op: Name of the op.
         name: Name of the implementation, unique among those of the op: `portable_s8`.
-        keys: Keys of which the target must have at least one: `portable` (every CPU), `arm_dsp`, `arm_mve`, `riscv`.
-        specialised: True for a special case of what another implementation for the same cores computes as well: it is
-            preferred (`aboard.kernels.select.cost_model.priority`).
-        in_place: Pairs (result, operand) that may be the same memory when both views are equal.
-        strided: True when operands and results may be slices of wider tensors (`View.contiguous` is False).
-        align: Alignment in bytes that operands and results need beyond that of their elements.
-        by_rows: True when it can compute one row after another, operands and results in rolling buffers
+        keys: Instruction sets, one of which the target must have: `portable` (every CPU), `arm_dsp`, `arm_mve`,
+            `riscv`.
+        specialised: True for a special case of another implementation for the same cores: the special case is preferred
+            (`aboard.kernels.select.cost_model.priority`).
+        in_place: Pairs (result, operand) that may share memory if both views are equal.
+        strided: True if operands and results may be slices of wider tensors (`View.contiguous` is False).
+        align: Alignment in bytes that operands and results need beyond the alignment of their elements.
+        by_rows: True if it can compute one row after another, with operands and results in rolling buffers
             (`View.buffer_rows`).
     """
 
@@ -288,22 +290,22 @@ class Implementation(ABC):
     by_rows: ClassVar[bool] = False
 
     def label(self, node: Node) -> str:
-        """Returns what tables call this implementation of a node."""
+        """Returns the name of this implementation of a node in tables."""
         return self.name
 
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Returns why this node cannot be computed by this implementation, or None when it can."""
+        """Returns why this implementation cannot compute a node, or None if it can."""
         return None
 
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Returns the pairs (result, operand) of a node that may be the same memory; `in_place` unless it depends.
+        """Returns the pairs (result, operand) of a node that may share memory; by default `in_place`.
 
-        A node whose result takes the memory of an operand is called for all rows at once.
+        A node whose result shares the memory of an operand is called for all rows at once.
         """
         return self.in_place
 
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand 0 and result 0 may share memory, where the operand is not needed afterwards.
+        """Returns how operand 0 and result 0 may share memory if no later node reads the operand.
 
         Args:
             node: The node.
@@ -311,26 +313,27 @@ class Implementation(ABC):
             outputs: Views of the results.
 
         Returns:
-            Bytes that the operand must begin after the result, at least, so that nothing is written before it was read
-            for the last time (`aboard.kernels.overlap`); None where they must be apart.
+            Minimum in-place offset: bytes from the start of the result to the start of the operand, at least, so that
+            no byte is written before its last read (`aboard.kernels.overlap`); None if they must not share memory.
         """
         return None
 
     def row_wise(self, node: Node) -> RowWise | None:
-        """Returns how the node can take part in a cascade; None where it has to be computed all at once."""
+        """Returns how the node is computed in a cascade; None if all rows must be computed at once."""
         return RowWise() if self.by_rows else None
 
     def growth(self, node: Node, rows: int) -> float:
-        """Returns how much more work it is to compute a node in stripes of so many rows than all at once, as a factor.
+        """Returns the work of a node in stripes of a number of rows, as a factor of its work in one call.
 
-        Set-ups of the calls are not counted: only rows that stripes leave unused or compute twice count.
+        Set-ups of calls are not included, only rows that stripes leave unused or compute twice.
         """
         return 1.0
 
     def formula(self, node: Node) -> float | None:
-        """Returns the instructions of a node by a hand-written formula, for a kernel that was not measured yet.
+        """Returns the instructions of a node by a hand-written formula, for a kernel without measurements.
 
-        The cost model uses it until `make bench-costs` has measured the kernel on any core, and marks it as such.
+        The cost model uses the formula until `make bench-costs` has measured the kernel on any core, and marks it as
+        such.
         """
         return None
 
@@ -340,8 +343,7 @@ class Implementation(ABC):
 
         Args:
             node: The node; accepted by `refuses`.
-            inputs: Views of the operands, None where one is absent. A constant operand has the view of the whole
-            tensor.
+            inputs: Views of the operands, None for an absent one. A constant operand has the view of the whole tensor.
             outputs: Views of the results.
-            target: Where the code will run.
+            target: The target of the code.
         """

@@ -1,8 +1,8 @@
-"""How far a result must begin below its operand for a sliding window to read everything before it is overwritten.
+"""The minimum in-place offset of a sliding window: bytes from the start of the result to the start of its operand.
 
-Where a layer's operand dies with the layer, its result may grow over it from below: the first rows of the operand are
-no longer needed when the first rows of the result are written. The distance follows from the geometry of the window
-and from the order in which the kernel reads and writes; it is computed, never guessed.
+If no later node reads an operand, the layer's result may overwrite it from below: the first rows of the operand are
+consumed when the first rows of the result are written. The offset is computed from the geometry of the window and
+from the order in which the kernel reads and writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aboard.ops.window import Padding, reach
 
 
 class Reads(Enum):
-    """When a kernel has read the window of a pixel for the last time; rows of the result are written in order."""
+    """The time of a kernel's last read of a pixel's window; rows of the result are written in order."""
 
     FIRST = "first"  #: Before the first element of the pixel is written: the window was copied.
     PIXEL = "pixel"  #: When the last element of the pixel is written.
@@ -28,7 +28,7 @@ class Reads(Enum):
     STAGED = "staged"  #: Before the first pixel of the row is written: every row down to the window's last was copied.
 
 
-#: Pixels after a pixel that are written before it was read for the last time.
+#: Pixels after a pixel that are written before its last read.
 _LATER = {Reads.PAIR: 1, Reads.FOUR: 3}
 
 
@@ -39,8 +39,8 @@ class SlidingWindow:
     Attributes:
         size: Taps.
         strides: Pixels between windows.
-        padding: Pixels assumed around the image.
-        images: How many images the tensors hold.
+        padding: Pixels around the image.
+        images: Number of images in the tensors.
         dilations: Pixels between taps.
     """
 
@@ -52,16 +52,16 @@ class SlidingWindow:
 
 
 def distance(window: SlidingWindow, x: View, y: View, reads: Reads) -> int | None:
-    """Returns how many bytes the operand must begin after the result, at least; None where they must be apart.
+    """Returns the minimum in-place offset in bytes; None if operand and result must not share memory.
 
     Args:
         window: The window.
         x: View of the operand.
         y: View of the result.
-        reads: What the kernel promises.
+        reads: The time of the kernel's last read of a window.
 
     Returns:
-        At least 0. Up to that distance a byte could be written before it is read.
+        At least 0. With a smaller offset, a byte might be written before it is read.
     """
     if not (x.buffer_rows >= x.rows and x.pixel_stride == x.channels * x.element_bytes and y.contiguous):
         return None
@@ -79,7 +79,7 @@ def distance(window: SlidingWindow, x: View, y: View, reads: Reads) -> int | Non
 
 
 def _largest(written: npt.NDArray[np.int64], needed: npt.NDArray[np.int64]) -> int:
-    """Returns by how much the end of what was written passes the beginning of what is needed, at most; at least 0."""
+    """Returns how far the end of the written bytes passes the start of the needed bytes, at most; at least 0."""
     return int(max(0, *(written - needed).tolist())) if written.size else 0
 
 
@@ -95,7 +95,7 @@ def _image_rows(window: SlidingWindow, y: View) -> tuple[npt.NDArray[np.int64], 
 
 
 def _rows_staged(window: SlidingWindow, x: View, y: View) -> npt.NDArray[np.int64]:
-    """Returns, for each row of the result, how many rows of the operand were copied when its first pixel is written."""
+    """Returns, for each row of the result, the rows of the operand that are copied when its first pixel is written."""
     image, line = _image_rows(window, y)
     height = x.rows // window.images
     bottom = line * window.strides[0] - window.padding.top + reach(window.size[0], window.dilations[0])

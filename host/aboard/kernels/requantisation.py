@@ -1,7 +1,7 @@
-"""Requantisation epilogues of layers: a single rounding where that is exact, TFLite's double rounding otherwise.
+"""Requantisation epilogues of layers: a single rounding if it is exact, TFLite's double rounding otherwise.
 
-A layer takes single roundings where every channel has one (`aboard.kernels.single_rounding`), and double roundings
-otherwise. All layers of a core share the right shift of single roundings, since it is part of the instruction.
+A layer has single roundings if every channel has one (`aboard.kernels.single_rounding`), and double roundings
+otherwise. All layers of a core share the right shift of single roundings, because it is part of the instruction.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from aboard.kernels.single_rounding import DoubleRounding, SingleRounding, find
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 
-#: Sums below this, in absolute value, can be taken out of a pair of SWAR-packed sums (`arm_dsp.dot`).
+#: Sums below this absolute value can be extracted from a pair of SWAR-packed sums (`arm_dsp.dot`).
 SWAR_LIMIT = 1 << 23
 
-#: Other sums: a double rounding adds a constant to a number that is not larger.
+#: Limit of other sums: a double rounding adds a constant to a number of at most this size.
 _WIDE_LIMIT = 1 << 30
 
 #: Largest right shift of a double rounding.
@@ -34,11 +34,11 @@ class RequantisedLayer:
 
     Attributes:
         weights: [channels, taps]; 0 in a channel whose result is the same for all inputs.
-        bias: Start of the sum, with the zero point of the input and the offset of the single rounding folded in.
+        bias: Start of the sum, including the zero point of the input and the offset of the single rounding.
         factor: Factor of the sum; twice the multiplier modulo 2**32.
         constant: Addend of the high half of the product.
-        shift: Right shift after that.
-        is_single_rounding: Whether every channel takes a single rounding.
+        shift: Right shift after the addition.
+        is_single_rounding: True if every channel has a single rounding.
         params: Fields `single_rounding`, `clamped`, `low` and `high` of a kernel's parameters.
     """
 
@@ -51,7 +51,7 @@ class RequantisedLayer:
     params: Mapping[str, Literal]
 
     def centered(self, zero_point: int) -> RequantisedLayer:
-        """Returns the layer for inputs from which the zero point has been subtracted."""
+        """Returns the layer for inputs minus the zero point."""
         return replace(self, bias=self.bias + zero_point * self.weights.sum(1))
 
     def split(self, groups: int) -> list[RequantisedLayer]:
@@ -81,11 +81,11 @@ def requantised(
         weights: Its weights as [output channels, taps].
         bias: Its bias, or None.
         activation: Its activation.
-        axis: Axis of the node's weights that counts output channels.
+        axis: Axis of the output channels in the node's weights.
         shift: Right shift of single roundings.
-        per_channel: False: all channels have the same factor, constant and shift; so must their scales.
-        swar: Whether the kernel sums SWAR-packed weights: each odd channel is then 256 times its sum.
-        limit: Sums must be smaller, in absolute value; None for the limit of SWAR or of a double rounding.
+        per_channel: If False, all channels have the same factor, constant and shift; their scales must be equal.
+        swar: True if the kernel sums SWAR-packed weights: each odd channel is then 256 times its sum.
+        limit: Limit of the absolute value of sums; None for the limit of SWAR or of a double rounding.
         half: Addend of the product before its high half is taken (`SingleRounding.half`).
 
     Raises:
@@ -127,9 +127,9 @@ def requantised(
 def requantised_once(
     node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int, shift: int
 ) -> RequantisedLayer | None:
-    """Returns an INT8 layer with a single rounding in every channel, or None where a channel has none.
+    """Returns an INT8 layer with a single rounding in every channel, or None if a channel has none.
 
-    The arguments are those of `requantised`; the kernel sums plain weights and does not round products.
+    Arguments as for `requantised`; the kernel sums plain weights and does not round products.
     """
     try:
         layer = requantised(node, weights, bias, activation, axis, shift, swar=False, half=0)
@@ -140,11 +140,11 @@ def requantised_once(
 
 @dataclass(frozen=True)
 class _LayerSums:
-    """A layer before its epilogue is chosen.
+    """A layer without an epilogue.
 
     Attributes:
         weights: As in `RequantisedLayer`.
-        bias: Likewise, without the offset of a single rounding.
+        bias: As in `RequantisedLayer`, without the offset of a single rounding.
         multiplier: TFLite's multiplier.
         scale: TFLite's shift; negative to the right.
         ends: Smallest and largest sum, [2, channels].
@@ -152,8 +152,8 @@ class _LayerSums:
         fixed: Result of the other channels.
         result: Zero point, smallest and largest result.
         swar: As in `requantised`.
-        limit: Likewise.
-        half: Likewise.
+        limit: As in `requantised`.
+        half: As in `requantised`.
     """
 
     weights: Int64
@@ -169,14 +169,14 @@ class _LayerSums:
     half: int
 
     def single_rounding(self, shift: int) -> RequantisedLayer | None:
-        """Returns the layer with a single rounding in each channel, or None where a channel has none."""
+        """Returns the layer with a single rounding in each channel, or None if a channel has none."""
         found = [self._found(channel, shift) for channel in range(len(self.bias))]
         if not all(found):
             return None
         offset, factor, constant = np.array([(n.offset, 2 * n.factor, n.constant) for n in found if n], np.int64).T
         constant = constant + (1 << shift >> 1)
         bias = self.bias + offset
-        # With SWAR, odd channels are computed from 256 times their sum, with a constant that counts 1/256.
+        # With SWAR, odd channels are computed from 256 times their sum, with a constant in units of 1/256.
         scale = 256 if self.swar else 1
         largest = int((np.abs((self.ends + offset) * factor >> 32) + np.abs(constant)).max()) * scale + scale
         if np.abs(self.ends + offset).max() >= self.limit or largest > INT32_MAX or factor.max() > INT32_MAX:
@@ -194,7 +194,7 @@ class _LayerSums:
             int(self.ends[0, channel]),
             int(self.ends[1, channel]),
         )
-        # The factor is doubled: 30 bits at most.
+        # The factor is doubled, so it has at most 30 bits.
         return find(rounding, shift, self.half) if -rounding.shift > shift else None
 
     def double_rounding(self) -> RequantisedLayer:

@@ -1,17 +1,17 @@
-"""Requantisation with a single rounding, searched for and proven on the host, channel by channel.
+"""Requantisation with a single rounding, searched and proven on the host, channel by channel.
 
-TFLite rounds twice: x = round(a * m / 2**31), then x / 2**e, ties away from zero. Yet a result is one of at most 256
-values, so it is a step function of the accumulator `a`, and often one product and one shift, a line, have the very
+TFLite rounds twice: x = round(a * m / 2**31), then x / 2**e, ties away from zero. A result is one of at most 256
+values, so it is a step function of the accumulator `a`, and often one product and one shift, a line, have exactly the
 same steps::
 
     clamp((high_product(a + offset, factor) + constant + 2**(shift-1)) >> shift)
 
 where high_product(a, b) = (a * b + 2**30) >> 31 is one instruction of Helium, and so are the sum and the rounding
-shift. Cores without such an instruction leave out the 2**30. With O = offset * factor + 2**30 +
-(constant + 2**(shift-1)) * 2**31 the line reaches k where a * factor + O >= k * 2**(31+shift). Each threshold T of the
-step function thus bounds O from both sides. Only thresholds that the accumulator can reach count. Where all bounds
-agree, the smallest `offset` that puts O between them is taken; there is none for most functions that step on both
-sides of zero, because ties go away from zero there.
+shift. Cores without such an instruction omit the 2**30. With O = offset * factor + 2**30 +
+(constant + 2**(shift-1)) * 2**31 the line reaches k if a * factor + O >= k * 2**(31+shift). So each threshold T of the
+step function bounds O from both sides. Only thresholds that the accumulator can reach count. If all bounds agree, the
+smallest `offset` with O between them is taken. Most functions that step on both sides of zero have none, because ties
+go away from zero there.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class DoubleRounding:
     Attributes:
         multiplier: 0, or in [2**30, 2**31).
         shift: At most 0; a right shift is negative.
-        zero_point: Of the result.
+        zero_point: Zero point of the result.
         low: Smallest result.
         high: Largest result.
-        smallest: The smallest accumulator there can be, bias included.
-        largest: The largest.
+        smallest: Smallest possible accumulator, including the bias.
+        largest: Largest possible accumulator, including the bias.
     """
 
     multiplier: int
@@ -55,13 +55,13 @@ class DoubleRounding:
         return min(max(scaled + self.zero_point, self.low), self.high)
 
     def thresholds(self) -> tuple[Int64, Int64]:
-        """Returns results k that the accumulator can step up to, and for each the first accumulator that gives it."""
+        """Returns the results k above the first, and for each the smallest accumulator that gives it."""
         first, last = self.value(self.smallest), self.value(self.largest)
         steps = range(first + 1, last + 1)
         return np.array(steps, np.int64), np.array([self._first(k - self.zero_point) for k in steps], np.int64)
 
     def _first(self, scaled: int) -> int:
-        """Returns the first accumulator whose rounded quotient is at least `scaled`."""
+        """Returns the smallest accumulator whose rounded quotient is at least `scaled`."""
         exponent = -self.shift
         half = (1 << exponent) >> 1
         product = (scaled << exponent) - half + (1 if scaled <= 0 and exponent else 0)
@@ -70,9 +70,9 @@ class DoubleRounding:
 
 @dataclass(frozen=True)
 class SingleRounding:
-    """The constants of a single rounding; `shift` is that of the layer.
+    """The constants of a single rounding; `shift` belongs to the layer.
 
-    `half` is what is added to the product before its high part is taken: 2**30, or 0 on cores that do not round there.
+    `half` is added to the product before its high part is taken: 2**30, or 0 on cores that do not round there.
     """
 
     offset: int
@@ -81,17 +81,17 @@ class SingleRounding:
     half: int = 1 << 30
 
     def value(self, accumulator: int, shift: int) -> int:
-        """Returns what the line gives for an accumulator, in exact integers."""
+        """Returns the result of the line for an accumulator, in exact integers."""
         product = ((accumulator + self.offset) * self.factor + self.half) >> 31
         return (product + self.constant + (1 << (shift - 1))) >> shift
 
 
 @lru_cache(maxsize=1 << 14)
 def find(steps: DoubleRounding, shift: int, half: int = 1 << 30) -> SingleRounding | None:
-    """Returns a line that equals a channel's requantisation for every accumulator it can have, or None.
+    """Returns a line that equals a channel's requantisation for every possible accumulator, or None.
 
     Args:
-        steps: The requantisation; its range of accumulators lies within int32.
+        steps: The requantisation; its accumulators are within int32.
         shift: Right shift of the line, 1 to 16.
         half: As in `SingleRounding`.
     """
@@ -116,7 +116,7 @@ def _bounds(steps: DoubleRounding, results: Int64, firsts: Int64, factor: int, u
     """Returns the bounds of O: at least the first, below the second."""
     lowest = int(((results << unit) - firsts * factor).max())
     highest = int(((results << unit) - (firsts - 1) * factor).min())
-    # At the ends of the range the line must not have gone a step further, unless results are cut off there anyway.
+    # At the ends of the range the line must not be one step further, unless results are clamped there.
     at_least, at_most = int(results[0]) - 1, int(results[-1])
     if at_least > steps.low:
         lowest = max(lowest, (at_least << unit) - steps.smallest * factor)
@@ -126,7 +126,7 @@ def _bounds(steps: DoubleRounding, results: Int64, firsts: Int64, factor: int, u
 
 
 def _placed(factor: int, lowest: int, highest: int, shift: int, half: int) -> SingleRounding | None:
-    """Returns the line of the smallest offset whose O lies in [lowest, highest), or None."""
+    """Returns the line of the smallest offset with O in [lowest, highest), or None."""
     width, tried = highest - lowest, 0
     if width <= 0:
         return None
@@ -144,7 +144,7 @@ def _placed(factor: int, lowest: int, highest: int, shift: int, half: int) -> Si
 
 
 def _fits(steps: DoubleRounding, line: SingleRounding, shift: int) -> bool:
-    """True when no intermediate value of the line leaves int32."""
+    """True if no intermediate value of the line exceeds int32."""
     for accumulator in (steps.smallest, steps.largest):
         moved = accumulator + line.offset
         product = (moved * line.factor + line.half) >> 31

@@ -1,4 +1,4 @@
-"""How a claimed region becomes code: its device's code generator is asked."""
+"""Calls the code generator of a claimed region's device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DeviceRegion(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses what no device of the target has claimed, or one that cannot generate code."""
+        """Refuses nodes that no device of the target has claimed, and devices without a code generator."""
         attrs = attributes(node)
         if attrs.device >= len(target.devices):
             return f"the target has no device {attrs.device}"
@@ -35,12 +35,11 @@ class DeviceRegion(Implementation):
 
     @override
     def label(self, node: Node) -> str:
-        """Returns the device and what matched."""
+        """Returns the device and its matches."""
         return attributes(node).summary()
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> ExternalCall:
-        """Returns the call of the function that the device's code generator wrote."""
         attrs = attributes(node)
         device = target.devices[attrs.device]
         operands = tuple(view for view in inputs if view is not None)
@@ -53,7 +52,7 @@ class DeviceRegion(Implementation):
 
 
 def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], target: Target) -> ClaimedRegion:
-    """Returns a claimed region in the form in which its device gets it.
+    """Returns a claimed region as its device's code generator receives it.
 
     Args:
         node: The node `subgraph`.
@@ -62,7 +61,7 @@ def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], t
         target: The composite target.
 
     Raises:
-        TargetError: A column of the device is wrong, or the region cannot be cut into tiles that fit.
+        TargetError: A column of the device is wrong, or no tiling of the region fits.
     """
     attrs = attributes(node)
     device = target.devices[attrs.device]

@@ -1,4 +1,4 @@
-"""Packing of weights and the constants beside them, for conv2d, depthwise_conv2d and fully_connected."""
+"""Packing of weights and their constants for conv2d, depthwise_conv2d and fully_connected."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Precision, channel_scales,
 
 Float32 = npt.NDArray[np.float32]
 
-#: Products of int8 that a sum of 32 bits holds without overflow, whatever they are.
+#: Number of any int8 products whose sum fits 32 bits.
 _MOST_TAPS = (1 << 31) // (1 << 14) - 1
 
 
 def refusal(node: Node, wanted: Precision, axis: int) -> str | None:
-    """Returns why an implementation for one form does not take a node, or None when it does.
+    """Returns why an implementation for one form does not accept a node, or None if it does.
 
     Args:
         node: A node with weights.
         wanted: The form.
-        axis: Axis of the weights that counts output channels.
+        axis: Axis of the output channels in the weights.
     """
     if form(node) is not wanted:
         return f"is for {wanted.value}"
@@ -43,7 +43,7 @@ def view(views: Sequence[View | None]) -> View:
     """Returns the view of the input.
 
     Raises:
-        ValueError: It is absent.
+        ValueError: The input is absent.
     """
     found = views[INPUT]
     if found is None:
@@ -61,7 +61,7 @@ def matrix(node: Node, axis: int) -> Array:
     """Returns the weights as [output channels, taps].
 
     Raises:
-        ValueError: They are not constant.
+        ValueError: The weights are not constant.
     """
     values = node.input(WEIGHTS).data
     if values is None:
@@ -70,12 +70,12 @@ def matrix(node: Node, axis: int) -> Array:
 
 
 def differ(node: Node) -> bool:
-    """Returns whether output channels have different scales."""
+    """True if output channels have different scales."""
     return len(set(node.input(WEIGHTS).quant.scales)) > 1
 
 
 def padded(values: Array, multiple: int) -> Array:
-    """Returns values with zeros behind the first axis, up to a multiple of a length."""
+    """Returns values, padded with zeros on the first axis to a multiple of a length."""
     missing = -len(values) % multiple
     return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
 
@@ -86,13 +86,13 @@ def filled(values: Int64, multiple: int) -> Int64:
 
 
 def blocks(weights: Array, channels: int) -> Array:
-    """Returns weights [channels, taps] as [blocks, taps, channels of a block], the last block filled up with zeros."""
+    """Returns weights [channels, taps] as [blocks, taps, channels of a block], the last block padded with zeros."""
     full = padded(weights, channels)
     return np.ascontiguousarray(full.reshape(-1, channels, weights.shape[1]).swapaxes(1, 2))
 
 
 def float_constants(node: Node, axis: int) -> Float32:
-    """Returns bias, and below it in a HYBRID node the scales of the weights, as [1 or 2, output channels]."""
+    """Returns the bias, followed in a HYBRID node by the scales of the weights, as [1 or 2, output channels]."""
     scales = np.array([channel_scales(node, axis)], np.float32) if form(node) is Precision.HYBRID else None
     given = bias(node)
     row = np.zeros(node.input(WEIGHTS).shape[axis]) if given is None else given.reshape(-1)
@@ -101,7 +101,7 @@ def float_constants(node: Node, axis: int) -> Float32:
 
 
 def interleaved(rows: Array, channels: int) -> Array:
-    """Returns constants [kinds, channels] as [blocks, kinds, channels of a block], filled up with zeros."""
+    """Returns constants [kinds, channels] as [blocks, kinds, channels of a block], padded with zeros."""
     return np.ascontiguousarray(padded(rows.T, channels).reshape(-1, channels, len(rows)).swapaxes(1, 2))
 
 

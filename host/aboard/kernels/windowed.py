@@ -1,4 +1,4 @@
-"""What implementations of conv2d and depthwise_conv2d share: how windows move over the operand."""
+"""The common part of conv2d and depthwise_conv2d implementations: the movement of windows over the operand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aboard.ops.weighted import INPUT, WEIGHTS
 
 
 def groups(node: Node) -> int:
-    """Returns into how many groups the channels of a conv2d are divided."""
+    """Returns the number of groups of a conv2d's channels."""
     return node.input(INPUT).shape[3] // node.input(WEIGHTS).shape[3]
 
 
@@ -26,12 +26,12 @@ def sliding_window(node: Node) -> SlidingWindow:
 
 
 class Windowed(Implementation):
-    """A kernel that goes through its results row by row, pixel by pixel."""
+    """A kernel that computes its results row by row, pixel by pixel."""
 
     strided = True
 
     def reads(self, node: Node) -> Reads:
-        """Returns when the kernel has read a window for the last time."""
+        """Returns the time of the kernel's last read of a window."""
         return Reads.PIXEL
 
     @override
@@ -40,7 +40,7 @@ class Windowed(Implementation):
 
 
 class Convolution(Windowed):
-    """A conv2d; groups of channels go over all pixels one after the other, so that nothing may be overwritten."""
+    """A conv2d; each group of channels covers all pixels before the next group, so no operand may be overwritten."""
 
     op = "conv2d"
 
@@ -50,7 +50,7 @@ class Convolution(Windowed):
 
 
 class PixelPairs(Convolution):
-    """A conv2d of two pixels at once, whose windows are staged before results are written."""
+    """A conv2d of two pixels at once, whose windows are copied before results are written."""
 
     @override
     def reads(self, node: Node) -> Reads:
@@ -58,11 +58,11 @@ class PixelPairs(Convolution):
 
     @override
     def row_wise(self, node: Node) -> RowWise:
-        """Takes two rows at once where one holds an odd number of pixels."""
+        """Two rows at once if a row has an odd number of pixels."""
         return RowWise(1 + node.output.shape[2] % 2)
 
     @override
     def growth(self, node: Node, rows: int) -> float:
-        """Returns it for pixels that are left over and computed as pairs."""
+        """Counts pixels without a partner, which are computed as pairs."""
         pixels = rows * node.output.shape[2]
         return (pixels + pixels % 2) / pixels

@@ -35,10 +35,10 @@ from aboard.target import Target
 #: ABOARD_DSP_SINGLE_SHIFT of `arm_dsp/dot.h`.
 LINE_SHIFT = 4
 
-#: Tap groups of the windows that `arm_dsp/dot_wide.h` has code for, at most.
+#: Largest number of tap groups per window in the code of `arm_dsp/dot_wide.h`.
 _WIDE_TAP_GROUPS = 8, 16
 
-#: Bytes of the im2col columns of a pixel pair, for each tap.
+#: Bytes of the im2col columns of a pixel pair, per tap.
 _PAIR_BYTES = 4
 
 
@@ -105,7 +105,7 @@ class DspS8(PixelPairs):
 
 @implements
 class DspWideS8(DspS8):
-    """As above with weights of 16 bits, which need no widening: for few taps, results by single roundings."""
+    """Like `DspS8` with 16-bit weights, which need no widening: for few taps and single roundings."""
 
     name = "dsp_wide_s8"
     swar = False
@@ -125,14 +125,14 @@ class DspWideS8(DspS8):
 
 
 def _tap_groups(node: Node) -> int:
-    """Returns the tap groups of a window."""
+    """Returns the number of tap groups of a window."""
     return -(-math.prod(node.input(WEIGHTS).shape[1:]) // dot.TAP_GROUP)
 
 
 def _order(node: Node) -> list[int]:
-    """Returns the taps of a window in the order in which they are staged.
+    """Returns the order in which the taps of a window are packed.
 
-    Where pixels hold no whole tap groups, these are the whole tap groups of each row, then what is left of all rows.
+    If pixels do not consist of whole tap groups, the order is: whole tap groups of each row, then the rest of all rows.
     """
     height, width, depth = node.input(WEIGHTS).shape[1:]
     row = width * depth

@@ -37,7 +37,7 @@ from aboard.target import Target
 #: Channels of a block.
 BLOCK = 2
 
-#: Bytes of the interleaved taps of two pixels, for each tap group.
+#: Bytes of the interleaved taps of two pixels, per tap group.
 _PAIR_BYTES = 16
 
 
@@ -50,7 +50,7 @@ class DspS16(ConvolutionS16):
 
     @override
     def reads(self, node: Node) -> Reads:
-        """Returns when a window was read: both of a pair are copied before results are written."""
+        """Both windows of a pair are copied before results are written."""
         return Reads.FIRST
 
     @override
@@ -87,7 +87,7 @@ class DspS16(ConvolutionS16):
 
 
 def _wide(node: Node, target: Target) -> bool:
-    """True where weights of 16 bits save enough for their size: a byte for each, four instructions for 16 products."""
+    """True if 16-bit weights save enough: they cost one more byte each and save four instructions per 16 products."""
     pixels = math.prod(node.output.shape[:3])
     saved, extra = pixels * node.input(WEIGHTS).type.elements / 4, node.input(WEIGHTS).type.elements
     return saved >= flash_price(target) * extra

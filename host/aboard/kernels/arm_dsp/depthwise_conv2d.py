@@ -36,23 +36,23 @@ from aboard.target import Target
 #: ABOARD_DSP_LINE_BUFFERS of `arm_dsp/line_buffer_fill.h` and ABOARD_DSP_LINE_BUFFER_SHIFT of `line_buffer.h`.
 LINE_BUFFERS, LINE_SHIFT = 4, 2
 
-#: Most results of a block by stride: as many sums as registers hold beside the pixels.
+#: Largest number of results per block, by stride: registers hold as many sums beside the pixels.
 _MOST_RESULTS = {1: 6, 2: 4}
 
-#: Bytes that line buffers may take; rows at the border of two strips are staged twice.
+#: Largest size of line buffers in bytes; rows at the border of two strips are copied twice.
 _BUFFER_BYTES = 2080
 
-#: Part of a layer's instructions that fill line buffers, where strips are high (`kws`: 102,440 instructions a layer at
-#: once, 143,240 in stripes of two rows, 184,880 of one).
+#: Share of a layer's instructions that fills line buffers, if strips are high (`kws`: 102,440 instructions per layer in
+#: one call, 143,240 in stripes of two rows, 184,880 in stripes of one).
 _FILLING = 0.43
 
-#: Rows that a strip has at least where the result has as many, by stride.
+#: Smallest number of rows per strip, by stride, unless the result has fewer.
 _LEAST_STRIP = {1: 2, 2: 1}
 
 
 @implements
 class DspS8(Implementation):
-    """int8: channels in line buffers of 16 bits, several pixels of a row at once."""
+    """int8: channels in 16-bit line buffers, several pixels of a row at once."""
 
     op = "depthwise_conv2d"
     name = "dsp_s8"
@@ -72,15 +72,15 @@ class DspS8(Implementation):
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Allows it where a strip is an image: all of four channels is staged before any of it is written."""
+        """Allowed if a strip is a whole image: four channels are copied before their results are written."""
         same = node.input(INPUT).shape == node.output.shape
         return ((0, 0),) if same and _strip(node) >= node.output.shape[1] else ()
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: four channels of a strip are staged, then written.
+        """Four channels of a strip are copied, then written.
 
-        The last channels of a strip's first row are read when the first channels of its last row have been written.
+        The last channels of a strip's first row are read after the first channels of its last row are written.
         """
         x, y = packing.view(inputs), outputs[0]
         below = distance(sliding_window(node), x, y, Reads.ROW)
@@ -88,12 +88,12 @@ class DspS8(Implementation):
 
     @override
     def row_wise(self, node: Node) -> RowWise:
-        """Takes two rows at once with a stride of 1: windows of neighbouring rows share what is staged."""
+        """With a stride of 1, two rows at once: windows of neighbouring rows share line buffers."""
         return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
 
     @override
     def growth(self, node: Node, rows: int) -> float:
-        """Returns it for rows that neighbouring strips stage both."""
+        """Counts the rows that two neighbouring strips both copy."""
         strip, stride = _strip(node), attributes(node).strides[0]
         most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
         return 1 + _FILLING * (some / most - 1)
@@ -119,7 +119,7 @@ class DspS8(Implementation):
             rows=y.rows,
             code_parameters=("single_rounding", "narrow", "stride", "count"),
             slow_epilogue=not layer.is_single_rounding,
-            # One copy for every geometry would need the code for every size of block.
+            # One shared function for all geometries would contain the code for every block size.
             code_key=repr(params),
         )
 
@@ -160,7 +160,7 @@ def _params(node: Node, x: View, y: View, layer: RequantisedLayer, strip: int) -
 
 
 def results(cols: int, stride: int) -> tuple[int, int, int]:
-    """Returns how a row is divided: results of a block, number of blocks, results of a smaller last one."""
+    """Returns the division of a row: results per block, number of blocks, results of a smaller last block."""
     most = _MOST_RESULTS[stride]
     if cols <= most:
         return cols, 1, 0
@@ -176,7 +176,7 @@ def _span(rows: int, stride: int) -> int:
 
 
 def _pitch(node: Node) -> int:
-    """Returns the bytes of a row of a line buffer: all pixels that a row of windows sees, in whole words."""
+    """Returns the bytes of a row of a line buffer: all pixels in a row of windows, in whole words."""
     cols, stride = node.output.shape[2], attributes(node).strides[1]
     if _narrow(node):
         return (cols + 1) // 2 * 4
@@ -184,14 +184,14 @@ def _pitch(node: Node) -> int:
 
 
 def _narrow(node: Node) -> bool:
-    """Returns whether a row is one block, with a pixel of padding on both sides: line buffers then hold no padding."""
+    """True if a row is one block with a pixel of padding on both sides: line buffers then hold no padding."""
     cols, attrs = node.output.shape[2], attributes(node)
     same = cols == node.input(INPUT).shape[2] and attrs.padding.left == 1
     return same and attrs.strides[1] == 1 and cols <= _MOST_RESULTS[1]
 
 
 def _strip(node: Node) -> int:
-    """Returns for how many rows of the result to stage at once: strips as equal as the bytes allow."""
+    """Returns the rows of the result per strip: the strips are as equal as the size of line buffers allows."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
     row = LINE_BUFFERS * _pitch(node)
     most = max((_BUFFER_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])

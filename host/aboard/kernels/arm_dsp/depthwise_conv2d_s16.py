@@ -31,7 +31,7 @@ class DspS16(DepthwiseS16):
 
     @override
     def reads(self, node: Node) -> Reads:
-        """Returns when the kernel has read a window for the last time: two channels of a row at once."""
+        """The kernel reads a window last for two channels of a row at once."""
         return Reads.ROW
 
     @override

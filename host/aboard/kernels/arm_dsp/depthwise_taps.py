@@ -36,7 +36,7 @@ CHANNELS, LINE_SHIFT = 4, 2
 
 @implements
 class DspTapsS8(Windowed):
-    """int8: four channels of a pixel at once, tap after tap; for what is not kept in line buffers."""
+    """int8: four channels of a pixel at once, tap after tap; for layers without line buffers."""
 
     op = "depthwise_conv2d"
     name = "dsp_taps_s8"

@@ -1,7 +1,7 @@
 """SWAR-packed weights for cores with the DSP extension; `firmware/kernels/arm_dsp/dot.h` reads them.
 
-SWAR (SIMD within a register): two channels share a halfword, w0 + 256 * w1, so that int8 weights stay as small as they
-are, and one SMLAD multiplies two inputs with the weights of two channels. Four taps, a tap group, take two words::
+SWAR (SIMD within a register): two channels share a halfword, w0 + 256 * w1, so that int8 weights take one byte each,
+and one SMLAD multiplies two inputs with the weights of two channels. Four taps, a tap group, take two words::
 
                  bit 31         24 23         16 15          8 7           0
                +-------------+-------------+-------------+-------------+
@@ -16,8 +16,8 @@ are, and one SMLAD multiplies two inputs with the weights of two channels. Four 
     SMLAD      sum += x[2] * (w0[2] + 256 * w1[2]) + x[0] * (w0[0] + 256 * w1[0])
     so that    sum == acc0 + 256 * acc1
 
-The kernel sums acc0 + 256 * acc1 and, apart from it, acc0 (with weights that SXTB16 makes of the same words), and takes
-the difference. acc1 must be less than 2**23. The order of the taps, 0 2 1 3, is that in which SXTB16 gives the inputs.
+The kernel sums acc0 + 256 * acc1 and separately acc0 (with weights that SXTB16 extracts from the same words), and
+subtracts. acc1 must be less than 2**23. The order of the taps, 0 2 1 3, is the order in which SXTB16 returns inputs.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ TAP_GROUP = 4
 #: Order of a group's taps in packed words.
 TAP_ORDER = [0, 2, 1, 3]
 
-#: Names of the two ways to store weights in tables: SWAR-packed, and widened to halfwords.
+#: Names of the two weight formats in tables: SWAR-packed, and widened to halfwords.
 PAIRED, WIDENED = "int8 pairs", "int16"
 
 
 def fits_swar(weights: Array) -> bool:
-    """Returns whether the weights of any two channels fit a halfword: -128 in both of them does not."""
+    """True if the weights of any two channels fit a halfword: two weights of -128 do not."""
     return int(weights.min(initial=0)) > -128
 
 

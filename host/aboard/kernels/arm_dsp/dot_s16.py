@@ -1,7 +1,7 @@
 """Weights of int16 layers for cores with the DSP extension; `firmware/kernels/arm_dsp/dot_s16.h` reads them.
 
-Taps come in tap groups (t0, t1, t2, t3). Packed weights are a word for each channel's tap group, of which SXTB16 makes
-(t0, t1) and (t2, t3); wide weights are these words themselves.
+Taps form tap groups (t0, t1, t2, t3). Packed weights are one word per channel and tap group, from which SXTB16
+extracts (t0, t1) and (t2, t3); wide weights are the extracted words.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def blocks(weights: Array, result: EpilogueS16, channels: int, *, wide: bool = F
 
     Args:
         weights: [channels, taps].
-        result: Their constants.
-        channels: Of a block; the last block is filled up with zeros.
-        wide: Whether weights take 16 bits.
+        result: The constants of the channels.
+        channels: Channels of a block; the last block is padded with zeros.
+        wide: True for 16-bit weights.
 
     Returns:
-        For each block in the short form biases, weights and multipliers; in the others weights, and the constants of
+        For each block: in the short form biases, weights and multipliers; in other forms weights, then the constants of
         each channel.
     """
     full = padded(padded(weights, channels).T, TAP_GROUP).T

@@ -33,7 +33,7 @@ from aboard.target import Target
 #: ABOARD_DSP_WIDE and ABOARD_DSP_WIDE_SHIFT of `arm_dsp/fully_connected.h`.
 WIDE, LINE_SHIFT = 4, 2
 
-#: Inputs that are widened into scratch, two bytes each; more are widened in every block of channels.
+#: Largest number of inputs that are widened into scratch, two bytes each; more are widened again per block of channels.
 MOST_STAGED = 256
 
 
@@ -94,7 +94,7 @@ def pack(layer: RequantisedLayer, *, each: bool) -> Array:
 
     Args:
         layer: The layer.
-        each: Whether the constants of each channel follow its block's weights.
+        each: True if the constants of each channel follow the weights of its block.
     """
     words = dot.swar_words(packing.filled(layer.weights, WIDE))
     mixed = words.reshape(-1, 2, words.shape[1]).swapaxes(1, 2).reshape(len(words) // 2, -1)

@@ -29,7 +29,7 @@ from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
-#: Instructions of a result by input channels, those that have a kernel; and of a pixel.
+#: Instructions per result by number of input channels, for those with a kernel; and per pixel.
 _RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
 
 
@@ -54,7 +54,7 @@ class DspPointsS8(Convolution):
 
     @override
     def reads(self, node: Node) -> Reads:
-        """Returns when the kernel has read a window for the last time: a pixel stays in registers."""
+        """A pixel stays in registers."""
         return Reads.FIRST
 
     @override
@@ -88,7 +88,7 @@ def _geometry(node: Node) -> str | None:
 def pack(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_points_t`: [channels, ABOARD_DSP_POINT_WORDS]."""
     channels = len(layer.bias)
-    # Taps of a group as SXTB16 gives those of the input: 0 and 2, then 1 and 3.
+    # SXTB16 returns the taps of a group in the order of the inputs: 0 and 2, then 1 and 3.
     taps = layer.weights.reshape(channels, -1, dot.TAP_GROUP)[:, :, dot.TAP_ORDER]
     words = np.ascontiguousarray(taps.astype(np.int16)).reshape(channels, -1).view("<u4")
     around = wrap32(np.stack([layer.bias, layer.factor, layer.constant], 1)).astype(np.int32).view(np.uint32)

@@ -20,12 +20,12 @@ from aboard.target import Target
 #: ABOARD_DSP_TAP_GROUP of `arm_dsp/dot.h`.
 _CHANNELS = 4
 
-#: Most pixels whose sum is kept in 16 bits.
+#: Largest number of pixels whose sum fits 16 bits.
 _MOST_PIXELS = 255
 
 
 class PoolDsp(Pool):
-    """A window at a time, four channels at a time."""
+    """One window and four channels at a time."""
 
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
@@ -33,7 +33,7 @@ class PoolDsp(Pool):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types, and pixels that are no whole words."""
+        """Refuses other element types, and pixels that are not whole words."""
         words = node.output.shape[-1] % _CHANNELS == 0
         return super().refuses(node, target) or (None if words else f"is for a multiple of {_CHANNELS} channels")
 
@@ -44,20 +44,20 @@ class PoolDsp(Pool):
 
 @implements
 class AveragePool2dDsp(PoolDsp):
-    """average_pool2d; in a cascade, one over whole images takes in row after row."""
+    """average_pool2d; in a cascade, a window over whole images accumulates row by row."""
 
     op, function = "average_pool2d", "aboard_average_pool2d_dsp"
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses what any pool does, and windows whose sums could leave 16 bits."""
+        """Refuses nodes that the base class refuses, and windows whose sums may exceed 16 bits."""
         size = math.prod(attributes(node).window)
         too_large = f"is for windows of at most {_MOST_PIXELS} pixels, got {size}" if size > _MOST_PIXELS else None
         return super().refuses(node, target) or too_large
 
     @override
     def row_wise(self, node: Node) -> RowWise:
-        """Takes a row: of the operand, where there is one window."""
+        """One row: of the operand if one window covers the image."""
         return RowWise(accumulates=is_global(node))
 
     @override

@@ -16,7 +16,7 @@ from aboard.target import Target
 
 
 class SumMve(Implementation):
-    """Four elements at once, by one line that is proven equal."""
+    """Four elements at once, by a short form that is proven equal."""
 
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
@@ -26,7 +26,7 @@ class SumMve(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types, broadcasting, and sums that no line equals."""
+        """Refuses other element types, broadcasting, and sums without a short form."""
         if node.output.dtype is not DType.INT8:
             return "is for int8"
         if any(operand.shape != node.output.shape for operand in node.operands):
@@ -61,7 +61,7 @@ class SumMve(Implementation):
             params=params,
             arguments=(InputArg(0, "const int8_t *"), InputArg(1, "const int8_t *"), OutputArg(0, "int8_t *")),
             rows=result.rows,
-            # Instructions hold the parameters: there is no code for several layers.
+            # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
 

@@ -34,18 +34,18 @@ from aboard.target import Target
 
 HEADER = "arm_mve/conv2d.h"
 
-#: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows it can step.
+#: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows of a window.
 CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
 
-#: Longest row of a window, in chunks, of which the loop over rows repeats the instructions.
+#: Longest row of a window, in chunks, whose instructions are unrolled in the loop over rows.
 _MAX_ROW = 128
 
-#: Bytes that a load or store of bytes can add to its address.
+#: Largest address offset of a load or store of bytes.
 MAX_STEP = 127
 
 
 def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
-    """Returns the fields of `aboard_mve_reach_t`; long runs are cut into equal ones, which a loop goes through."""
+    """Returns the fields of `aboard_mve_reach_t`; long runs are cut into equal runs of a loop."""
     if rows == 1 and chunks > UNROLLED:
         rows = next((n for n in range(2, chunks) if chunks % n == 0 and chunks // n <= UNROLLED), chunks)
         chunks //= rows
@@ -53,7 +53,7 @@ def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
 
 
 def line_buffer_cols(node: Node, x: View) -> int:
-    """Returns pixels of a row of the line buffer; 0 where windows can be read from the input as it lies."""
+    """Returns the pixels of a row of the line buffer; 0 if windows are read directly from the input."""
     attrs = op.attributes(node)
     if not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels:
         return 0
@@ -80,20 +80,20 @@ def line_buffer(node: Node, x: View, cols: int) -> dict[str, Literal]:
 
 
 def scratch_bytes(buffer_rows: int, row_bytes: int, column: int) -> int:
-    """Returns bytes of the line buffer, of two im2col columns, and of what vectors reach beyond each."""
+    """Returns the bytes of the line buffer, of two im2col columns, and of the bytes that vectors read beyond each."""
     kept = (buffer_rows * row_bytes + 2 * CHUNK - 1) // CHUNK * CHUNK if row_bytes else 0
     return kept + (2 * column + CHUNK if column else 0)
 
 
 def _runs_on(node: Node, x: View, y: View) -> bool:
-    """True when windows of 1x1 go on from the last pixel of a row to the first of the next as within a row."""
+    """True if 1x1 windows have the same distance across the end of a row as within a row."""
     attrs = op.attributes(node)
     whole = [v.buffer_rows >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in (x, y)]
     return op.window(node) == (1, 1) and attrs.strides == (1, 1) and all(whole)
 
 
 def _alone(node: Node, x: View, y: View) -> bool:
-    """True when each window is one run of at most sixteen bytes of the input, and instructions can step over pixels."""
+    """True if each window is one run of at most sixteen bytes of the input, and instructions can step over pixels."""
     height, width = op.window(node)
     step = op.attributes(node).strides[1] * x.pixel_stride
     fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
@@ -101,7 +101,7 @@ def _alone(node: Node, x: View, y: View) -> bool:
 
 
 def pack(matrix: Array) -> Array:
-    """Returns weights [channels, taps] as [blocks of four channels, chunks, 4, 16], filled up with zeros."""
+    """Returns weights [channels, taps] as [blocks of four channels, chunks, 4, 16], padded with zeros."""
     full = padded(padded(matrix, LANES).T, CHUNK).T
     return np.ascontiguousarray(full.reshape(-1, LANES, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
 
@@ -126,7 +126,6 @@ class MveS8(Implementation):
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory."""
         x, y = packing.view(inputs), outputs[0]
         result = _epilogue(node)
         if _alone(node, x, y):
@@ -177,7 +176,7 @@ def _four_pixels(
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
-        # Instructions hold the parameters: there is no code for several layers.
+        # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
     )
 
@@ -215,6 +214,6 @@ def _pixel_pairs(node: Node, x: View, y: View, matrix: Array, result: EpilogueMv
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
-        # Instructions hold the parameters: there is no code for several layers.
+        # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
     )

@@ -1,8 +1,8 @@
-"""conv2d of int8 with Helium, four pixels times two channels at a time: where windows are read, and what is packed.
+"""conv2d of int8 with Helium, four pixels times two channels at a time: the source of windows, and the packing.
 
 `arm_mve/conv2d_four_pixels.h` needs fewer loads than blocks of two pixels and four channels (`arm_mve/conv2d.h`):
-windows of neighbouring pixels overlap, and the first chunk of a 1x1 layer stays in registers. It takes an even number
-of channels without limits, and windows whose four pixels instructions can reach.
+windows of neighbouring pixels overlap, and the first chunk of a 1x1 layer stays in registers. It requires an even
+number of channels without limits, and windows whose four pixels are within the address offsets of instructions.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ HEADER = "arm_mve/conv2d_four_pixels.h"
 #: Bytes of a chunk, pixels computed at once.
 CHUNK, PIXELS = 16, 4
 
-#: Largest offset of a load, of a scattered result, and largest distance from a row of a window to the next.
+#: Largest offset of a load, of a scattered result, and largest distance between rows of a window.
 _MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
 
-#: Fewer pixels than these take less time as pairs.
+#: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
 
-#: Widest window of which neighbouring ones share loads.
+#: Widest window for which neighbouring windows share loads.
 _MAX_TAPS = 5
 
 
@@ -46,18 +46,18 @@ class Source(IntEnum):
 
 @dataclass(frozen=True)
 class FourPixels:
-    """How windows are read.
+    """The source of windows.
 
     Attributes:
-        source: From where.
-        joined: True when results of a row are followed by those of the next, and inputs read DIRECT likewise.
-        cols: Pixels of a row of the line buffer; 0 where there is none.
-        rows: Of a window in the line buffer, else 1.
-        taps: Pixels of a row of a window that overlap with those of the next.
+        source: The memory that windows are read from.
+        joined: True if the rows of the result are contiguous, and for DIRECT the rows of the input.
+        cols: Pixels of a row of the line buffer; 0 without a line buffer.
+        rows: Rows of a window in the line buffer, else 1.
+        taps: Pixels of a window's row if neighbouring windows share loads, else 1.
         chunks: Chunks of a tap.
-        distance: Bytes from a window to the next.
-        exact: True when a window is as long as its chunks.
-        copies: True when the last pixels read DIRECT are copied.
+        distance: Bytes from one window to the next.
+        exact: True if a window is as long as its chunks.
+        copies: True if the last pixels are copied for DIRECT.
     """
 
     source: Source
@@ -72,29 +72,29 @@ class FourPixels:
 
     @property
     def reads(self) -> Reads:
-        """When a window has been read for the last time."""
+        """The time of the last read of a window."""
         return Reads.STAGED if self.cols else Reads.FOUR
 
     def params(self) -> Mapping[str, Literal]:
-        """Returns the fields of `aboard_conv2d_four_pixels_mve_t` behind the views."""
+        """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
         names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact")
         return {name: int(getattr(self, name)) for name in names}
 
     def scratch(self, buffer_bytes: int) -> Scratch:
-        """Returns the scratch: line buffer, im2col columns or pixels, and what vectors reach beyond."""
+        """Returns the scratch: line buffer, im2col columns or pixels, and the bytes that vectors read beyond these."""
         direct = 3 * self.distance + self.chunks * CHUNK if self.copies else 0
         own = {Source.DIRECT: direct, Source.LINE_BUFFER: 0, Source.IM2COL: PIXELS * self.distance + CHUNK}[self.source]
         return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0)
 
 
 def chosen(node: Node, x: View, y: View, result: EpilogueMve) -> FourPixels | None:
-    """Returns how a node is computed in four pixels at a time, or None where it cannot be.
+    """Returns the source of windows for four pixels at a time, or None if the kernel cannot compute the node.
 
     Args:
         node: A convolution of one group without dilation.
         x: View of the input.
         y: View of the result.
-        result: How its sums become results.
+        result: The epilogue of its sums.
     """
     if y.rows * y.cols < _LEAST_PIXELS:
         return None
@@ -139,7 +139,7 @@ def _line_buffer(node: Node, x: View, y: View) -> FourPixels | None:
 def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     attrs, (height, width) = op.attributes(node), op.window(node)
     chunks = math.ceil(height * width * x.channels / CHUNK)
-    # Copies of rows may reach beyond the last.
+    # Copies of rows may read beyond the last row.
     distance = (chunks + 1) * CHUNK
     if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
         return None
@@ -149,7 +149,7 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
 
 
 def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstant:
-    """Returns the stream of weights [channels, taps] and constants: for each two channels one after the other."""
+    """Returns weights [channels, taps] and constants as a stream, two channels after two channels."""
     pairs, rows = len(matrix) // 2, found.rows
     by_row = matrix.reshape(len(matrix) * rows, -1)
     full = padded(by_row.T, found.taps * CHUNK).T

@@ -38,18 +38,18 @@ HEADER = "arm_mve/depthwise_conv2d.h"
 #: ABOARD_DEPTHWISE_MVE_BLOCK and ABOARD_DEPTHWISE_MVE_ROWS of the kernel.
 BLOCK, ROWS = 16, 16
 
-#: Widest window, so that loads reach its last pixel; most taps, because all are unrolled.
+#: Widest window within the address offset of loads; and most taps, because all are unrolled.
 COLS, TAPS = 8, 32
 
-#: Channels of a block in the order in which widening leaves them: every fourth from 0, from 2, from 1 and from 3.
+#: Order of a block's channels after widening: every fourth from 0, from 2, from 1 and from 3.
 ORDER = np.array([start + step for start in (0, 2, 1, 3) for step in range(0, BLOCK, LANES)])
 
-#: Largest sum of absolute weights whose products with any int8 add up in 16 bits.
+#: Largest sum of absolute weights whose products with any int8 fit 16 bits.
 _MAX_WEIGHTS = 255
 
 
 def group(matrix: Array) -> int:
-    """Returns how many neighbouring taps of weights [channels, taps] may be added up in 16 bits: 1, 2, 3 and so on."""
+    """Returns how many neighbouring taps of weights [channels, taps] can be summed in 16 bits: 1, 2, 3 and so on."""
     sizes = np.abs(matrix.astype(np.int64))
     taps = sizes.shape[1]
     for count in range(taps, 1, -1):
@@ -60,13 +60,13 @@ def group(matrix: Array) -> int:
 
 
 def pixel_bytes(node: Node, y: View) -> int:
-    """Returns bytes of a pixel in the line buffer: 16, or fewer where a vector holds several pixels."""
+    """Returns the bytes of a pixel in the line buffer: 16, or fewer if a vector holds several pixels."""
     several = y.channels in (1, 2, 4, 8) and attributes(node).strides[1] == 1 and y.pixel_stride == y.channels
     return y.channels if several else BLOCK
 
 
 def _tiled(values: Array, pixel: int) -> Array:
-    """Returns per-channel values [channels, ...] as often as a vector holds pixels, up to a multiple of a block."""
+    """Returns per-channel values [channels, ...], repeated for each pixel of a vector, up to a multiple of a block."""
     return padded(np.concatenate([values] * (BLOCK // pixel)), BLOCK)
 
 
@@ -94,14 +94,14 @@ class MveS8(Implementation):
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Allows it where an image is staged as a whole: all of a block of channels before any of it is written."""
+        """Allowed if the line buffer holds a whole image: a block of channels is copied before results are written."""
         found = _chosen(node)
         same = node.input(INPUT).shape == node.output.shape
         return ((0, 0),) if found is not None and found.whole and same else ()
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: blocks of rows are read and written in turn."""
+        """Blocks of rows are read and written alternately."""
         x, y = packing.view(inputs), outputs[0]
         found = _chosen(node)
         rows = 1
@@ -114,7 +114,7 @@ class MveS8(Implementation):
 
     @override
     def row_wise(self, node: Node) -> RowWise | None:
-        """Takes a row and keeps what it has staged, where it computes sixteen channels at once."""
+        """One row at a time, with a persistent line buffer, if sixteen channels are computed at once."""
         return RowWise(keeps=True) if _chosen(node) is None else None
 
     @override
@@ -142,7 +142,7 @@ class MveS8(Implementation):
             rows=y.rows,
             slow_epilogue=not result.is_single,
             step_rows=y.rows,
-            # Instructions hold the parameters: there is no code for several layers.
+            # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
 
@@ -153,7 +153,7 @@ def _epilogue(node: Node) -> EpilogueMve:
 
 
 def _few_taps(node: Node) -> bool:
-    """True when sixteen channels can be computed at once."""
+    """True if sixteen channels can be computed at once."""
     height, width = window(node)
     return height <= ROWS and width <= COLS and height * width <= TAPS
 
@@ -183,7 +183,7 @@ def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: Epilo
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
-        # Instructions hold the parameters: there is no code for several layers.
+        # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
     )
 

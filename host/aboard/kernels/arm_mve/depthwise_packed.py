@@ -1,8 +1,8 @@
-"""depthwise_conv2d of int8 with Helium, a channel at a time: which axis is packed into words, and how.
+"""depthwise_conv2d of int8 with Helium, one channel at a time: the axis that is packed into words, and the packing.
 
-`arm_mve/depthwise_packed.h` computes eight results of a channel in about 26 instructions. It needs pixels packed in
-words; what that costs, and how many of the eight results are wasted at the ends, depends on the shape. The cheapest
-geometry is taken, if it beats sixteen channels at once (`arm_mve/depthwise_conv2d.h`).
+`arm_mve/depthwise_packed.h` computes eight results of a channel in about 26 instructions. Its pixels are packed into
+words; the cost of packing, and the wasted results at the ends, depend on the shape. The cheapest geometry is used if
+it costs less than sixteen channels at once (`arm_mve/depthwise_conv2d.h`).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ HEADER = "arm_mve/depthwise_packed.h"
 #: Channels packed at once, and bytes of a vector of weights.
 BLOCK = 16
 
-#: ABOARD_DEPTHWISE_PACKED_RECORD, and where in a record the constants of the single rounding are.
+#: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the single rounding's constants in a record.
 RECORD, CONSTANTS = 32, 20
 
-#: Bytes of strips that all lines of an image may take, which then are staged together.
+#: Largest size of the strips of all lines of an image, in bytes, for copying all lines together.
 _WHOLE_BYTES = 6144
 
-#: Largest offset of eight scattered results, largest step between loads, largest distance of two strips.
+#: Largest offset of eight scattered results, largest step between loads, and largest distance of two strips.
 _MAX_SCATTER, _MAX_STEP, _MAX_STRIP = 0xFFFF, 508, 0xFFFF
 
-#: Longest line of taps that leaves room for four windows in a vector.
+#: Longest line of taps for which four windows fit a vector.
 _MAX_LINE = 13
 
-#: Instructions beside groups of eight results, for each channel and line.
+#: Instructions per channel and line outside of groups of eight results.
 _CALL = 20
 
-#: Instructions of the other kernel for sixteen channels: of a tap, a pixel and a row.
+#: Instructions of the other kernel for sixteen channels: per tap, per pixel and per row.
 _OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
 
 
@@ -51,7 +51,7 @@ class Packing(IntEnum):
     ONE_AXIS = 2
 
 
-#: Instructions of a group of eight results.
+#: Instructions per group of eight results.
 _GROUP = {Packing.FOUR: 27, Packing.ONE: 33, Packing.ONE_AXIS: 27}
 
 
@@ -61,12 +61,12 @@ class ImageAxis:
 
     Attributes:
         number: 0 for rows, 1 for columns.
-        inputs: Pixels.
-        outputs: Results.
-        taps: Of a window.
-        stride: Pixels from a window to the next.
+        inputs: Pixels of the input.
+        outputs: Pixels of the result.
+        taps: Taps of a window.
+        stride: Pixels from one window to the next.
         pad: Pixels of padding before the first.
-        padded: True when there is padding before or behind.
+        padded: True with padding on either side.
     """
 
     number: int
@@ -80,13 +80,13 @@ class ImageAxis:
 
 @dataclass(frozen=True)
 class PackedGeometry:
-    """How a layer is computed.
+    """The geometry of a layer.
 
     Attributes:
-        packing: What a vector of four words holds.
+        packing: Content of a vector of four words.
         across: ImageAxis of which four neighbours share a word.
-        along: ImageAxis in which words follow each other.
-        lines: Results across computed together.
+        along: ImageAxis of consecutive words.
+        lines: Lines of results that are computed together.
     """
 
     packing: Packing
@@ -95,11 +95,11 @@ class PackedGeometry:
     lines: int
 
     def groups(self, lines: int) -> int:
-        """Groups of eight results of `lines` lines."""
+        """Groups of eight results in `lines` lines."""
         return -(-self.along.outputs // (8 // lines))
 
     def reached(self, lines: int) -> int:
-        """Words of a channel in a strip that the loads of all groups reach."""
+        """Words of a channel in a strip up to the last load."""
         results = self.groups(lines) * 8 // lines
         if self.packing is Packing.ONE_AXIS:
             return results // 4 + 3
@@ -116,12 +116,12 @@ class PackedGeometry:
 
     @property
     def beyond(self) -> int:
-        """Words of a channel that the loads of a single last line reach beyond its strip."""
+        """Words of a channel that the loads of a single last line read beyond its strip."""
         return max(0, self.reached(1) - self.places) if self.across.outputs % self.lines else 0
 
     @property
     def passes(self) -> int:
-        """How often `lines` lines of an image are computed."""
+        """Passes over an image, each of `lines` lines."""
         return -(-self.across.outputs // self.lines)
 
     @property
@@ -131,18 +131,18 @@ class PackedGeometry:
 
     @property
     def whole(self) -> bool:
-        """True when all lines of an image are staged together, whatever the view."""
+        """True if all lines of an image are copied together, for every view."""
         return self.passes * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
 
     @property
     def cost(self) -> float:
-        """Instructions for a channel of an image, staging left out."""
+        """Instructions per channel of an image, without copying."""
         pairs, single = divmod(self.across.outputs, self.lines)
         groups = pairs * self.groups(self.lines) + single * self.groups(1)
         return groups * _GROUP[self.packing] + self.passes * _CALL
 
     def fits(self, y: View) -> bool:
-        """True when one instruction can scatter the results of a group into a view."""
+        """True if one instruction can scatter the results of a group into a view."""
         strides = (y.row_stride, y.pixel_stride)
         along, across = strides[self.along.number], strides[self.across.number]
         single = self.lines == 1 or self.across.outputs % 2
@@ -169,7 +169,7 @@ def _axes(node: Node) -> tuple[ImageAxis, ImageAxis]:
 
 
 def _geometries(node: Node, y: View) -> list[PackedGeometry]:
-    """Returns what is possible, the cheapest first."""
+    """Returns the possible geometries, the cheapest first."""
     rows, cols = _axes(node)
     found = [*_of(rows, cols), *_of(cols, rows)]
     return sorted((g for g in found if g.fits(y)), key=lambda g: g.cost)
@@ -190,20 +190,20 @@ def _of(across: ImageAxis, along: ImageAxis) -> Iterator[PackedGeometry]:
 
 
 def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeometry | None:
-    """Returns the cheapest way to compute a node, or None where there is none or the other kernel is cheaper.
+    """Returns the cheapest geometry of a node, or None if none is possible or the other kernel is cheaper.
 
-    It holds for tensors stored whole; `viewed` adapts it to other views.
+    The result applies to tensors stored whole; `viewed` adapts it to other views.
 
     Args:
         node: A depthwise convolution without dilation and multiplier.
-        result: How its sums become results.
-        alone: True when the other kernel cannot compute the node.
+        result: The epilogue of its sums.
+        alone: True if the other kernel cannot compute the node.
     """
     if result.form is Rounding.DOUBLE or (result.params["low"], result.params["high"]) != (-128, 127):
         return None
     rows, cols = _axes(node)
     possible = _geometries(node, View.whole(node.output.shape, 1))
-    # Where an image is staged in parts, these are rows, so that the result can grow over the operand.
+    # If an image is copied in parts, the parts are rows, so that the result can overwrite the operand.
     found = next((g for g in possible if g.whole or g.across.number == 0), None)
     pixel = rows.taps * cols.taps * _OTHER_TAP + _OTHER_PIXEL
     other = rows.outputs * (cols.outputs * pixel + _OTHER_ROW) / BLOCK
@@ -211,14 +211,14 @@ def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeomet
 
 
 def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
-    """Returns `found`, or where it does not fit the view of the result, the cheapest way that stages as much."""
+    """Returns `found`, or if it does not fit the view of the result, the cheapest geometry that copies as much."""
     if found.fits(y):
         return found
     return next((g for g in _geometries(node, y) if found.whole or g.across.number == 0), None)
 
 
 def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedConstant:
-    """Returns the records of all channels: weights [channels, taps] packed as the form needs them, and constants."""
+    """Returns the records of all channels: weights [channels, taps] as packed for the geometry, and constants."""
     across, along = found.across, found.along
     records = np.zeros((len(matrix), RECORD), np.int8)
     if found.packing is Packing.ONE_AXIS:
@@ -235,13 +235,13 @@ def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedCon
 
 
 def _words(found: PackedGeometry, x: View) -> int:
-    """Returns the words of a place of a strip: 16, or the channels where a vector holds several pixels."""
+    """Returns the words per place of a strip: 16, or the channels if a vector holds several pixels."""
     several = x.channels in (1, 2, 4, 8) and x.pixel_stride == x.channels
     return x.channels if several and found.along.number == 1 and found.packing is not Packing.ONE_AXIS else BLOCK
 
 
 def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, result: EpilogueMve) -> dict[str, Literal]:
-    """Returns the fields of `aboard_depthwise_packed_mve_t`; `whole` stages all lines of an image together."""
+    """Returns the fields of `aboard_depthwise_packed_mve_t`; `whole` copies all lines of an image together."""
     shape = node.input(INPUT).shape
     return {
         "across": _axis(found.across, x, y),
@@ -261,7 +261,7 @@ def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, res
 
 
 def scratch_bytes(found: PackedGeometry, whole: bool, x: View) -> int:
-    """Returns the bytes of the strips of a slab, and of what loads reach beyond."""
+    """Returns the bytes of the strips of a slab, and of loads beyond them."""
     place = 4 * _words(found, x)
     strip = found.places * place + 4 * BLOCK - place
     return (found.passes if whole else 1) * found.strips * strip + found.beyond * place

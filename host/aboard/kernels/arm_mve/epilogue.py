@@ -1,4 +1,4 @@
-"""Constants with which int8 kernels for Helium turn accumulators into results; `arm_mve/epilogue.h` reads them.
+"""Epilogue constants of int8 kernels for Helium; `arm_mve/epilogue.h` reads them.
 
 The zero point of the input is folded into the bias, as in `aboard.kernels.portable.epilogue`.
 """
@@ -37,7 +37,7 @@ class Rounding(IntEnum):
 
 @dataclass(frozen=True)
 class EpilogueMve:
-    """How the accumulators of a layer become results.
+    """The epilogue of a layer.
 
     Attributes:
         form: Form of the requantisation.
@@ -51,20 +51,20 @@ class EpilogueMve:
 
     @property
     def is_single(self) -> bool:
-        """True when one rounding gives the results."""
+        """True for a single rounding."""
         return self.form is Rounding.SINGLE
 
     @property
     def is_plain_single(self) -> bool:
-        """True when the single rounding alone gives the results: the limits are those of int8."""
+        """True for a single rounding without limits: the result saturates to int8."""
         return self.is_single and (self.params["low"], self.params["high"]) == (-128, 127)
 
     def blocks(self, channels: int = LANES, order: Int64 | None = None) -> Array:
-        """Returns the constants as [blocks, kinds, channels of a block], filled up with zeros.
+        """Returns the constants as [blocks, kinds, channels of a block], padded with zeros.
 
         Args:
             channels: Channels of a block; a multiple of `LANES`.
-            order: Where in a block each channel's constants are taken from; as they come when None.
+            order: Order of the channels in a block; None for ascending order.
         """
         full = padded(self.rows.T, channels).reshape(-1, channels, len(self.rows))
         if order is not None:
@@ -81,7 +81,7 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
         weights: Its weights as [output channels, taps].
         bias: Its bias, or None.
         activation: Its activation.
-        axis: Axis of the node's weights that counts output channels.
+        axis: Axis of the output channels in the node's weights.
     """
     quant = node.output.quant
     low, high = activation.range(quant)
@@ -106,7 +106,7 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
 def _single(
     ends: Int64, folded: Int64, multiplier: Int64, shift: Int64, result: tuple[int, int, int]
 ) -> tuple[int, Int64] | None:
-    """Returns shift and constants of a single rounding for each channel, or None where a channel has none."""
+    """Returns shift and constants of a single rounding for each channel, or None if a channel has none."""
     if ends.min() < INT32_MIN or ends.max() > INT32_MAX or shift.max() > 0:
         return None
     channels = [

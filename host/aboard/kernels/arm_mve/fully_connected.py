@@ -33,18 +33,18 @@ from aboard.target import Target
 
 HEADER = "arm_mve/fully_connected.h"
 
-#: Channels computed at once.
+#: Number of channels computed at once.
 BLOCK = 8
 
-#: Channels of a block in the order in which their sums lie in two vectors.
+#: Order of a block's channels in the two vectors of sums.
 _EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
 
-#: Most bytes by which an instruction goes back.
+#: Largest negative address step of an instruction, in bytes.
 _MAX_BACK = 4095
 
 
 def pack(matrix: Array) -> Array:
-    """Returns weights [channels, inputs] flat: [blocks of eight channels, chunks, 8, 16], filled up with zeros.
+    """Returns weights [channels, inputs] flat: [blocks of eight channels, chunks, 8, 16], padded with zeros.
 
     A last block of at most four channels is [chunks, 4, 16].
     """
@@ -56,7 +56,7 @@ def pack(matrix: Array) -> Array:
 
 
 def pack_eights(matrix: Array, result: EpilogueMve) -> Array:
-    """Returns weights [channels, inputs] and constants as a stream: of each eight channels, the even ones first."""
+    """Returns weights [channels, inputs] and constants as a stream; of every eight channels, the even ones first."""
     blocks = len(matrix) // BLOCK
     order = (np.arange(len(matrix)).reshape(blocks, BLOCK)[:, _EVEN_FIRST]).reshape(-1)
     weights = _blocks(matrix[order], BLOCK).reshape(blocks, -1).view(np.int8)
@@ -65,7 +65,7 @@ def pack_eights(matrix: Array, result: EpilogueMve) -> Array:
 
 
 def _in_eights(matrix: Array, result: EpilogueMve) -> bool:
-    """True when all channels are computed in blocks of eight by one loop: no limits, no left shift."""
+    """True if one loop computes all channels in blocks of eight: no limits, no left shift."""
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
     steps = math.ceil(matrix.shape[1] / CHUNK) * CHUNK <= _MAX_BACK
     return steps and not limited and result.form is not Rounding.DOUBLE and len(matrix) % BLOCK == 0
@@ -115,6 +115,6 @@ class MveS8(Implementation):
             ),
             rows=outputs[0].rows,
             slow_epilogue=not result.is_single,
-            # Instructions hold the parameters: there is no code for several layers.
+            # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )

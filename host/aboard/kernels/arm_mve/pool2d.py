@@ -15,12 +15,12 @@ from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes
 from aboard.target import Target
 
-#: Most pixels whose sum is kept in 16 bits.
+#: Largest number of pixels whose sum fits 16 bits.
 _MAX_WINDOW = 255
 
 
 class PoolMve(Pool):
-    """A window at a time, a vector of channels at a time."""
+    """One window and one vector of channels at a time."""
 
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
@@ -39,7 +39,7 @@ class AveragePool2dMve(PoolMve):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types, and windows whose sums could leave 16 bits."""
+        """Refuses other element types, and windows whose sums may exceed 16 bits."""
         size = math.prod(attributes(node).window)
         too_large = f"is for windows of at most {_MAX_WINDOW} pixels, got {size}" if size > _MAX_WINDOW else None
         return super().refuses(node, target) or too_large

@@ -31,7 +31,7 @@ from aboard.target import Target
 
 @implements
 class SmlalS8(PixelPairs):
-    """int8: two pixels and four channels at once, two products an instruction."""
+    """int8: two pixels and four channels at once, two products per instruction."""
 
     name = "smlal_s8"
     keys = frozenset({"arm_smlal"})

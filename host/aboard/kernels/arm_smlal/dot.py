@@ -1,7 +1,7 @@
-"""Weights for cores whose best product is SMLAL (Cortex-M3); the kernels in `firmware/kernels/arm_smlal` read them.
+"""Weights for cores whose best multiplication is SMLAL (Cortex-M3); kernels in `firmware/kernels/arm_smlal` read them.
 
-Two sums share 64 bits, because two pixels share a word of the input, or two channels a word of the weights: the first
-must be less than 2**22 or 2**23. They start at bias and offset of the single rounding.
+Two sums share 64 bits, because two pixels share a word of the input, or two channels a word of the weights: the lower
+sum must be less than 2**22 or 2**23. Sums start at the bias and the offset of the single rounding.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from aboard.target import Target
 #: ABOARD_SMLAL_BITS, ABOARD_SMLAL_BLOCK and ABOARD_SMLAL_SINGLE_SHIFT of `arm_smlal/dot.h`.
 BITS, BLOCK, LINE_SHIFT = 23, 4, 4
 
-#: Likewise of `arm_smlal/fully_connected.h`.
+#: The same constants of `arm_smlal/fully_connected.h`.
 MATRIX_BITS, MATRIX_LINE_SHIFT = 24, 2
 
 
 def refusal(target: Target) -> str | None:
-    """Returns why a target should do without SMLAL, or None; whether it saves cycles is for the strategy to say."""
+    """Returns why a target should not use SMLAL, or None; the strategy decides whether SMLAL saves cycles."""
     return "takes more memory (-opt=size)" if target.opt == "size" else None
 
 
@@ -32,7 +32,7 @@ def layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
     """Returns an INT8 layer with sums of two pixels in 64 bits.
 
     Raises:
-        UnsupportedNodeError: It cannot have them.
+        UnsupportedNodeError: The sums do not fit.
     """
     matrix, bias = packing.matrix(node, axis), packing.bias(node)
     return requantised(node, matrix, bias, activation, axis, LINE_SHIFT, swar=False, limit=1 << (BITS - 1), half=0)
@@ -42,7 +42,7 @@ def matrix_layer(node: Node, activation: Activation, axis: int) -> RequantisedLa
     """Returns a fully connected INT8 layer with sums of two channels in 64 bits.
 
     Raises:
-        UnsupportedNodeError: It cannot have them.
+        UnsupportedNodeError: The sums do not fit.
     """
     return requantised(
         node,
@@ -73,12 +73,12 @@ def matrix(layer: RequantisedLayer, *, each: bool) -> Array:
 
     Args:
         layer: The layer.
-        each: Whether the constants of each channel follow its block's weights.
+        each: True if the constants of each channel follow the weights of its block.
     """
     bias = filled(layer.bias, BLOCK).reshape(-1, BLOCK).T
     starts = np.stack([bias[0] + (bias[3] << MATRIX_BITS), bias[2] + (bias[1] << MATRIX_BITS)], 1).view("<u4")
     taps = filled(layer.weights, BLOCK).reshape(len(starts), BLOCK, -1).transpose(0, 2, 1)
-    # The bytes that are the lower of two fields are taken without sign.
+    # The byte in the lower of two fields is unsigned.
     stored = (taps + np.array([128, 0, 128, 0])).astype(np.uint8)
     words = np.ascontiguousarray(stored).reshape(len(starts), -1).view("<u4")
     constants = [_epilogue(layer, len(starts)).view("<u4")] if each else []
@@ -86,7 +86,7 @@ def matrix(layer: RequantisedLayer, *, each: bool) -> Array:
 
 
 def _epilogue(part: RequantisedLayer, count: int) -> Array:
-    """Returns factor, constant and, where results are rounded twice, shift of each channel: [blocks, words]."""
+    """Returns factor, constant and, for double rounding, shift of each channel: [blocks, words]."""
     columns = [part.factor, part.constant] + ([] if part.is_single_rounding else [part.shift])
     return np.ascontiguousarray(np.stack([_words(filled(column, BLOCK)) for column in columns], 1).reshape(count, -1))
 

@@ -28,7 +28,7 @@ from aboard.target import Target
 
 @implements
 class SmlalS8(Implementation):
-    """int8: four channels at once, two products an instruction."""
+    """int8: four channels at once, two products per instruction."""
 
     op = "fully_connected"
     name = "smlal_s8"

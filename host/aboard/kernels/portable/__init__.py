@@ -1,1 +1,1 @@
-"""Kernels in portable C for any core, and what kernels of several instruction sets have in common with them."""
+"""Kernels in portable C for any core, and code that they share with kernels of other instruction sets."""

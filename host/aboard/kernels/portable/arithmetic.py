@@ -27,7 +27,7 @@ MAX_LEAD = 4
 
 
 def over(node: Node, inputs: Sequence[View | None], result: View) -> dict[str, Literal]:
-    """Returns the fields of `aboard_broadcast_t`: how a row of the result is found in both operands."""
+    """Returns the fields of `aboard_broadcast_t`: the position of a row of the result in both operands."""
     views = present(inputs)
     shape = node.output.shape
     steps = [_steps(node.input(index), view, shape) for index, view in enumerate(views)]
@@ -46,7 +46,7 @@ def over(node: Node, inputs: Sequence[View | None], result: View) -> dict[str, L
 
 
 def _steps(operand: Tensor, view: View, shape: Sequence[int]) -> list[Step]:
-    """Returns what a step along each axis of the result means in an operand; nothing where it is broadcast."""
+    """Returns the step in an operand for each axis of the result; 0 for a broadcast axis."""
     missing = len(shape) - len(operand.shape)
     own = axis_steps(operand.shape, view)
     return [
@@ -58,7 +58,7 @@ def _steps(operand: Tensor, view: View, shape: Sequence[int]) -> list[Step]:
 def _inner(steps: Sequence[Step], view: View, channels: int) -> tuple[int, int]:
     """Returns bytes per pixel and elements per channel of an operand.
 
-    A matrix that is broadcast over images has its rows where they have pixels.
+    A matrix that is broadcast over images has rows at the axis of their pixels.
     """
     if not steps:
         return 0, 0
@@ -68,18 +68,18 @@ def _inner(steps: Sequence[Step], view: View, channels: int) -> tuple[int, int]:
         raise ValueError("an operand that is broadcast over images is stored in a rolling buffer")
     pixel_bytes = pixel.rows * view.row_stride + pixel.bytes
     if channels == 1:
-        # Pixels of one channel are gone through as if they were channels.
+        # Pixels of one channel are treated as channels.
         return pixel_bytes, pixel_bytes // view.element_bytes
     return pixel_bytes, channel
 
 
 def _runs_on(pixel: int, channel: int, result: View, view: View) -> bool:
-    """True when an operand goes on from the last channel of a pixel to the first of the next as within a pixel."""
+    """True if an operand's distance across the end of a pixel is its distance within a pixel."""
     return result.cols == 1 or pixel == channel * result.channels * view.element_bytes
 
 
 def _merged(axes: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Returns leading axes with neighbours joined where both operands allow, filled up at the inner end."""
+    """Returns leading axes, joined with neighbours if both operands allow, and padded at the inner end."""
     merged: list[tuple[int, int, int]] = []
     for extent, a, b in axes:
         if extent == 1:
@@ -96,7 +96,7 @@ def _operand(view: View, rows: Sequence[int], pixel: int, channel: int) -> Mappi
 
 
 class Arithmetic(Implementation):
-    """What implementations for one element type share."""
+    """The common part of implementations for one element type."""
 
     in_place = ((0, 0), (0, 1))
     strided = True
@@ -113,14 +113,13 @@ class Arithmetic(Implementation):
 
 
 class ArithmeticS8(Arithmetic):
-    """Int8: one line where that is proven equal, else the reference's roundings."""
+    """Int8: a short form if one is proven equal, else the reference's roundings."""
 
     name = "portable_s8"
     dtype = DType.INT8
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call of the short or the long form."""
         line = _short_product(signature(node)) if self.op == "mul" else short_sum(signature(node))
         kind = "product" if self.op == "mul" else "sum"
         low, high = attributes(node).activation.range(node.output.quant)
@@ -149,7 +148,7 @@ Signature = tuple[str, ArithmeticAttributes, Quantization, Quantization, Quantiz
 
 
 def signature(node: Node) -> Signature:
-    """Returns all that the results of an int8 node depend on, beside its operands."""
+    """Returns all properties of an int8 node that determine its results, apart from its operands."""
     return node.op, attributes(node), node.input(0).quant, node.input(1).quant, node.output.quant
 
 
@@ -179,7 +178,7 @@ def _scaling(zero_point: int, multiplier: int, shift: int) -> Mapping[str, Liter
 
 @lru_cache(maxsize=256)
 def short_sum(node_signature: Signature) -> ShortForm | None:
-    """Returns the line that equals the add or sub of a `signature` for all pairs of operands, or None."""
+    """Returns the short form that equals the add or sub of a `signature` for all pairs of operands, or None."""
     op, attrs, a, b, result = node_signature
     low, high = attrs.activation.range(result)
     sign = -1.0 if op == "sub" else 1.0
@@ -189,7 +188,7 @@ def short_sum(node_signature: Signature) -> ShortForm | None:
 
 @lru_cache(maxsize=256)
 def _short_product(node_signature: Signature) -> ShortForm | None:
-    """Returns the line that equals a mul for all pairs of operands, or None."""
+    """Returns the short form that equals a mul for all pairs of operands, or None."""
     _, attrs, a, b, result = node_signature
     low, high = attrs.activation.range(result)
     x = np.arange(-128, 128, dtype=np.int64)
@@ -198,7 +197,7 @@ def _short_product(node_signature: Signature) -> ShortForm | None:
 
 
 def _results(op: str, attrs: ArithmeticAttributes, a: Quantization, b: Quantization, result: Quantization) -> Int64:
-    """Returns the results of all pairs of operands, [256, 256], -128 first."""
+    """Returns the results of all pairs of operands, [256, 256], starting at -128."""
     probe = Node(
         op,
         "probe",

@@ -15,7 +15,7 @@ from aboard.target import Target
 
 
 class ArithmeticS16(Arithmetic):
-    """The reference's roundings, in 32 bits where the ranges of int16 allow it."""
+    """The reference's roundings, in 32 bits if the ranges of int16 allow it."""
 
     name = "portable_s16"
     dtype = DType.INT16

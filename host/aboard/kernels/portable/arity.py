@@ -1,6 +1,6 @@
-"""How many operands or results a kernel takes that exists once for each number of them."""
+"""Largest number of operands or results of kernels that exist once for each number."""
 
 from __future__ import annotations
 
-#: What firmware/kernels/arity.h has lists for.
+#: The number of lists in firmware/kernels/arity.h.
 MAX_PARTS = 16

@@ -17,7 +17,7 @@ _ACTIVATIONS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_
 
 
 class Clamp(Implementation):
-    """Two comparisons in place of a table."""
+    """Two comparisons instead of a table."""
 
     name = "clamp"
     specialised = True
@@ -27,7 +27,7 @@ class Clamp(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses what is more than a clamp."""
+        """Refuses nodes that do more than clamp."""
         if node.output.dtype is not DType.INT8:
             return "is for int8"
         same = node.input(0).type.quant == node.output.type.quant

@@ -1,4 +1,4 @@
-"""Concatenation on any core: rows of the operands copied side by side, or after one another."""
+"""Concatenation on any core: copies rows of the operands side by side, or one after another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aboard.target import Target
 
 @implements
 class ConcatenationPortable(Implementation):
-    """Each row of the result from the operands that have a part in it."""
+    """Copies each row of the result from the operands that contain a part of it."""
 
     op = "concatenation"
     name = "portable"
@@ -25,13 +25,12 @@ class ConcatenationPortable(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses more operands than there are kernels for."""
+        """Refuses more operands than the largest kernel has."""
         operands = len(node.inputs)
         return None if operands <= MAX_PARTS else f"{operands} operands, at most {MAX_PARTS} are supported"
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call of the kernel for this number of operands."""
         axis, shape, result = attributes(node).axis, node.output.shape, outputs[0]
         step = gather.axis_steps(shape, result)[axis]
         inner = step.rows or result.rows

@@ -28,10 +28,10 @@ from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
-#: What of the int8 kernel a layer has of its own: everything, what finds the pixels, nothing.
+#: Part of the int8 kernel that is a layer's own code: all of it, the loop over pixels, none.
 FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8", "size": "aboard_conv2d_s8_shared"}
 
-#: Taps that the int8 kernel computes in one iteration of its inner loop.
+#: Taps per iteration of the int8 kernel's inner loop.
 TAPS = 8
 
 
@@ -56,11 +56,11 @@ def shape_params(node: Node, x: View, y: View) -> Mapping[str, Literal]:
 
 
 def pack(node: Node, multiple: int = 1) -> Array:
-    """Returns the weights as [groups, blocks of four channels, taps, four channels], filled up with zeros.
+    """Returns the weights as [groups, blocks of four channels, taps, four channels], padded with zeros.
 
     Args:
         node: A conv2d.
-        multiple: What the number of taps is filled up to a multiple of.
+        multiple: The number of taps is padded to a multiple of this.
     """
     matrix = packing.matrix(node, op.AXIS)
     wide = np.ascontiguousarray(padded(matrix.T, multiple).T)

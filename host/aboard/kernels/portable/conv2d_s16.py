@@ -31,12 +31,12 @@ from aboard.target import Target
 
 
 def is_direct(node: Node) -> bool:
-    """True where windows are single pixels without padding, which are read where they lie."""
+    """True if windows are single pixels without padding, which are read directly."""
     return op.window(node) == (1, 1) and not op.attributes(node).padding.any
 
 
 class ConvolutionS16(PixelPairs):
-    """What implementations of int16 share: two pixels at once, whose windows are copied or single pixels."""
+    """The common part of int16 implementations: two pixels at once, whose windows are copied or single pixels."""
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -44,7 +44,7 @@ class ConvolutionS16(PixelPairs):
 
     @override
     def reads(self, node: Node) -> Reads:
-        """Returns when a window was read: pixels of a pair that are not copied are read until both are written."""
+        """Pixels of a pair without a copy are read until both results are written."""
         return Reads.PAIR if is_direct(node) else Reads.FIRST
 
 

@@ -38,17 +38,17 @@ from aboard.target import Target
 
 HEADER = "portable/depthwise_conv2d.h"
 
-#: Most pixels of a row that the int8 kernel computes at once: of a row of one block, and of a longer one, where further
-#: registers are needed to go from block to block.
+#: Largest number of pixels of a row that the int8 kernel computes at once: in a row of one block, and in a longer row,
+#: which needs further registers for the step between blocks.
 BLOCK, BLOCK_OF_MORE = 6, 4
 
-#: Instructions of a block beside those of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
+#: Instructions of a block outside of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
 _BLOCK_COST, _EPILOGUE_COST = 12, 9
 
 #: Bytes of code for each pixel of a block.
 _PIXEL_BYTES = 38
 
-#: `fast` of `epilogue.h` where one rounding gives the results.
+#: `fast` of `epilogue.h` for a single rounding.
 SINGLE_ROUNDING = 3
 
 
@@ -58,7 +58,7 @@ def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
 
 
 def block(node: Node) -> int:
-    """Returns how many pixels of a row to compute at once: few instructions, but code only where it pays."""
+    """Returns the number of pixels of a row to compute at once: more pixels save instructions and cost code."""
     height, width = window(node)
     stride = attributes(node).strides[1]
     cols = node.output.shape[2]
@@ -90,12 +90,12 @@ class PortableS8(_Portable):
 
     @override
     def reads(self, node: Node) -> Reads:
-        """Returns when the kernel has read a window for the last time: rows are staged where there is padding."""
+        """Rows are copied if there is padding."""
         return Reads.STAGED if _buffered(node)[1] else Reads.ROW
 
     @override
     def row_wise(self, node: Node) -> RowWise:
-        """Takes as many rows as a convolution before it gives at once; keeps what it has staged."""
+        """As many rows as a convolution before it computes at once; keeps the copied rows."""
         return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_buffered(node)[0] > 0)
 
     @override
@@ -125,13 +125,13 @@ class PortableS8(_Portable):
             ),
             rows=y.rows,
             slow_epilogue=params_of_epilogue["fast"] != SINGLE_ROUNDING,
-            # Code for every geometry at once would be larger than one copy for each of a few.
+            # One shared function for every geometry would be larger than instances for a few.
             code_key=repr(params),
         )
 
 
 def _epilogue(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
-    """Returns the weights as the kernel reads them, the constants of each channel, and what all channels share."""
+    """Returns the weights in the kernel's layout, the constants of each channel, and the shared constants."""
     matrix, bias, activation = packing.matrix(node, op.AXIS), packing.bias(node), attributes(node).activation
     single = requantised_once(node, matrix, bias, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
     if single is not None:
@@ -145,7 +145,7 @@ def _epilogue(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
 
 
 def _buffered(node: Node) -> tuple[int, int]:
-    """Returns rows and columns of the line buffer of padded rows; 0 and 0 where there is no padding."""
+    """Returns rows and columns of the line buffer of padded rows; 0 and 0 without padding."""
     attrs = attributes(node)
     if not attrs.padding.any:
         return 0, 0

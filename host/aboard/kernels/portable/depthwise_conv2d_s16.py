@@ -21,7 +21,7 @@ from aboard.target import Target
 
 
 class DepthwiseS16(Windowed):
-    """What implementations of int16 share: a pixel after the other, read where it lies."""
+    """The common part of int16 implementations: one pixel after another, read directly."""
 
     op = "depthwise_conv2d"
     by_rows = True
@@ -35,7 +35,7 @@ class DepthwiseS16(Windowed):
 
 @implements
 class PortableS16(DepthwiseS16):
-    """int16: all channels of a pixel after the other."""
+    """int16: one channel of a pixel after another."""
 
     name = "portable_s16"
 

@@ -32,13 +32,13 @@ from aboard.target import Target
 
 @dataclass(frozen=True)
 class ElementFunction:
-    """A C function of elements.
+    """A C function for elements.
 
     Attributes:
-        name: Its name, without `aboard_`.
-        params: Fields of its parameters beside the views.
-        params_type: Their type, without `aboard_` and `_s16_t`.
-        constants: What it is called with behind operand and result.
+        name: Name of the function, without `aboard_`.
+        params: Fields of its parameters after the views.
+        params_type: Type of its parameters, without `aboard_` and `_s16_t`.
+        constants: Its arguments after operand and result.
     """
 
     name: str
@@ -94,7 +94,7 @@ def _limits(activation: Activation, node: Node) -> dict[str, Literal]:
 
 
 def _rescaling(node: Node) -> dict[str, Literal]:
-    """Returns the fields of `aboard_rescale_s16_t` that take an operand to the result's quantisation."""
+    """Returns the fields of `aboard_rescale_s16_t`, from an operand to the result's quantisation."""
     multiplier, shift = scaling(node.input(0), node.output)
     return {
         "in_zero_point": node.input(0).quant.zero_point,
@@ -105,7 +105,7 @@ def _rescaling(node: Node) -> dict[str, Literal]:
 
 
 class Clamp(ElementsS16):
-    """Two comparisons, where operand and result have one scale."""
+    """Two comparisons, if operand and result have one scale."""
 
     name = "clamp_s16"
     specialised = True
@@ -114,7 +114,7 @@ class Clamp(ElementsS16):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses what is more than a clamp."""
+        """Refuses nodes that do more than clamp."""
         same = node.input(0).type.quant == node.output.type.quant
         return super().refuses(node, target) or (None if same else "is for operand and result of one quantisation")
 
@@ -207,13 +207,13 @@ _RESCALED = {
 
 @implements
 class Requantize(ElementsS16):
-    """quantize from one quantisation of 8 or 16 bits to another."""
+    """quantize between quantisations of 8 and 16 bits."""
 
     op, header = "quantize", "portable/rescale_s16.h"
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Returns that elements of one size may be rescaled in place."""
+        """Elements of one size may be rescaled in place."""
         return self.in_place if node.input(0).dtype is node.output.dtype else ()
 
     @override

@@ -1,4 +1,4 @@
-"""Geometry of kernels that go through operand and result element by element."""
+"""Geometry of kernels that process operand and result element by element."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from aboard.kernels.contract import View
 
 
 def present(views: Sequence[View | None]) -> list[View]:
-    """Returns views of operands that must all be present.
+    """Returns the views of operands that must all be present.
 
     Raises:
-        ValueError: One is absent.
+        ValueError: An operand is absent.
     """
     known = [view for view in views if view is not None]
     if len(known) != len(views):
@@ -21,17 +21,17 @@ def present(views: Sequence[View | None]) -> list[View]:
 
 
 def is_run(view: View) -> bool:
-    """True when the pixels of a row follow one another without gaps."""
+    """True if the pixels of a row are contiguous."""
     return view.cols == 1 or view.pixel_stride == view.channels * view.element_bytes
 
 
 def joined(*views: View) -> list[View]:
-    """Returns views of the same rows with all pixels of a row joined to one, where no view has gaps between them.
+    """Returns views of the same rows, with all pixels of a row joined to one if no view has gaps between pixels.
 
     One loop over many elements is cheaper than many loops over few.
 
     Args:
-        views: Of the same rows, cols and channels; element types may differ.
+        views: Views with the same rows, cols and channels; element types may differ.
     """
     if not all(is_run(view) for view in views):
         return list(views)

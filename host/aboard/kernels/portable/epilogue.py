@@ -1,4 +1,4 @@
-"""Constants with which integer kernels turn accumulators into results; `firmware/kernels/epilogue.h` reads them.
+"""Epilogue constants of integer kernels; `firmware/kernels/epilogue.h` reads them.
 
 The zero point of the input is folded into the bias: sum((x - z) * w) + b = sum(x * w) + (b - z * sum(w)). Kernels then
 multiply raw inputs, and padding is an input equal to the zero point.
@@ -18,7 +18,7 @@ from aboard.kernels.weights import padded
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 
-#: Accumulators below this, in absolute value, may be doubled in 32 bits.
+#: Accumulators below this absolute value can be doubled in 32 bits.
 _SHORT_LIMIT = 1 << 30
 
 #: ABOARD_EPILOGUE_SINGLE_SHIFT of `epilogue.h`.
@@ -30,13 +30,13 @@ BLOCK, BLOCK_WORDS = 4, 9
 
 @dataclass(frozen=True)
 class Epilogue:
-    """How the accumulators of a layer become results, per output channel.
+    """The epilogue of a layer, per output channel.
 
     Attributes:
-        fast: True when the short form of `aboard_epilogue` is proven right for every input.
-        bias: As the form takes it: twice the folded bias in the short form.
-        multiplier: Likewise.
-        shift: Likewise.
+        fast: True if the short form of `aboard_epilogue` is proven exact for every input.
+        bias: Folded bias; doubled in the short form.
+        multiplier: Multiplier, in the layout of the form.
+        shift: Shift, in the layout of the form.
         params: Fields of the C struct `aboard_epilogue_t`.
     """
 
@@ -69,7 +69,7 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
         weights: Its weights as [output channels, taps].
         bias: Its bias, or None.
         activation: Its activation.
-        axis: Axis of the node's weights that counts output channels.
+        axis: Axis of the output channels in the node's weights.
     """
     quant = node.output.quant
     low, high = activation.range(quant)
@@ -86,7 +86,7 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
     short = (largest < _SHORT_LIMIT) & (smallest > -_SHORT_LIMIT) & (shift < 0)
     if not np.all(dead | short):
         return Epilogue(False, wrap32(folded), multiplier, shift, params)
-    # A channel without weights has one result, whatever its bias: 4v, halved twice by the short form, gives v.
+    # A channel without weights has one result for all inputs: the short form halves 4v twice, which gives v.
     value = np.clip(multiply_by_quantized_multiplier(wrap32(folded), multiplier, shift) + quant.zero_point, low, high)
     bias_short = np.where(constant, 8 * (value - quant.zero_point), np.where(dead, 0, 2 * folded))
     multiplier_short = np.where(constant, 1 << 30, multiplier)

@@ -1,6 +1,6 @@
-"""Constants with which kernels turn sums of int16 with int8 into results; `firmware/kernels/epilogue_s16.h` reads them.
+"""Epilogue constants for sums of int16 times int8; `firmware/kernels/epilogue_s16.h` reads them.
 
-There are no zero points: the bias is added as it is, and padding is an input of 0.
+There are no zero points: the bias is added unchanged, and padding is an input of 0.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from aboard.ops import weighted
 from aboard.ops.activation import Activation
 from aboard.ops.weighted import Precision
 
-#: Magnitude of an int16.
+#: Largest absolute value of an int16.
 _LARGEST = 1 << 15
 
-#: Products whose sum 32 bits hold, whatever they are: 504 * 2**22 < 2**31; a multiple of every turn's taps.
+#: Number of any products whose sum fits 32 bits: 504 * 2**22 < 2**31; a multiple of each iteration's taps.
 CHUNK = 504
 
-#: Right shifts of a single rounding that a multiplier of 31 bits can take in: (sum * multiplier) >> 32.
+#: Right shifts of a single rounding that a 31-bit multiplier can include: (sum * multiplier) >> 32.
 _SHORT_SHIFTS = (16, 32)
 
 
 @dataclass(frozen=True)
 class EpilogueS16:
-    """How the sums of an INT16 layer become results, per output channel.
+    """The epilogue of an INT16 layer, per output channel.
 
     Attributes:
-        short: True when the short form of `aboard_epilogue_s16` is proven right, with sums of 32 bits.
-        constants: [channels, words]: bias and multiplier; in the other forms the high half of the bias and the shift.
-        chunk: Taps whose products a sum of 32 bits holds.
+        short: True if the short form of `aboard_epilogue_s16` is proven exact, with 32-bit sums.
+        constants: [channels, words]: bias and multiplier; in the other forms also the high half of the bias and the
+            shift.
+        chunk: Number of taps whose products fit a 32-bit sum.
         params: Fields of the C struct `aboard_epilogue_s16_t`.
     """
 
@@ -53,16 +54,16 @@ class EpilogueS16:
     params: Mapping[str, Literal]
 
     def blocks(self, groups: int, block: int) -> Array:
-        """Returns the constants of groups of channels, each filled up to whole blocks."""
+        """Returns the constants of groups of channels, each padded to whole blocks."""
         return np.concatenate([padded(part, block) for part in np.split(self.constants, groups)])
 
 
 def refusal(node: Node, axis: int) -> str | None:
-    """Returns why kernels for int16 do not take a node, or None when they do.
+    """Returns why kernels for int16 do not accept a node, or None if they do.
 
     Args:
         node: A node with weights.
-        axis: Axis of the weights that counts output channels.
+        axis: Axis of the output channels in the weights.
     """
     return packing.refusal(node, Precision.INT16, axis)
 
@@ -75,7 +76,7 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
         weights: Its weights as [output channels, taps].
         bias: Its bias, or None.
         activation: Its activation.
-        axis: Axis of the node's weights that counts output channels.
+        axis: Axis of the output channels in the node's weights.
     """
     given = np.zeros(len(weights), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
     reach = np.abs(given) + _LARGEST * np.abs(weights.astype(np.int64)).sum(1)
@@ -90,7 +91,7 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
 
 
 def _short(node: Node, weights: Array, bias: Int64, axis: int) -> Array | None:
-    """Returns bias and multiplier of each channel with (sum * multiplier + 2**31) >> 32, or None where that differs."""
+    """Returns bias and multiplier per channel such that (sum * multiplier + 2**31) >> 32 is exact, or None."""
     if not weighted.has_wide_sums(node):
         return None
     multiplier, shift = weighted.multipliers(node, axis)
@@ -100,7 +101,7 @@ def _short(node: Node, weights: Array, bias: Int64, axis: int) -> Array | None:
     if not np.all(constant | (multiplier == 0) | ((least <= right) & (right <= most))):
         return None
     factor = reduced_multiplier(multiplier) << np.clip(32 - right, 0, 16)
-    # A channel without weights has one result, whatever its bias: a quarter of four times as much.
+    # A channel without weights has one result for all inputs: a quarter of its fourfold.
     value = np.clip(_scaled(node, bias, axis), -_LARGEST, _LARGEST - 1)
     pairs = np.stack([np.where(constant, 4 * value, bias), np.where(constant, 1 << 30, factor)], 1)
     return pairs.astype(np.int32)

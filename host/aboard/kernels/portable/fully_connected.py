@@ -33,7 +33,7 @@ BLOCK_S8 = 8
 
 
 def shape_params(node: Node, y: View) -> dict[str, Literal]:
-    """Returns the fields of the parameter struct that say how much there is."""
+    """Returns the size fields of the parameter struct."""
     outputs, inputs = node.input(WEIGHTS).shape
     return {"inputs": inputs, "outputs": outputs, "samples": math.prod(node.output.shape) // outputs // y.rows}
 

@@ -1,6 +1,6 @@
-"""Gathers: results whose elements lie at regular distances in the operand. `portable/gather.h` moves them.
+"""Gathers: results whose elements are at regular distances in the operand. `portable/gather.h` moves them.
 
-Reshape, transpose, strided slice and split differ only in what a step along an axis of the result means in the operand.
+Reshape, transpose, strided slice and split differ only in the operand's step for each axis of the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_LEAD = 5
 
 @dataclass(frozen=True)
 class Step:
-    """What going from an index of an axis to the next means in the operand: rows, and bytes within a row."""
+    """The step in the operand from one index of an axis to the next: rows, and bytes within a row."""
 
     rows: int = 0
     bytes: int = 0
@@ -33,7 +33,7 @@ def operand(inputs: Sequence[View | None], index: int = 0) -> View:
     """Returns the view of an operand that must be present.
 
     Raises:
-        ValueError: It is absent.
+        ValueError: The operand is absent.
     """
     view = inputs[index]
     if view is None:
@@ -42,7 +42,7 @@ def operand(inputs: Sequence[View | None], index: int = 0) -> View:
 
 
 def axis_steps(shape: Sequence[int], view: View) -> list[Step]:
-    """Returns the step of each axis of a tensor that is seen through a view."""
+    """Returns the step of each axis of a tensor in a view."""
     rank = len(shape)
     within = 1 if rank < 3 else 2
     steps = [Step(rows=math.prod(shape[axis + 1 : rank - within])) for axis in range(rank - within)]
@@ -56,8 +56,8 @@ def gather(shape: Sequence[int], steps: Sequence[Step], start: Step, source: Vie
 
     Args:
         shape: Shape of the result.
-        steps: For each axis of the result, what its step is in the operand.
-        start: Where the first element lies.
+        steps: For each axis of the result, its step in the operand.
+        start: Position of the first element.
         source: View of the operand.
         result: View of the result.
     """
@@ -91,7 +91,7 @@ def _axis(extent: int, step: Step) -> Mapping[str, Literal]:
 
 
 def _merged(axes: Sequence[tuple[int, Step]]) -> list[tuple[int, Step]]:
-    """Returns the axes without those of one index, and with neighbours that form one regular axis made one."""
+    """Returns the axes, without axes of one index, and with neighbours joined that form one regular axis."""
     merged: list[tuple[int, Step]] = []
     for extent, step in axes:
         if extent == 1:
@@ -104,7 +104,7 @@ def _merged(axes: Sequence[tuple[int, Step]]) -> list[tuple[int, Step]]:
 
 
 def _is_flat(axes: Sequence[tuple[int, Step]], source: View, result: View) -> bool:
-    """True when elements that follow one another in the result do so in the operand, and both have no gaps."""
+    """True if the elements have the same order in result and operand, and both have no gaps."""
     expected = result.element_bytes
     for extent, step in reversed(axes):
         if extent > 1 and step.rows * source.row_stride + step.bytes != expected:

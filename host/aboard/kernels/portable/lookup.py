@@ -1,4 +1,4 @@
-"""Functions of one byte as tables: exact by construction, since the op's own `evaluate` fills the table."""
+"""Functions of one byte as tables: exact by construction, because the op's own `evaluate` fills the table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def table(node: Node, index: int = 0) -> Array:
 
     Args:
         node: An element-wise node whose other operands are constants of one element.
-        index: Which operand varies.
+        index: Index of the operand that varies.
     """
     values = np.arange(256, dtype=np.uint8).view(node.input(index).dtype.numpy)
     probe = _probe(node, index)
@@ -32,7 +32,7 @@ def table(node: Node, index: int = 0) -> Array:
 
 
 def _probe(node: Node, index: int) -> Node:
-    """Returns the node with 256 elements in place of the operand's shape."""
+    """Returns the node with 256 elements as the operand's shape."""
     inputs: list[Tensor | None] = []
     for i, tensor in enumerate(node.operands):
         data = None if i == index else np.asarray(tensor.data).reshape(())
@@ -43,7 +43,7 @@ def _probe(node: Node, index: int) -> Node:
 
 
 def call(node: Node, index: int, source: View, result: View) -> KernelCall:
-    """Returns the call of the table of one operand."""
+    """Returns the call of a table lookup for one operand."""
     source, result = joined(source, result)
     arguments = (
         InputArg(index, "const void *"),
@@ -134,7 +134,7 @@ class ScalarLookup(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other operands, and a table where the one-line form is smaller."""
+        """Refuses other operands, and tables that are larger than the short form."""
         if node.output.dtype is not DType.INT8:
             return "is for int8"
         if _varying(node) is None:
@@ -150,7 +150,7 @@ class ScalarLookup(Implementation):
 
 
 def _varying(node: Node) -> int | None:
-    """Returns which operand varies where the other is a constant of one element, or None."""
+    """Returns the index of the varying operand if the other is a constant of one element, or None."""
     for index in (0, 1):
         other = node.input(1 - index)
         varying = node.input(index)

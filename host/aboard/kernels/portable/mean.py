@@ -17,7 +17,7 @@ from aboard.target import Target
 #: ABOARD_MEAN_AXES of mean.h.
 MAX_AXES = 4
 
-#: Extent, and bytes from an index to the next.
+#: Number of indices, and bytes from one index to the next.
 _Axis = tuple[int, int]
 
 
@@ -51,7 +51,7 @@ def _axis(axis: _Axis) -> Mapping[str, Literal]:
 
 
 def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
-    """Returns the axes without those of one index, and with neighbours that form one regular axis made one."""
+    """Returns the axes, without axes of one index, and with neighbours joined that form one regular axis."""
     merged: list[_Axis] = []
     for extent, step in axes:
         if extent == 1:
@@ -80,7 +80,7 @@ class _Mean(Implementation):
         return _too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
 
     def scaling(self, node: Node) -> Mapping[str, Literal]:
-        """Returns the fields beside the axes: how a sum becomes a result."""
+        """Returns the requantisation fields."""
         multiplier, shift = scaling(node)
         return {"multiplier": multiplier, "shift": shift}
 
@@ -107,7 +107,6 @@ class MeanS8(_Mean):
 
     @override
     def scaling(self, node: Node) -> Mapping[str, Literal]:
-        """Returns the fields beside the axes: how a sum becomes a result."""
         zero_points = {
             "correction": node.input(0).quant.zero_point * count(node),
             "zero_point": node.output.quant.zero_point,
@@ -133,5 +132,4 @@ class MeanF32(_Mean):
 
     @override
     def scaling(self, node: Node) -> Mapping[str, Literal]:
-        """Returns no fields."""
         return {}

@@ -20,7 +20,7 @@ MAX_LEAD = 5
 
 @implements
 class PadPortable(Implementation):
-    """Rows of the result in order: filled, or the operand's row between fillings."""
+    """Rows of the result in order: filled, or the operand's row between padding."""
 
     op = "pad"
     name = "portable"
@@ -57,6 +57,6 @@ def _axis(before: int, size: int, after: int) -> Mapping[str, Literal]:
 
 
 def _bits(value: float, node: Node) -> int:
-    """Returns the bits of a value as it is stored, as a signed number of as many bits."""
+    """Returns the bits of a stored value as a signed number of the same width."""
     dtype = node.output.dtype.numpy
     return int(np.array([value]).astype(dtype).view(f"i{dtype.itemsize}")[0])

@@ -31,7 +31,7 @@ _SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
 
 
 class Pool(Implementation):
-    """A window at a time, a channel at a time.
+    """One window and one channel at a time.
 
     Attributes:
         dtype: Element type.
@@ -50,7 +50,7 @@ class Pool(Implementation):
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Returns how operand and result may share memory: a channel is written while others are still to be read."""
+        """A channel is written while other channels are still to be read."""
         attrs = attributes(node)
         window = SlidingWindow(attrs.window, attrs.strides, attrs.padding, node.output.shape[0])
         (source,) = present(inputs)
@@ -72,7 +72,7 @@ class Pool(Implementation):
 
 
 def is_global(node: Node) -> bool:
-    """True where one window covers an image, and no more than it."""
+    """True if one window covers exactly one image."""
     return node.output.shape[1:3] == (1, 1) and node.input(0).shape[1:3] == attributes(node).window
 
 
@@ -96,13 +96,13 @@ def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
 
 
 class _AveragePool2d(Pool):
-    """average_pool2d of integers; in a cascade, one over whole images takes in row after row."""
+    """average_pool2d of integers; in a cascade, a window over whole images accumulates row by row."""
 
     op = "average_pool2d"
 
     @override
     def row_wise(self, node: Node) -> RowWise:
-        """Takes a row: of the operand, where there is one window."""
+        """One row: of the operand if one window covers the image."""
         return RowWise(accumulates=is_global(node))
 
     @override

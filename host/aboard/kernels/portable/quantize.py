@@ -1,6 +1,6 @@
 """quantize from float32, and dequantize, on any core.
 
-From one quantisation to another: `kernels.lookup` for 8 bits, `kernels.elements_s16` where int16 takes part.
+`kernels.lookup` converts between 8-bit quantisations, `kernels.elements_s16` converts from and to int16.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class DequantizePortable(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types, and a scale per channel."""
+        """Refuses other element types, and per-channel scales."""
         operand = node.input(0)
         if operand.dtype not in _SUFFIXES:
             return "is for int8, int16 and uint8"

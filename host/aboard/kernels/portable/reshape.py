@@ -1,4 +1,4 @@
-"""Reshape on any core: a copy of the whole tensor, for where operand and result cannot be the same memory."""
+"""Reshape on any core: a copy of the whole tensor, if operand and result cannot share memory."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from aboard.target import Target
 
 @implements
 class ReshapePortable(Implementation):
-    """One memcpy; operand and result are stored whole, so strides play no part."""
+    """One memcpy; operand and result are stored whole."""
 
     op = "reshape"
     name = "portable"
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the copy."""
         operand, result = gather.operand(inputs), outputs[0]
         steps = [
             gather.Step(bytes=step.rows * result.row_stride + step.bytes)

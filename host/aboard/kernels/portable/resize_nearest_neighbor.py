@@ -1,4 +1,4 @@
-"""Resize by nearest neighbour on any core: pixels copied by two tables of indices."""
+"""Resize by nearest neighbour on any core: copies pixels by two tables of indices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST_INDEX = np.iinfo(np.uint16).max
 
 @implements
 class ResizeNearestNeighborPortable(Implementation):
-    """One table of rows, one of pixels; both worked out on the host, so no arithmetic is left that could round."""
+    """One table for rows, one for pixels; the host computes both, so the kernel does no arithmetic that could round."""
 
     op = "resize_nearest_neighbor"
     name = "portable"
@@ -35,7 +35,6 @@ class ResizeNearestNeighborPortable(Implementation):
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call with its tables."""
         rows, cols = indices(node)
         result = outputs[0]
         return KernelCall(

@@ -1,8 +1,8 @@
-"""Int8 sums and products in one line of 32-bit arithmetic, searched for and proven on the host.
+"""Short forms of int8 sums and products: one line of 32-bit arithmetic, searched and proven on the host.
 
-TFLite rounds a sum three times and a product twice. Yet a result is one of at most 256 values, so it is a step function
-of the operands, and often a single line `(a * x + b * y + c) >> s` has the very same steps. There are only 65,536 pairs
-of operands: a candidate is compared on all of them, and without a candidate the long form is used.
+TFLite rounds a sum three times and a product twice. A result is one of at most 256 values, so it is a step function
+of the operands, and often a single line `(a * x + b * y + c) >> s` has exactly the same steps. There are only 65,536
+pairs of operands: a candidate is compared on all pairs, and without an exact candidate the long form is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from aboard.ir.numerics import INT32_MAX, Int64
 
-#: Right shifts tried below the largest that cannot overflow, and steps of each factor around its rounded value.
+#: Number of right shifts tried below the largest without overflow, and of factors around each rounded factor.
 _SHIFTS, _NEIGHBOURS = 3, (0, 1, -1, 2, -2)
 
 #: Largest factor of a sum without a shift.
@@ -48,8 +48,8 @@ def constant_for(line: Int64, expected: Int64, shift: int, low: int, high: int) 
     highest = int(at_most[expected < high].min(initial=2**62))
     if lowest > highest:
         return None
-    # Where only one side is bounded any constant beyond will do, and the bound itself is the smallest; where none is,
-    # the limits alone give the result.
+    # If only one side is bounded, any constant beyond the bound works, and the bound itself is the smallest; if neither
+    # is, the limits alone give the result.
     if highest == 2**62:
         return 0 if lowest == -(2**62) else lowest
     return highest if lowest == -(2**62) else (lowest + highest) // 2
@@ -59,8 +59,8 @@ def of_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) ->
     """Returns the line of a sum.
 
     Args:
-        ratios: What a step of each operand is worth in steps of the result; the second is negative in a difference.
-        expected: Results [256, 256] by both operands, -128 first.
+        ratios: Scale of each operand divided by the result's scale; the second is negative in a difference.
+        expected: Results [256, 256] by both operands, starting at -128.
         low: Smallest result.
         high: Largest result.
     """
@@ -85,9 +85,9 @@ def of_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) ->
 
 
 def _plain_sum(ratios: tuple[float, float], expected: Int64, low: int, high: int) -> ShortForm | None:
-    """Returns the line of operands that are whole multiples of the result's scale, or None: factors are then small.
+    """Returns the line of operands whose scales are multiples of the result's scale, or None: factors are then small.
 
-    Of equal scales they are 1, and compilers leave the products out.
+    With equal scales the factors are 1, and compilers omit the products.
     """
     a, b = (round(ratio) for ratio in ratios)
     if (a, b) != ratios or max(abs(a), abs(b)) > _MOST_PLAIN:
@@ -101,13 +101,14 @@ def of_product(ratio: float, products: Int64, expected: Int64, low: int, high: i
     """Returns the line of a product.
 
     Args:
-        ratio: What a step of the product is worth in steps of the result.
+        ratio: Scale of the product divided by the result's scale.
         products: Products of the centred operands.
-        expected: The result for each.
+        expected: The result for each product.
         low: Smallest result.
         high: Largest result.
     """
-    # A shift of 32 is free, it picks the upper half of the 64-bit product; the largest is the most precise.
+    # A shift of 32 costs nothing, because it selects the upper half of the 64-bit product; the largest is the most
+    # precise.
     largest = min(31 - math.frexp(ratio)[1], 46)
     for shift, delta in itertools.product(dict.fromkeys((min(32, largest), largest)), _NEIGHBOURS):
         factor = round(ratio * 2.0**shift) + delta

@@ -17,7 +17,7 @@ from aboard.target import Target
 
 @implements
 class SoftmaxS8(Implementation):
-    """softmax of int8: the exponentials, which depend on the distance to the maximum alone, come from a table."""
+    """softmax of int8: a table holds the exponentials, which depend only on the difference from the maximum."""
 
     op, name = "softmax", "portable_s8"
     in_place = ((0, 0),)

@@ -21,7 +21,7 @@ _MOST = 255
 
 @implements
 class SoftmaxPairS8(Implementation):
-    """softmax of int8 over two channels: a table by their difference takes less than exponentials and a division."""
+    """softmax of int8 over two channels: a table by their difference is smaller than exponentials and a division."""
 
     op, name = "softmax", "pair_s8"
     specialised = True
@@ -54,9 +54,9 @@ class SoftmaxPairS8(Implementation):
 
 
 def by_difference(node: Node) -> Array:
-    """Returns the results of a channel by how far it lies above the other one, from -reach to reach.
+    """Returns the results of a channel by its difference from the other channel, from -reach to reach.
 
-    The reach is the smallest difference beyond which, on both sides, results do not change.
+    The reach is the smallest difference beyond which results do not change on either side.
     """
     above = np.arange(-_MOST, _MOST + 1)
     second = np.where(above > 0, -128, 127)

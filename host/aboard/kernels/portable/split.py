@@ -1,4 +1,4 @@
-"""Split on any core: one gather a part."""
+"""Split on any core: one gather per part."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aboard.target import Target
 
 @implements
 class SplitPortable(Implementation):
-    """All parts row by row; part after part where they have different numbers of rows."""
+    """All parts row by row; part after part if they have different numbers of rows."""
 
     op = "split"
     name = "portable"
@@ -25,13 +25,12 @@ class SplitPortable(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses more parts than there are kernels for."""
+        """Refuses more parts than the largest kernel has."""
         parts = len(node.outputs)
         return None if parts <= MAX_PARTS else f"{parts} parts, at most {MAX_PARTS} are supported"
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        """Returns the call of the kernel for this number of parts."""
         attrs, operand = attributes(node), gather.operand(inputs)
         steps = gather.axis_steps(node.input(0).shape, operand)
         parts: list[Literal] = []

@@ -1,4 +1,4 @@
-"""Strided slice on any core: a gather that starts and steps as the slices say."""
+"""Strided slice on any core: a gather with the starts and strides of the slices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aboard.target import Target
 
 @implements
 class StridedSlicePortable(Implementation):
-    """Rows of the result in order; whole runs where only rows or pixels are left out."""
+    """Rows of the result in order; contiguous runs if only rows or pixels are left out."""
 
     op = "strided_slice"
     name = "portable"
@@ -36,6 +36,6 @@ class StridedSlicePortable(Implementation):
 
 
 def _result_steps(attrs: StridedSliceAttributes, steps: Sequence[gather.Step]) -> list[gather.Step]:
-    """Returns the steps of the result's axes: axes of one index may have been dropped or added in between."""
+    """Returns the steps of the result's axes, with axes of one index dropped or added."""
     moving = [step for part, step in zip(attrs.slices, steps, strict=True) if part.count != 1]
     return [gather.Step() if extent == 1 else moving.pop(0) for extent in attrs.shape]

@@ -16,7 +16,7 @@ from aboard.target import Target
 
 @implements
 class TransposePortable(Implementation):
-    """Rows of the result in order, each gathered from wherever its elements lie."""
+    """Rows of the result in order; each is gathered from the operand."""
 
     op = "transpose"
     name = "portable"

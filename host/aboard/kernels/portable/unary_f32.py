@@ -22,7 +22,7 @@ class UnaryF32(Implementation):
 
     Attributes:
         function: C function.
-        activation: Whose limits the result is kept between, for clamps.
+        activation: Activation whose limits clamp the result.
     """
 
     name = "portable_f32"
@@ -38,7 +38,7 @@ class UnaryF32(Implementation):
         return None if node.output.dtype is DType.FLOAT32 else "is for float32"
 
     def slope(self, node: Node) -> float:
-        """Returns the factor for operands below 0."""
+        """Returns the factor for negative operands."""
         del node
         return 0.0
 
@@ -91,7 +91,6 @@ class LeakyReluF32(UnaryF32):
 
     @override
     def slope(self, node: Node) -> float:
-        """Returns alpha."""
         return relu.attributes(node).alpha
 
 

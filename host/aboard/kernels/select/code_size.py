@@ -1,9 +1,9 @@
-"""Predicts how much flash the code of kernels takes, from what was measured of each kernel's C function (`measured`).
+"""Predicts the flash of kernels' code from measurements of each kernel's C function (`measured`).
 
-The measured data of a core (`data/<core>.json`) has, for each `-opt`, the bytes of an instance of a function and of the
-functions that its instances share, those of the library of the compiler included. `tests/bench/code_sizes.py` links the
-benchmark models and reads their images. A function that was not measured takes the figures of the nearest: another
-variant of the function, the core most like the target, else the median function.
+The measured data of a core (`data/<core>.json`) contains, for each `-opt`, the bytes of an instance of a function and
+of the functions that its instances share, including functions of the compiler's library. `tests/bench/code_sizes.py`
+links the benchmark models and reads their images. A function without measurements uses the figures of the nearest:
+another variant of the function, the core most like the target, else the median function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHARED = "shared"
 
 _WORD = 4
 
-#: Value that `shares` returns wherever it may choose; None where measurements decide. Set by `forced_sharing`.
+#: Result of `shares` if it is free to choose; None if measurements decide. Set by `forced_sharing`.
 _forced: bool | None = None
 
 
@@ -42,20 +42,20 @@ class FunctionCode:
 
 
 def read_again() -> None:
-    """Takes the measured data as it was read again (`measured.read_again`)."""
+    """Discards cached measurements after `measured.read_again`."""
     _rows.cache_clear()
 
 
 @cache
 def _rows(target: Target, function: str) -> tuple[CodeMeasurement, ...]:
-    """Returns the rows of a function, nearest first."""
+    """Returns the rows of a function, the nearest first."""
     cores = nearest(target, is_float=False)
     known = [row for row in table() if row.function == function and row.core in cores]
     return tuple(sorted(known, key=lambda row: (cores.index(row.core), row.opt != target.opt, row.variant)))
 
 
 def variant(call: KernelCall) -> str:
-    """Returns which variant of its function a call instantiates: the parameters that the kernel declares, by value."""
+    """Returns the variant of a call's function: the values of the parameters that the kernel declares."""
     return " ".join(f"{name}={call.params[name]}" for name in call.code_parameters)
 
 
@@ -64,8 +64,8 @@ def code(call: KernelCall, target: Target, *, shared: bool = False) -> FunctionC
 
     Args:
         call: The call.
-        target: Where it will run.
-        shared: Whether instances read their parameters at run time.
+        target: The target of the code.
+        shared: True if instances read their parameters at run time.
     """
     wanted = SHARED if shared else variant(call)
     rows = _rows(target.host, call.function)
@@ -80,7 +80,7 @@ def code(call: KernelCall, target: Target, *, shared: bool = False) -> FunctionC
 
 @contextmanager
 def forced_sharing(always: bool) -> Iterator[None]:
-    """Makes functions of several parameters one instance, always or never, whatever was measured; for benchmarks."""
+    """Makes functions with several sets of parameters share one instance, always or never; for benchmarks."""
     global _forced
     before, _forced = _forced, always
     try:
@@ -90,14 +90,14 @@ def forced_sharing(always: bool) -> Iterator[None]:
 
 
 def shares(calls: Sequence[KernelCall], target: Target) -> bool:
-    """Returns whether calls of one function, of several parameters, take less flash when one instance serves them all.
+    """True if calls of one function with several sets of parameters take less flash with one shared instance.
 
-    That is so with `-opt=size` alone, where it was measured to be less (an instance with its parameters as literals is
-    often smaller than these parameters) or nothing was measured.
+    This is only possible with `-opt=size`, if the shared instance was measured to be smaller or was not measured. An
+    instance with literal parameters is often smaller than these parameters.
 
     Args:
         calls: One for each set of parameters.
-        target: Where they will run.
+        target: The target of the code.
     """
     if target.opt != "size" or len(calls) < 2:
         return False
@@ -118,21 +118,21 @@ def frame(target: Target, steps: int, cascaded: int) -> int:
     """Returns the bytes of the code of a model outside its kernels: run function, tables, descriptor.
 
     Args:
-        target: Where it will run.
+        target: The target of the code.
         steps: Steps of the model.
         cascaded: Steps that are part of cascades.
     """
     rows = [row.shared for row in _rows(target.host, "")]
     figures = rows[0]
-    # 0 where no model that was measured has cascades: they were with another `-opt`, or on another core.
+    # The figure may be from another `-opt` or core, if only they were measured with cascades; 0 if none was.
     of_cascades = next((row["cascaded"] for row in rows if row["cascaded"]), 0.0)
     return round(figures["model"] + figures["step"] * steps + of_cascades * cascaded)
 
 
 def doubt(target: Target) -> int:
-    """Returns by how many bytes `-opt=size` may save less flash than half of what is predicted to be saved.
+    """Returns a limit in bytes: how much less `-opt=size` may save than half of the predicted saving.
 
-    It is the most that was found, of the benchmarks' models, when the table was made.
+    It is the largest such difference among the benchmark models when the table was made.
     """
     figures = [row.shared for row in _rows(target.host, "") if "doubt" in row.shared]
     return round(figures[0]["doubt"])

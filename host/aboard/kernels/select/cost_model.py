@@ -1,20 +1,20 @@
-"""The cost model: instructions, cycles, flash and RAM of a node that a kernel computes. Every choice goes by it.
+"""The cost model: instructions, cycles, flash and RAM of a node with a kernel. Every choice uses it.
 
-Instructions and cycles come from the first of these sources that there is:
+Instructions and cycles come from the first available of these sources:
 
-1. figures measured of the kernel (`measured`), on the core most like the target's;
-2. the kernel's own formula (`Implementation.formula`), for a kernel that was not measured on any core yet;
-3. figures measured of another kernel of the op;
+1. measurements of the kernel (`measured`), on the core most like the target's;
+2. the kernel's own formula (`Implementation.formula`), for a kernel without measurements on any core;
+3. measurements of another kernel of the op;
 4. the average element on the core most like the target's.
 
-Only the first is `is_measured`, and a prediction names its source. Flash is that of the packed constants, exactly, and
-of code as measured of the kernel's C function (`code_size`). RAM is the scratch.
+Only the first is `is_measured`, and a prediction names its source. Flash is the exact size of the packed constants,
+plus the measured code of the kernel's C function (`code_size`). RAM is the scratch.
 
-Measured figures say little where kernels of different instruction sets differ by much more than flash is worth, and
-nothing of a kernel that was just added. So one input of the model is declared instead of measured: the *priority* of
-a kernel, which is that of its instruction set (`INSTRUCTION_SETS`), and `SPECIALISED` more for a kernel of a special
-case. Costs are compared between the kernels of the highest priority that accept a node; with `-opt=speed` the cycles
-of all kernels that accept it are compared, where they were measured on the target's core.
+Measurements do not decide between kernels of different instruction sets, which differ by more than the price of
+flash, and are missing for a new kernel. So one input of the model is declared instead of measured: the *priority* of
+a kernel, which is the priority of its instruction set (`INSTRUCTION_SETS`), plus `SPECIALISED` for a kernel of a
+special case. The kernels of the highest priority that accept a node are compared by cost; `-opt=speed` compares the
+cycles of all kernels that accept it, if they were measured on the target's core.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from aboard.kernels.select.flash import pieces
 from aboard.kernels.select.work import Work, work
 from aboard.target import Target
 
-#: Priority of the kernels of an instruction set, by its key. A key that is not listed is taken for an extension that
-#: its kernels make use of.
+#: Priority of the kernels of an instruction set, by its key. A key that is not listed counts as an extension that its
+#: kernels use.
 INSTRUCTION_SETS = {"arm_mve": 100, "arm_dsp": 10, "arm_smlal": 10, "riscv": 10, "portable": 0}
 _EXTENSION = 10
 
-#: What a kernel of a special case has more: a table instead of a computation, a clamp instead of a rescaling.
+#: Additional priority of a kernel for a special case: a table instead of a computation, a clamp instead of rescaling.
 SPECIALISED = 10
 
-#: Instructions of a further call in a cascade: table, switch, row counter, and what a kernel does once per call. On
+#: Instructions of a further call in a cascade: table, switch, row counter, and the kernel's work once per call. On
 #: Cortex-M4 a convolution of `kws` takes 120 more for each call.
 FURTHER_CALL = 120
 
@@ -49,13 +49,13 @@ class Prediction:
 
     Attributes:
         instructions: Instructions of an inference.
-        cycles: Cycles of an inference; the instructions where no cycles are known.
+        cycles: Cycles of an inference; equal to the instructions if no cycles are known.
         basis: The source, in words.
-        error: Median relative error of layers that the measurement was not fitted to; None where that is not known, or
-            where the source is none that was measured of the kernel.
-        cycles_fit: Median relative error of the cycles of the layers that were fitted, which choices between kernels go
-            by; None where these are not known of this very core and kernel.
-        is_measured: False for a formula, and for figures of another kernel.
+        error: Median relative error of layers that the measurement was not fitted to; None if unknown, or if the source
+            is not a measurement of the kernel.
+        cycles_fit: Median relative error of the cycles of the fitted layers, which decides between kernels; None if
+            unknown for this core and kernel.
+        is_measured: False for a formula, and for measurements of another kernel.
     """
 
     instructions: int
@@ -68,7 +68,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class KernelCost:
-    """The cost of a node that a kernel computes by itself, its operands and results stored whole.
+    """The cost of a node computed by a kernel in one call, with operands and results stored whole.
 
     Attributes:
         instructions: Instructions of an inference, predicted.
@@ -88,12 +88,12 @@ class KernelCost:
 
     @property
     def flash_bytes(self) -> int:
-        """Bytes of flash of a model that has only this node, without the rest of its code."""
+        """Returns the bytes of flash of a model with only this node, without the code outside of kernels."""
         return sum(self.flash.values())
 
 
 def priority(implementation: Implementation) -> int:
-    """Returns the priority of a kernel: kernels of a lower one serve where none of a higher one accepts a node."""
+    """Returns the priority of a kernel: a kernel is used only if none of higher priority accepts the node."""
     sets = max(INSTRUCTION_SETS.get(key, _EXTENSION) for key in implementation.keys)
     return sets + (SPECIALISED if implementation.specialised else 0)
 
@@ -133,15 +133,14 @@ def predict(
     """Returns the predicted instructions and cycles of a node on the host of a target.
 
     Args:
-        node: The node; as the host's kernels compute it.
-        implementation: Name of the implementation; "" where none is chosen.
-        target: The target; its host counts.
-        rows: Measurements, where they are not of the host's own kernels; on cores that `measured.kernels` has.
-        calls: In how many calls the node is computed.
+        node: The node, after all passes.
+        implementation: Name of the implementation; "" for none.
+        target: The target; the prediction is for its host.
+        rows: Measurements for kernels that are not the host's own, on cores in `measured.kernels`.
+        calls: Number of calls that compute the node.
         growth: Work of the node in these calls, as a factor of the work in one call (`Implementation.growth`).
-        call: The call that computes the node, which determines function and requantisation epilogue; None where it is
-            not known.
-        formula: Instructions by the kernel's formula; None where it has none.
+        call: The call that computes the node, which determines function and requantisation epilogue; None if unknown.
+        formula: Instructions by the kernel's formula; None without a formula.
     """
     done = work(node, slow_epilogue=call is not None and call.slow_epilogue)
     function = "" if call is None else call.function
@@ -173,6 +172,6 @@ def predict(
 
 
 def _sum(terms: Mapping[str, float], done: Work, calls: int, growth: float) -> int:
-    """Returns the sum of the terms of a node that is computed in a number of calls."""
+    """Returns the sum of a node's terms over a number of calls."""
     once = terms.get("setup", 0.0) + (calls - 1) * FURTHER_CALL
     return round(once + growth * sum(terms.get(term, 0.0) * count for term, count in done.terms.items()))

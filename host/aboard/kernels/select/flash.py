@@ -1,4 +1,4 @@
-"""The flash of a model, predicted: a sum over pieces that count once, however many nodes need them.
+"""The predicted flash of a model: a sum over pieces that count once, for any number of nodes that use them.
 
 A piece is an array of constants, an instance of a kernel, or a function that instances share.
 """
@@ -15,21 +15,21 @@ from aboard.target import Target
 
 
 def pieces(node: Node, call: Call, target: Target) -> dict[str, int]:
-    """Returns the bytes of the pieces of a call that is computed by itself, by what is in them."""
+    """Returns the bytes of the pieces of a call that is not part of a cascade, by their content."""
     return _constants(node, call) | _code(call, target)
 
 
 def _constants(node: Node, call: Call) -> dict[str, int]:
-    """Returns the bytes of the arrays that a call reads; equal ones have one key."""
+    """Returns the bytes of the arrays that a call reads; equal arrays have one key."""
     given = (node.input(a.index).data for a in call.arguments if isinstance(a, InputArg))
     arrays = [*(c.values for c in call.constants), *(data for data in given if data is not None)]
     return {f"{a.dtype.str} {hashlib.sha256(a.tobytes()).hexdigest()}": a.nbytes for a in arrays}
 
 
 def _code(call: Call, target: Target) -> dict[str, int]:
-    """Returns the bytes of the code that a call needs, as measured of other models.
+    """Returns the bytes of the code of a call, from measurements of other models.
 
-    With `-opt=size` it may be less: an instance can serve several sets of parameters (`code_size.shares`).
+    With `-opt=size` it may be less, because an instance can serve several sets of parameters (`code_size.shares`).
     """
     if not isinstance(call, KernelCall):
         return {}
@@ -38,12 +38,12 @@ def _code(call: Call, target: Target) -> dict[str, int]:
 
 
 def model_bytes(calls: Iterable[tuple[Node, Call]], cascaded: int, target: Target) -> int:
-    """Returns the flash of a model: constants exactly, code as measured of other models.
+    """Returns the flash of a model: constants exactly, code from measurements of other models.
 
     Args:
         calls: Nodes and calls of its steps.
-        cascaded: How many of the steps are part of cascades.
-        target: Where they will run.
+        cascaded: Number of steps that are part of cascades.
+        target: The target of the code.
     """
     every: dict[str, int] = {}
     functions: dict[str, dict[str, KernelCall]] = {}

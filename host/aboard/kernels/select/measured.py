@@ -1,15 +1,15 @@
-"""What was measured of kernels: one file per core in `data/`, written by `make bench-costs`.
+"""Measurements of kernels: one file per core in `data/`, written by `make bench-costs`.
 
-Such a file has
+A file contains
 
 - `kernels`: by op, implementation and C function, instructions and cycles of each term of the work (`work.TERMS`), with
-  the error of the fit. `tests/bench/costs.py` profiles models layer by layer in QEMU; cycles are estimates themselves,
-  the executed instructions times what each costs on the core;
+  the error of the fit. `tests/bench/costs.py` profiles models layer by layer in QEMU; cycles are estimates: the
+  executed instructions times the cycles of each on the core;
 - `code`: by `-opt` and C function, bytes of an instance of the function and of the functions that its instances share.
-  `tests/bench/code_sizes.py` builds the benchmarks' models and reads their images;
-- `errors`: relative errors of predictions of whole models that were left out of the fit one by one.
+  `tests/bench/code_sizes.py` builds the benchmark models and reads their images;
+- `errors`: relative errors of predictions of whole models, each left out of the fit in turn.
 
-A core that has no file takes the figures of the core most like it.
+A core without a file uses the figures of the core most like it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CYCLES = "cycles_"
 
 @dataclass(frozen=True)
 class KernelMeasurement:
-    """Instructions and cycles that were measured of an implementation on a core.
+    """Measured instructions and cycles of an implementation on a core.
 
     Attributes:
         core: The core.
@@ -41,10 +41,10 @@ class KernelMeasurement:
         function: C function that it calls: an implementation may have several, for different shapes.
         layers: Number of layers that the terms were fitted to.
         instructions: Instructions of each term.
-        error: Median relative error of layers of models that were left out of the fit; None where one model has all.
-        cycles: Cycles of each term; empty where they are not known.
-        cycles_error: The same error of the cycles.
-        cycles_fit: Median relative error of the cycles of the layers of the fit itself: the noise that is left in it.
+        error: Median relative error of layers of models left out of the fit; None if one model has all layers.
+        cycles: Cycles of each term; empty if unknown.
+        cycles_error: Median relative error of the cycles, as for `error`.
+        cycles_fit: Median relative error of the cycles of the fitted layers: the noise of the fit.
     """
 
     core: str
@@ -60,7 +60,7 @@ class KernelMeasurement:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> KernelMeasurement:
-        """Returns a row of a file and its core, in which terms that are 0 are left out."""
+        """Returns a measurement from a row of a core's file, which leaves out terms of 0."""
         return cls(
             row["core"],
             row["op"],
@@ -77,16 +77,16 @@ class KernelMeasurement:
 
 @dataclass(frozen=True)
 class CodeMeasurement:
-    """Bytes that were measured of a C function on a core.
+    """Measured bytes of a C function on a core.
 
     Attributes:
         core: The core.
         opt: Value of `-opt`.
         function: The C function; "" for the rest of a model: run function, tables, descriptor.
-        variant: The variant that an instance is (`code_size.variant`).
+        variant: The variant of the instance (`code_size.variant`).
         instance: Bytes of an instance.
-        shared: Bytes of the functions that all instances share, by name; of the rest of a model, bytes of a model, a
-            step and a step of a cascade.
+        shared: Bytes of the functions that all instances share, by name; for the rest of a model, bytes per model, per
+            step and per step of a cascade.
     """
 
     core: str
@@ -106,7 +106,7 @@ def _files() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def kernels() -> tuple[KernelMeasurement, ...]:
-    """Returns what was measured of instructions and cycles of the host's own kernels, on all cores."""
+    """Returns the measured instructions and cycles of the host's own kernels, on all cores."""
     return tuple(
         KernelMeasurement.read({"core": core, **row})
         for core, content in _files().items()
@@ -116,10 +116,10 @@ def kernels() -> tuple[KernelMeasurement, ...]:
 
 @cache
 def kernels_of(path: Path) -> tuple[KernelMeasurement, ...]:
-    """Returns what was measured of other kernels than the host's own.
+    """Returns measurements of kernels that are not the host's own.
 
     Args:
-        path: A file that lists rows as those of `kernels`, each with its `core`.
+        path: A file with rows like those of `kernels`, each with its `core`.
     """
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return tuple(KernelMeasurement.read(row) for row in rows)
@@ -127,12 +127,12 @@ def kernels_of(path: Path) -> tuple[KernelMeasurement, ...]:
 
 @cache
 def code() -> tuple[CodeMeasurement, ...]:
-    """Returns what was measured of code, on all cores."""
+    """Returns the measurements of code, on all cores."""
     return tuple(CodeMeasurement(core, **row) for core, content in _files().items() for row in content["code"])
 
 
 def read_again() -> None:
-    """Reads the files again, one of which was written since."""
+    """Reads the files again after a change."""
     for reader in (_files, kernels, code):
         reader.cache_clear()
 
@@ -140,8 +140,8 @@ def read_again() -> None:
 def model_errors() -> Mapping[str, Mapping[str, Any]]:
     """Returns, by measured core, the errors of whole models that were left out of the fit.
 
-    Keys: `models` (how many), `instructions`, `cycles` and `rate` (cycles for each instruction), each with the relative
-    error in the `median` and at `most`.
+    Keys: `models` (their number), `instructions`, `cycles` and `rate` (cycles per instruction), each with the relative
+    errors `median` and `most`.
     """
     return {core: content["errors"] for core, content in _files().items()}
 
@@ -163,7 +163,7 @@ def nearest(target: Target, *, is_float: bool) -> tuple[str, ...]:
 
     Args:
         target: The target.
-        is_float: True where floats are computed: then it matters first whether there is an FPU.
+        is_float: True for float computations: then cores are first compared by their FPU.
     """
     return _nearest(target.host, is_float)
 

@@ -1,9 +1,8 @@
 """The strategy: which kernel computes a node on a target.
 
-The kernels that accept the node and have the highest priority are compared by the cost model (`cost_model`): the one is
-taken whose instructions and flash suit the model (`variants`). With `-opt=speed` cycles have the last word, where they
-were measured on the target's core: a kernel of any priority is taken if it needs fewer cycles by more than the errors
-of both predictions together.
+The cost model (`cost_model`) compares the kernels of the highest priority that accept the node, and the model's flash
+decides between them (`variants`). With `-opt=speed`, cycles decide last, if they were measured on the target's core: a
+kernel of any priority is taken if it needs fewer cycles by more than the errors of both predictions together.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from aboard.kernels.select.cost_model import KernelCost, cost, priority
 from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
 
-#: By how much two predictions of cycles must differ, at least, to decide: as a share.
+#: Smallest relative difference of two predictions of cycles that decides.
 _LEAST_ERROR = 0.01
 
 
@@ -32,11 +31,11 @@ class KernelCandidate:
     Attributes:
         implementation: The implementation.
         priority: Its priority (`cost_model.priority`).
-        refused: Why it cannot compute the node on the target; "" where it can.
-        cost: Its cost; None where it was not compared with others.
-        more_bytes: By how much the model would be larger with it than with the chosen one, shared code included; None
-            where flash was not compared.
-        cycles: Its cycles, predicted; None where they do not matter, or were not measured of it on the target's core.
+        refused: Reason why it cannot compute the node on the target; "" if it can.
+        cost: Its cost; None if it was not compared with others.
+        more_bytes: Difference in bytes of the model with it instead of the chosen one, including shared code; None if
+            flash was not compared.
+        cycles: Its predicted cycles; None if they do not matter, or were not measured on the target's core.
     """
 
     implementation: Implementation
@@ -49,13 +48,13 @@ class KernelCandidate:
 
 @dataclass(frozen=True)
 class Explanation:
-    """All implementations of a node's op, and which one computes it.
+    """All implementations of a node's op, and the chosen one.
 
     Attributes:
         node: The node.
-        chosen: The one that computes it; None where none can.
-        candidates: All, in the order in which they are preferred.
-        by_cycles: True where cycles decided against what had been chosen without them.
+        chosen: The implementation that computes the node; None if no implementation can.
+        candidates: All implementations, the preferred ones first.
+        by_cycles: True if cycles changed the choice.
     """
 
     node: Node
@@ -64,7 +63,7 @@ class Explanation:
     by_cycles: bool = False
 
     def why(self, candidate: KernelCandidate) -> str:
-        """Returns why a candidate was chosen, or why not."""
+        """Returns why a candidate was chosen or not."""
         if candidate.refused:
             return candidate.refused
         best = self.chosen
@@ -103,25 +102,25 @@ def _compared(other: KernelCandidate, best: KernelCandidate) -> str:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """The kernel that was chosen for a node, and why others were not.
+    """The kernel that was chosen for a node, and the reasons against others.
 
     Attributes:
-        implementation: The one that computes the node.
-        refused: Name of each implementation of no lower priority that refuses the node, with its reason.
+        implementation: The implementation that computes the node.
+        refused: Name of each implementation of at least its priority that refuses the node, with the reason.
     """
 
     implementation: Implementation
     refused: tuple[tuple[str, str], ...]
 
 
-#: Replaces the strategy's choice of a node, which it is given; None lets the strategy choose. Set by `forced`.
+#: Replaces the strategy's choice, which is its argument; None lets the strategy choose. Set by `forced`.
 Rule = Callable[[Explanation], "Implementation | None"]
 _rule: Rule | None = None
 
 
 @contextmanager
 def forced(rule: Rule) -> Iterator[None]:
-    """Forces the choice of kernels, in all threads, as long as the context lasts.
+    """Forces the choice of kernels in all threads within the context.
 
     Args:
         rule: Returns the implementation that computes an explanation's node, or None for the strategy's choice.
@@ -135,7 +134,7 @@ def forced(rule: Rule) -> Iterator[None]:
 
 
 def explain(node: Node, target: Target) -> Explanation:
-    """Returns every implementation of a node's op with the reason for or against it; as if the node were a model."""
+    """Returns every implementation of a node's op with the reason for or against it, for a model of this node alone."""
     return explain_each([node], target, None)[0]
 
 
@@ -144,8 +143,8 @@ def explain_all(graph: Graph, target: Target, budget: int | None = None) -> list
 
     Args:
         graph: The model.
-        target: Where it will run.
-        budget: Bytes of flash that it may take; None for the price of `-opt`.
+        target: The target of the code.
+        budget: Largest number of bytes of flash; None for the price of `-opt`.
     """
     return explain_each(graph.nodes, target, budget)
 
@@ -177,7 +176,7 @@ def _comparable(explained: Explanation) -> list[KernelCandidate]:
 
 
 def _by_flash(explained: Sequence[Explanation], target: Target, budget: int | None) -> list[Explanation]:
-    """Returns the explanations with the best of comparable candidates."""
+    """Returns the explanations with the best of the comparable candidates."""
     options = [_comparable(each) for each in explained]
     if all(len(candidates) < 2 for candidates in options):
         return list(explained)
@@ -207,7 +206,7 @@ def _chosen(
 
 
 def _by_cycles(explained: Explanation, target: Target) -> Explanation:
-    """Returns an explanation with cycles, and with another choice where these are clearly against it."""
+    """Returns an explanation with cycles, and with another choice if cycles clearly differ."""
     if sum(not candidate.refused for candidate in explained.candidates) < 2:
         return explained
     timed = tuple(_timed(explained.node, candidate, target) for candidate in explained.candidates)
@@ -222,7 +221,7 @@ def _by_cycles(explained: Explanation, target: Target) -> Explanation:
 
 
 def _timed(node: Node, candidate: KernelCandidate, target: Target) -> KernelCandidate:
-    """Returns a candidate with its cycles, where they were measured on the target's core."""
+    """Returns a candidate with its cycles, if they were measured on the target's core."""
     if candidate.refused:
         return candidate
     found = candidate.cost or cost(node, candidate.implementation, target)
@@ -236,10 +235,10 @@ def _cycles_fit(candidate: KernelCandidate) -> float:
 
 
 def choose(node: Node, target: Target) -> KernelChoice:
-    """Returns the kernel that computes a node, as if it were a model.
+    """Returns the kernel that computes a node, for a model of this node alone.
 
     Raises:
-        ModelError: None does; the message gives every reason.
+        ModelError: No kernel accepts the node; the message lists every reason.
     """
     return _choice(explain(node, target), target)
 
@@ -266,7 +265,7 @@ def choose_all(graph: Graph, target: Target, budget: int | None = None) -> dict[
     """Returns the choice for every node. Arguments as for `explain_all`.
 
     Raises:
-        ModelError: Some nodes have no implementation; all of them are named.
+        ModelError: Some nodes have no implementation; the message names all.
     """
     choices: dict[Node, KernelChoice] = {}
     problems: list[str] = []

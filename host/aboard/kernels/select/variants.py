@@ -1,17 +1,17 @@
 """Chooses among the kernel variants of a model's layers: int16 or int8 weights, unrolled or short code.
 
-A variant is a kernel that can compute a node, with its cost. A piece of flash counts once for a model, however many of
-its nodes need it (`flash`). The choice is that with the least instructions + price * bytes, where the price is the
-number of instructions of an inference that a byte of flash must save:
+A variant is a kernel that can compute a node, with its cost. A piece of flash counts once for a model, for any number
+of nodes that use it (`flash`). The choice minimises instructions + price * bytes. The price is the number of
+instructions of an inference that a byte of flash must save:
 
 - `-opt=balanced`: 30;
-- `-opt=speed`: 0; of variants that take the same, the smaller;
-- `-opt=size`: 1,000, so that hardly anything is worth a byte;
-- with `-flash-max`: the lowest price whose choice keeps to that flash budget, from 0 on (`-opt=size`: from 1,000 on);
-  what is left of the budget then goes to the variants that save the most for each of their bytes.
+- `-opt=speed`: 0; among equally fast variants, the smaller;
+- `-opt=size`: 1,000, so that almost no saving pays for a byte;
+- with `-flash-max`: the lowest price whose choice fits the flash budget, from 0 on (`-opt=size`: from 1,000 on);
+  the rest of the budget then goes to the variants that save the most per byte.
 
-The search starts from the best variant of each node by itself, and changes one node, or all nodes that have or could
-have an implementation, as long as that gains. So a function that many layers share is taken or left for all of them.
+The search starts from the best variant of each node alone, and changes one node, or all nodes that have or could have
+an implementation, while this reduces the cost. So a function that many layers share is taken or left for all layers.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from aboard.kernels.select.cost_model import KernelCost
 from aboard.kernels.select.price import flash_price
 from aboard.target import Target
 
-#: A price above which nothing is worth a byte.
+#: A price above which no saving pays for a byte.
 _HIGHEST_PRICE = 1e9
 
-#: A price so low that it only decides between variants that take the same instructions.
+#: A price so low that it only decides between variants with equal instructions.
 _LOWEST_PRICE = 1e-6
 
-#: Halvings of the interval in which the price that keeps to a flash budget is searched.
+#: Number of bisections of the price for a flash budget.
 _STEPS = 24
 
 
@@ -55,7 +55,7 @@ class VariantChoice:
     Attributes:
         options: The variants of each node.
         chosen: Index of the chosen variant of each node.
-        target: Where the model will run.
+        target: The target of the code.
     """
 
     def __init__(self, options: Sequence[Sequence[Variant]], target: Target, budget: int | None = None) -> None:
@@ -63,8 +63,8 @@ class VariantChoice:
 
         Args:
             options: For each node at least one variant.
-            target: Where the model will run.
-            budget: Bytes of flash that the model may take; None for the price of `-opt`.
+            target: The target of the code.
+            budget: Largest number of bytes of flash; None for the price of `-opt`.
         """
         self.options = options
         self.target = target
@@ -88,7 +88,7 @@ class VariantChoice:
         return sum(size for key, size in every.items() if key not in self._fixed) + self._base
 
     def more(self, node: int, index: int) -> int:
-        """Returns by how much the model would be larger with another variant of a node."""
+        """Returns the difference in bytes of the model with another variant of a node."""
         return self.bytes([*self.chosen[:node], index, *self.chosen[node + 1 :]]) - self.bytes()
 
     def _instructions(self, chosen: Sequence[int]) -> float:
@@ -99,7 +99,7 @@ class VariantChoice:
         return sorted({v.key for variants in self.options if len(variants) > 1 for v in variants})
 
     def _settled(self, price: float) -> list[int]:
-        """Returns the choice with the least instructions + price * bytes that is found."""
+        """Returns the choice with the lowest instructions + price * bytes found."""
         price = max(price, _LOWEST_PRICE)
 
         def alone(variant: Variant) -> float:
@@ -140,7 +140,7 @@ class VariantChoice:
         return changed
 
     def _within(self, budget: int, lowest: float) -> list[int]:
-        """Returns the choice of the lowest price that keeps to a budget; the smallest where none does."""
+        """Returns the choice of the lowest price that fits a budget; the smallest choice if none fits."""
         best = self._settled(lowest)
         if self.bytes(best) <= budget:
             return best
@@ -158,7 +158,7 @@ class VariantChoice:
         return self._filled(best, budget)
 
     def _filled(self, chosen: list[int], budget: int) -> list[int]:
-        """Returns the choice with what still fits and saves the most for each of its bytes, one after another."""
+        """Returns the choice improved by variants that still fit, those that save the most per byte first."""
         while True:
             size, count = self.bytes(chosen), self._instructions(chosen)
             better = []

@@ -1,4 +1,4 @@
-"""The work of a node: how often each thing happens that a kernel's cost is made of."""
+"""The work of a node: counts of the operations that a kernel's cost consists of."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel",
 
 @dataclass(frozen=True)
 class Work:
-    """Counts of a node's work; a kernel's cost is a sum of them, each times what was measured.
+    """Counts of a node's work; a kernel's cost is the sum of the counts times their measured costs.
 
     Attributes:
         mac: Multiply-accumulates.
-        element: Elements of the result where there are multiply-accumulates, else of the operands or of the results,
-            whichever has more.
+        element: Elements of the result of a node with multiply-accumulates, else the larger of the elements of operands
+            and results.
         read: Elements of the operands.
-        window: Elements of all receptive fields of a layer with multiply-accumulates: they may have to be copied into
-            im2col columns.
-        spread: Multiply-accumulates of windows that are more than a pixel each, whose elements are apart in memory.
+        window: Elements of all receptive fields of a layer with multiply-accumulates, which may be copied into im2col
+            columns.
+        spread: Multiply-accumulates of windows of more than one pixel, whose elements are not contiguous.
         line: Rows of the result times its channels.
         pixel: Pixels of the result.
         rounded: Elements of the result that a slow requantisation epilogue computes (`KernelCall.slow_epilogue`).
@@ -53,9 +53,9 @@ class Work:
 
         Args:
             macs: Its multiply-accumulates.
-            operands: Shapes of its operands, constants left out.
+            operands: Shapes of its operands, without constants.
             results: Shapes of its results.
-            slow_epilogue: Whether the kernel has to use the slower of its requantisation epilogues.
+            slow_epilogue: True if the kernel uses the slower requantisation epilogue.
         """
         read, written = sum(prod(shape) for shape in operands), sum(prod(shape) for shape in results)
         channels = results[0][-1] if results[0] else 1
