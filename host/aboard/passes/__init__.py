@@ -1,6 +1,6 @@
 """Passes: rewrites of the graph that keep its results bit for bit. One pass per file.
 
-`contract` says what a pass is, `pipeline` holds the order in which passes run, `text` reads a pipeline from text, and
+`contract` defines a pass, `pipeline` holds the order in which passes run, `text` parses a pipeline from text, and
 `runner` runs passes and checks their promises. Modules of this package that define a pass register it.
 """
 
@@ -19,11 +19,11 @@ def run_pipeline(graph: Graph, on_step: Callable[[str], object] | None = None) -
     """Runs all passes on a graph that no device claims a part of.
 
     Args:
-        graph: Verified; changed in place.
+        graph: A verified graph; changed in place.
         on_step: Called with `import` first, then with the name of each pass after it has run.
 
     Raises:
-        VerifyError: A pass broke a rule, which is our bug.
+        VerifyError: A pass broke a rule; this is a bug of aboard.
     """
     if on_step is not None:
         on_step(IMPORT)

@@ -33,7 +33,7 @@ class Pass(ABC):
 
     @classmethod
     def unlowerable(cls, graph: Graph) -> str | None:  # noqa: ARG003 - for overrides
-        """Returns a node that no kernel computes until the pass has run, as `<op> <name>`; None where there is none.
+        """Returns a node that no kernel computes until the pass has run, as `<op> <name>`; None without such a node.
 
         A pass that only makes code smaller or faster returns None for every graph.
         """
@@ -41,4 +41,4 @@ class Pass(ABC):
 
     @abstractmethod
     def pending(self, graph: Graph) -> str | None:
-        """Returns a node that the pass would still change, as `<op> <name>`; None states what the pass ensures."""
+        """Returns a node that the pass would still change, as `<op> <name>`; None if nothing is left to do."""

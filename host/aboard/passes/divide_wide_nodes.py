@@ -1,7 +1,7 @@
 """Division of wide nodes: a concatenation or split of more parts than kernels take becomes a tree of smaller nodes.
 
-The storage plan places a part of the tree inside its whole where views allow it, as for any operand of a concatenation.
-So a tree usually costs as much as one node.
+If views allow it, a part of the tree is an alias inside its whole, as for any operand of a concatenation. So a tree
+usually costs as much as one node.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _is_wide(node: Node) -> bool:
 
 
 def _join_groups(node: Node, names: set[str]) -> list[Node]:
-    """Makes a concatenation join groups of its operands; returns the nodes that join each group."""
+    """Makes a concatenation join groups of its operands; returns the nodes that join the groups."""
     axis, joins = concatenation_attributes(node).axis, list[Node]()
     for group in _groups(node.operands):
         whole = _whole(node, group, axis, names)
@@ -69,7 +69,7 @@ def _join_groups(node: Node, names: set[str]) -> list[Node]:
 
 
 def _split_groups(node: Node, names: set[str]) -> list[Node]:
-    """Makes a split give groups of its results; returns the nodes that split each group."""
+    """Makes a split return groups of its results; returns the nodes that split the groups."""
     axis, splits = split_attributes(node).axis, list[Node]()
     for group in _groups(node.outputs):
         whole = _whole(node, group, axis, names)
@@ -81,14 +81,14 @@ def _split_groups(node: Node, names: set[str]) -> list[Node]:
 
 
 def _groups(parts: Sequence[_Part]) -> list[Sequence[_Part]]:
-    """Returns the parts in as few groups as possible, whose sizes differ by one at most."""
+    """Returns the parts in the smallest number of groups, whose sizes differ by at most one."""
     count = -(-len(parts) // MAX_PARTS)
     cuts = [len(parts) * index // count for index in range(count + 1)]
     return [parts[first:last] for first, last in pairwise(cuts)]
 
 
 def _whole(node: Node, group: Sequence[Tensor], axis: int, names: set[str]) -> Tensor:
-    """Returns a new tensor that holds the tensors of a group one after the other along an axis."""
+    """Returns a new tensor of a group's tensors, joined along an axis."""
     first = group[0]
     shape = list(first.shape)
     shape[axis] = sum(tensor.shape[axis] for tensor in group)

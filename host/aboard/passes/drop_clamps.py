@@ -1,4 +1,4 @@
-"""Removal of clamps that never act: for every model input, all values of the tensor lie within the limits."""
+"""Removal of clamps without effect: for every model input, all values of the tensor are within the limits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from aboard.passes.rewriting import bypass, can_bypass, describe
 @register
 @dataclass(frozen=True)
 class DropClamps(Pass):
-    """Drops activations of int8 that never act.
+    """Removes activations of int8 without effect.
 
-    A fused activation goes if the results stay within its limits without it: kernels then need no comparisons beside
-    the saturation to 8 bits. An activation node (relu, relu6, any function of single elements) goes if it changes no
-    value that its operand can have. The value ranges are those of `aboard.passes.channels`.
+    A fused activation is removed if the results stay within its limits without it: kernels then need no comparisons
+    apart from the saturation to 8 bits. An activation node (relu, relu6, any function of single elements) is removed if
+    it changes no possible value of its operand. The value ranges are those of `aboard.passes.channels`.
     """
 
     name: ClassVar[str] = "drop-clamps"
@@ -37,7 +37,7 @@ class DropClamps(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
-        # No value changes, so that the ranges stay valid while nodes go.
+        # No value changes, so the ranges stay valid while nodes are removed.
         for node, fused in list(_idle(graph)):
             if fused:
                 attrs: Any = node.attrs
@@ -51,7 +51,7 @@ class DropClamps(Pass):
 
 
 def _idle(graph: Graph) -> Iterator[tuple[Node, bool]]:
-    """Yields nodes whose clamp never acts, and whether the clamp is a fused activation."""
+    """Yields nodes whose clamp has no effect, and True if the clamp is a fused activation."""
     analysis = ValueAnalysis(graph)
     for node in graph.nodes:
         if _has_idle_activation(node, analysis):

@@ -1,4 +1,4 @@
-"""Constant folding: the host computes nodes whose operands are constant, so that the device need not."""
+"""Constant folding: the host computes nodes with constant operands, instead of the device."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.rewriting import describe
 
-# A folded constant costs flash; to compute it costs RAM and time. int8 to float32 grows fourfold. Results that grow by
-# more (a padded or resized constant) are left to the device.
+# A folded constant costs flash; computing it on the device costs RAM and time. int8 to float32 grows fourfold. Results
+# that grow more (a padded or resized constant) are left to the device.
 _MAX_GROWTH = 4
 _SMALL_BYTES = 1024
 

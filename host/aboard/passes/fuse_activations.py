@@ -23,9 +23,9 @@ _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": A
 @register
 @dataclass(frozen=True)
 class FuseActivations(Pass):
-    """Merges activations into the node before them where the result stays exact.
+    """Merges activations into the node before them if the result stays exact.
 
-    A float activation can be merged if one activation does the work of both. For int8 and int16, the pass tries all
+    A float activation can be merged if one activation has the effect of both. For int8 and int16, the pass tries all
     values; operand and result must have the same quantisation.
     """
 
@@ -50,7 +50,7 @@ class FuseActivations(Pass):
 
 
 def _match(graph: Graph, producer: Node) -> tuple[Node, Activation] | None:
-    """Returns the node that can be merged into `producer`, and the activation that then does the work of both."""
+    """Returns the node that can be merged into `producer`, and the activation with the effect of both."""
     own = getattr(producer.attrs, "activation", None)
     if not isinstance(own, Activation) or len(producer.outputs) != 1:
         return None

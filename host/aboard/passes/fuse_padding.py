@@ -18,8 +18,8 @@ from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.rewriting import describe, merged_sources, replace_operand
 
-# The padding of convolutions holds the real value 0, so that it adds up with the padding of a `pad`. Pooling is no
-# candidate: it leaves padding out of the average.
+# The padding of convolutions has the real value 0, so it can include the padding of a `pad`. Pooling cannot: it leaves
+# padding out of the average.
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 
 
@@ -63,7 +63,7 @@ def _pads_image_with_zero(pad: Node) -> bool:
 
 
 def _takes(pad: Node, reader: Node) -> bool:
-    """True when a node is a convolution, of the padded image, whose every window still sees a pixel of the image."""
+    """True if a node is a convolution of the padded image whose every window still contains a pixel of the image."""
     if reader.op not in _CONVOLUTIONS or reader.input(0) is not pad.output:
         return False
     total, size = _total(pad, reader), window(reader)

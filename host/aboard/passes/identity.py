@@ -1,4 +1,4 @@
-"""Learns what a node does to its operand by running the node, so that no pass needs a list of such ops."""
+"""Finds the effect of a node on its operand by running the node, so that no pass needs a list of such ops."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from aboard import ops
 from aboard.ir import Array, DType, Node, Tensor, TensorType
 
-# Nodes with more elements are not tried.
+# Largest number of elements of a node that is tried.
 _MAX_ELEMENTS = 1 << 22
 
 
 def keeps_order(node: Node) -> bool:
-    """True when a node that only moves data returns all elements of its one operand in the same order."""
+    """True if a node that only moves data returns all elements of its one operand in the same order."""
     if not ops.get(node.op).moves_data or len(node.operands) != 1 or len(node.outputs) != 1:
         return False
     operand, result = node.input(0).type, node.output.type
@@ -26,7 +26,7 @@ def keeps_order(node: Node) -> bool:
 def table(node: Node) -> Array | None:
     """Returns the result of a node for each value of int8 or int16, the lowest first.
 
-    None where the node does not map elements one by one, or where operand and result are not both int8 or both int16.
+    None if the node does not map elements one by one, or if operand and result are not both int8 or both int16.
     """
     if not ops.get(node.op).elementwise or len(node.inputs) != 1 or len(node.outputs) != 1:
         return None
@@ -45,7 +45,7 @@ def table(node: Node) -> Array | None:
 
 
 def is_identity(node: Node) -> bool:
-    """True when the result has the type of the operand and, for any operand, its values."""
+    """True if the result has the type of the operand and, for any operand, its values."""
     if not node.inputs or node.inputs[0] is None or node.input(0).type != node.output.type:
         return False
     if keeps_order(node):

@@ -1,4 +1,4 @@
-"""Reshape elimination: a reshape of a reshape reads what the first one read."""
+"""Reshape elimination: a reshape of a reshape reads the operand of the first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aboard.passes.rewriting import bypass, can_bypass, describe, merged_sources
 @register
 @dataclass(frozen=True)
 class MergeReshapes(Pass):
-    """Makes each reshape read a tensor that is no reshape's result; removes reshapes that then change nothing."""
+    """Makes each reshape read a tensor that is not a reshape's result; removes reshapes without effect."""
 
     name: ClassVar[str] = "merge-reshapes"
     summary: ClassVar[str] = "makes a reshape of a reshape read the operand of the first one"

@@ -1,7 +1,7 @@
-"""The pipeline as a value: which passes run on a graph, in which order, and where devices claim their parts.
+"""The pipeline as a value: the passes that run on a graph, their order, and the step at which devices claim parts.
 
-`NEUTRAL` runs on every graph before devices may claim parts of it: an accelerator recognises the operators as the
-model file has them. `HOST` runs on the nodes that are left to the CPU's kernels.
+`NEUTRAL` runs on every graph before devices may claim parts of it, because an accelerator recognises the operators of
+the model file. `HOST` runs on the nodes that are left to the CPU's kernels.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ HOST: tuple[Pass, ...] = (
     DivideWideNodes(),
 )
 
-#: What the options of passes can hold.
+#: Types of the options of passes.
 Option = bool | int | str
 
-#: The first point of a pipeline: the graph as the importer left it.
+#: The first step of a pipeline: the imported graph.
 IMPORT = "import"
 
 #: The step of a pipeline at which devices claim parts of the graph. Each claimed part becomes one node.
@@ -54,7 +54,7 @@ def host(channel_block: int = 1) -> tuple[Pass, ...]:
     """Returns the passes for the nodes that are left to the CPU.
 
     Args:
-        channel_block: Channels that its kernels compute at once.
+        channel_block: Number of channels that the CPU's kernels compute at once.
     """
     return tuple(RemoveChannels(channel_block) if isinstance(step, RemoveChannels) else step for step in HOST)
 
@@ -73,7 +73,7 @@ class Pipeline:
 
     @property
     def names(self) -> list[str]:
-        """The steps by name, `partition` included."""
+        """The steps by name, including `partition`."""
         return [*(step.name for step in self.before), PARTITION, *(step.name for step in self.after)]
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ def _word(value: Option) -> str:
 def options(step: Pass | type[Pass]) -> Iterator[tuple[str, Option, Option]]:
     """Yields name, value and default of each option of a pass; for a class, the default twice.
 
-    Fields whose default is of another type than `Option` are no options: text cannot give them.
+    Fields whose default has another type than `Option` are not options: text cannot express them.
     """
     for field in dataclasses.fields(step):
         default = field.default
@@ -103,10 +103,10 @@ def options(step: Pass | type[Pass]) -> Iterator[tuple[str, Option, Option]]:
 
 
 def check_order(pipeline: Pipeline) -> None:
-    """Checks that the passes that a pass requires stand before it.
+    """Checks that the passes that a pass requires come before it.
 
     Raises:
-        PassError: One does not.
+        PassError: A required pass is missing or comes later.
     """
     seen: list[Pass] = []
     for step in (*pipeline.before, *pipeline.after):
@@ -120,13 +120,13 @@ def check_order(pipeline: Pipeline) -> None:
 
 
 def check_lowerable(graph: Graph) -> None:
-    """Checks that kernels can compute a graph as far as passes provide for it.
+    """Checks that kernels can compute a graph, as far as passes are responsible.
 
     Args:
-        graph: After all passes.
+        graph: The graph after all passes.
 
     Raises:
-        PassError: A pass was left out that rewrites nodes that no kernel computes.
+        PassError: The pipeline lacks a pass that rewrites nodes that no kernel computes.
     """
     for name, each in registered().items():
         node = each.unlowerable(graph)

@@ -30,7 +30,7 @@ def register(cls: _PassType) -> _PassType:
 
 
 def registered() -> Mapping[str, type[Pass]]:
-    """Returns the classes of all passes by name, those of this package and those registered since."""
+    """Returns the classes of all passes by name: of this package, and registered by others."""
     _import_package()
     return MappingProxyType(_PASSES)
 

@@ -26,11 +26,11 @@ from aboard.passes.rewriting import describe
 @register
 @dataclass(frozen=True)
 class RemoveChannels(Pass):
-    """Removes channels of int8 tensors inside the model, and the weights that belong to them.
+    """Removes channels of int8 tensors inside the model, and their weights.
 
     Three rewritings run to a fixpoint: weights of results that are constant for every model input become 0; constant
     inputs of a node move into its bias; weights of an input are added to those of an equal input. Then dead channels
-    go. Channels that stay keep their values; `Tensor.channel_map` names them.
+    are removed. The remaining channels keep their values; `Tensor.channel_map` lists them.
 
     Attributes:
         block: Channels that kernels compute at once. A tensor keeps some dead channels to fill up the last block: a
@@ -50,7 +50,7 @@ class RemoveChannels(Pass):
     @override
     def run(self, graph: Graph) -> None:
         while True:
-            # A rewriting changes no value, so that one analysis serves a whole round.
+            # A rewriting changes no value, so one analysis is valid for a whole round.
             found = list(_simpler(graph))
             for node, known, constants in found:
                 _rewrite(graph, node, known, constants)

@@ -1,4 +1,4 @@
-"""Dead code elimination: removes nodes that no output depends on."""
+"""Dead code elimination: removes nodes on which no output depends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aboard.passes.rewriting import describe
 @register
 @dataclass(frozen=True)
 class RemoveDeadCode(Pass):
-    """Removes nodes none of whose results reaches an output."""
+    """Removes nodes from which no result reaches an output."""
 
     name: ClassVar[str] = "remove-dead-code"
     summary: ClassVar[str] = "drops nodes whose results reach no output"

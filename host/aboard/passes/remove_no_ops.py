@@ -1,4 +1,4 @@
-"""No-op elimination: removes nodes that pass their operand on, and makes nodes that only change its shape reshapes."""
+"""No-op elimination: removes nodes that return their operand, and turns nodes that only reshape it into reshapes."""
 
 from __future__ import annotations
 

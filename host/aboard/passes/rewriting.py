@@ -8,7 +8,7 @@ from aboard.ir import Graph, Node, Tensor
 
 
 def merged_sources(*nodes: Node) -> tuple[int, ...]:
-    """Returns the numbers of all operators of the model file that some nodes stand for, ascending."""
+    """Returns the numbers of all operators of the model file that some nodes compute, ascending."""
     return tuple(sorted({number for node in nodes for number in node.sources}))
 
 
@@ -19,10 +19,10 @@ def only_reader(graph: Graph, tensor: Tensor) -> Node | None:
 
 
 def can_bypass(graph: Graph, node: Node) -> bool:
-    """True when a node that passes its operand on unchanged can be removed.
+    """True if a node that returns its operand unchanged can be removed.
 
-    A node must compute each output of the model, under the output's own name: so a node stays that leads from the
-    model's input, or from another output, straight to an output. Tensors at the border of a region keep their names.
+    A node must compute each output of the model, under the output's own name: so a node between the model's input, or
+    another output, and an output must stay. Tensors at the border of a region keep their names.
     """
     operand, result = node.input(0), node.output
     if _enters_region(graph, result):
@@ -40,7 +40,7 @@ def _enters_region(graph: Graph, tensor: Tensor) -> bool:
 
 
 def bypass(graph: Graph, node: Node) -> None:
-    """Removes a node that passes its operand on unchanged, for which `can_bypass` is true."""
+    """Removes a node that returns its operand unchanged, for which `can_bypass` is true."""
     operand, result = node.input(0), node.output
     producer = graph.producer(operand)
     graph.remove([node])
@@ -59,5 +59,5 @@ def replace_operand(node: Node, old: Tensor, new: Tensor) -> None:
 
 
 def describe(nodes: Iterable[Node]) -> str | None:
-    """Returns the first of some nodes as `<op> <name>`, for `Pass.pending`; None where there is none."""
+    """Returns the first of some nodes as `<op> <name>`, for `Pass.pending`; None without nodes."""
     return next((f"{node.op} {node.name}" for node in nodes), None)

@@ -14,13 +14,13 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
     """Runs passes in order.
 
     Args:
-        graph: Verified; changed in place.
+        graph: A verified graph; changed in place.
         passes: The passes.
         on_step: Called with the name of each pass after it has run.
 
     Raises:
-        VerifyError: A pass left a graph that breaks a rule, which is our bug; or a pass that another requires ran too
-            early.
+        VerifyError: A pass left a graph that breaks a rule, which is a bug of aboard; or a pass that another requires
+            ran too early.
     """
     for step in passes:
         for required in step.requires:

@@ -4,7 +4,7 @@
     step     = name [ "{" [ option { " " option } ] "}" ]
     option   = name "=" value
 
-The form is that of MLIR's and xDSL's pass managers. Spaces around names, commas and braces do not count. `partition` is
+The form is that of MLIR's and xDSL's pass managers. Spaces around names, commas and braces are ignored. `partition` is
 the step at which devices claim parts of the graph.
 """
 
@@ -30,14 +30,14 @@ def parse(text: str, *, extra: Sequence[Pass] = (), partitioned: bool = False) -
     """Returns the pipeline that a text describes.
 
     Args:
-        text: As in the description of this module; empty for no passes.
-        extra: Passes that are known beside the registered ones: those of a target's devices. Of several with one
-            name, each mention takes the next.
-        partitioned: Whether the text must have the step `partition`; without it, all passes come after partitioning.
+        text: Text in the grammar above; empty for no passes.
+        extra: Passes in addition to the registered ones: the passes of a target's devices. If several have one name,
+            each mention takes the next.
+        partitioned: True if the text must contain the step `partition`; otherwise, all passes come after partitioning.
 
     Raises:
         PassError: The text breaks the grammar, names an unknown pass or option, gives an option a wrong value, or
-            leaves out a pass that a later one requires.
+                lacks a pass that a later one requires.
     """
     reader = _Reader(list(_tokens(text)))
     known = _Known(list(extra))
@@ -55,7 +55,7 @@ def parse(text: str, *, extra: Sequence[Pass] = (), partitioned: bool = False) -
 
 @dataclass
 class _Reader:
-    """The words and marks of a text, each with its column; the position moves on with `take` and `word`."""
+    """The tokens of a text, each with its column; `take` and `word` advance the position."""
 
     tokens: list[tuple[int, str]]
     position: int = 0
@@ -102,7 +102,7 @@ class _Known:
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
-    """Yields column, counted from 1, and text of each word and mark, then that of the end."""
+    """Yields the column, counted from 1, and the text of each token, then of the end."""
     text = text.rstrip()
     position = 0
     while position < len(text):
@@ -152,7 +152,7 @@ def _value(where: str, kind: type[Option], text: str) -> Option:
         raise PassError(f"passes: {where}, got {text}, expected {expected}. Correct the value") from None
 
 
-#: How each type of an option is read, and how an error names the type.
+#: The parser of each type of option, and the name of the type in errors.
 _KINDS: dict[type, tuple[Callable[[str], Option], str]] = {
     bool: (_BOOLEANS.__getitem__, "on or off"),
     int: (int, "a whole number"),

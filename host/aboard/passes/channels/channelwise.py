@@ -67,7 +67,7 @@ class Mean(Same):
 
     @override
     def accepts(self, node: Node) -> bool:
-        """True when channels stay apart and no sum can overflow."""
+        """True if channels stay separate and no sum can overflow."""
         rank = len(node.input(0).shape)
         largest = mean.count(node) * 255 << max(mean.scaling(node)[1], 0)
         return rank - 1 not in mean.attributes(node).axes and largest < 1 << 31
@@ -81,7 +81,7 @@ class Mean(Same):
 
 
 class Binary(Rule):
-    """add, sub and mul, with operands that may be constant or have one channel for all.
+    """add, sub and mul, with operands that may be constant or have one channel for all channels of the result.
 
     The result is monotonic in each operand, so that its extremes are at the corners of the ranges.
     """

@@ -16,7 +16,7 @@ def replace_constant(graph: Graph, node: Node, index: int, values: Array, kept: 
     Args:
         graph: The graph.
         node: The node.
-        index: Of the operand; an absent one becomes an int32 bias.
+        index: Index of the operand; an absent one becomes an int32 bias.
         values: New values; cast to the operand's type.
         kept: The indices that stay on the axis of the scales; None for all.
     """

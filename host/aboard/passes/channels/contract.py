@@ -24,11 +24,11 @@ _INT8_MIN, _INT8_MAX = -128, 127
 
 @dataclass(frozen=True)
 class ValueRanges:
-    """The values that the elements of each channel can take, padding not counted.
+    """The values that the elements of each channel can have, without padding.
 
     Attributes:
-        low: Smallest, one for each channel.
-        high: Largest.
+        low: Smallest value of each channel.
+        high: Largest value of each channel.
     """
 
     low: Int64
@@ -47,7 +47,7 @@ class ValueRanges:
 
     @property
     def constant(self) -> Bools:
-        """Which channels have one value."""
+        """Mask of the channels with one value."""
         return np.asarray(self.low == self.high)
 
     def take(self, channels: Indices) -> ValueRanges:
@@ -75,7 +75,7 @@ class ChannelValues:
 class ChannelLiveness:
     """The live channels of each tensor: those that some output needs. The sets only grow.
 
-    All channels of other tensors (constants, other types than int8) are live.
+    All channels of other tensors (constants, types other than int8) are live.
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
@@ -110,7 +110,7 @@ class ChannelLiveness:
 
 
 class Rule(ABC):
-    """How one op treats channels. A rule holds no state, and sees only nodes that it accepts."""
+    """The treatment of channels by one op. A rule holds no state, and is only used for nodes that it accepts."""
 
     def accepts(self, node: Node) -> bool:  # noqa: ARG002 - for overrides
         """False for a node that is a barrier although its op has a rule."""
@@ -122,7 +122,7 @@ class Rule(ABC):
 
         Args:
             node: The node.
-            operands: The ranges of each operand but weights and biases.
+            operands: The ranges of each operand except weights and biases.
         """
 
     @abstractmethod
@@ -131,7 +131,7 @@ class Rule(ABC):
 
     @abstractmethod
     def propagate(self, node: Node, live: ChannelLiveness) -> None:
-        """Makes the channels of operands and results live that the channels already live need."""
+        """Makes the channels of operands and results live on which the live channels depend."""
 
     def shrink(  # noqa: B027 - most ops have nothing to fit
         self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]
@@ -141,12 +141,12 @@ class Rule(ABC):
         Args:
             graph: The graph; the computed tensors still have all their channels.
             node: The node.
-            live: The channels that stay, of each tensor that loses some.
+            live: The remaining channels of each tensor that loses some.
         """
 
 
 def channels(tensor: Tensor) -> int:
-    """Returns how many channels a tensor has."""
+    """Returns the number of channels of a tensor."""
     return tensor.shape[-1] if tensor.shape else 1
 
 

@@ -1,4 +1,4 @@
-"""Channel liveness: which channels some output needs, from the outputs back."""
+"""Channel liveness: the channels on which some output depends, from the outputs back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from aboard.passes.channels.registry import rule
 
 
 def live_channels(graph: Graph, block: int = 1) -> dict[Tensor, Bools]:
-    """Returns the tensors with dead channels, each with its live ones.
+    """Returns the tensors with dead channels, each with a mask of its live ones.
 
     Args:
         graph: Every node reaches an output.
-        block: Tensors with dead channels keep a multiple of this number, as far as they have so many.
+        block: Tensors with dead channels keep a multiple of this number, if they have so many channels.
     """
     computed = [*graph.inputs, *(tensor for node in graph.nodes for tensor in node.outputs)]
     live = ChannelLiveness([tensor for tensor in computed if is_followed(tensor)])
@@ -27,7 +27,7 @@ def live_channels(graph: Graph, block: int = 1) -> dict[Tensor, Bools]:
 
 
 def _fill(live: ChannelLiveness, tensor: Tensor, block: int) -> bool:
-    """Makes the first dead channels live, up to a full block: at least one channel, though no output needs it."""
+    """Makes the first dead channels live, up to a full block: at least one channel, even if no output depends on it."""
     mask = live[tensor]
     blocks = max(1, -(-int(mask.sum()) // block))
     missing = min(blocks * block, len(mask)) - int(mask.sum())

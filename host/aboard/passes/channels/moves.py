@@ -30,7 +30,7 @@ class Pad(Same):
 
     @override
     def accepts(self, node: Node) -> bool:
-        """True when no channels are added."""
+        """True if no channels are added."""
         return pad.attributes(node).padding[-1:] == ((0, 0),)
 
     @override
@@ -78,7 +78,7 @@ class Reshape(Rule):
 
 
 class Concatenation(Rule):
-    """Operands one after the other: along the channels, or each with all of them."""
+    """Operands joined along the channels, or along another axis with all channels each."""
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
@@ -95,7 +95,7 @@ class Concatenation(Rule):
 
     @override
     def accepts(self, node: Node) -> bool:
-        """False where an operand is a constant: it would have to shrink with the others."""
+        """False if an operand is a constant: it would have to shrink with the others."""
         return not any(tensor.is_constant for tensor in node.operands)
 
     @override
@@ -107,7 +107,7 @@ class Concatenation(Rule):
 
 
 class Split(Rule):
-    """Parts of the operand: some of its channels each, or all of them."""
+    """Parts of the operand: each with some channels, or with all of them."""
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
@@ -130,7 +130,6 @@ class Split(Rule):
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
-        """Changes the sizes of the parts."""
         if _cuts_channels(node):
             sizes = (int(live[t].sum()) if t in live else channels(t) for t in node.outputs)
             node.attrs = dataclasses.replace(split.attributes(node), sizes=tuple(sizes))

@@ -32,7 +32,7 @@ _RULES: Mapping[str, Rule] = {
 
 
 def rule(node: Node) -> Rule | None:
-    """Returns the rule of a node; None where it is a barrier."""
+    """Returns the rule of a node; None for a barrier."""
     found = _RULES.get(node.op)
     if found is None or not all(map(is_followed, node.outputs)):
         return None
@@ -40,5 +40,5 @@ def rule(node: Node) -> Rule | None:
 
 
 def followed(node: Node) -> list[Tensor]:
-    """Returns the operands that the analyses follow: all but weights and biases."""
+    """Returns the operands that the analyses follow: all except weights and biases."""
     return [node.input(0)] if is_weighted(node) else node.operands

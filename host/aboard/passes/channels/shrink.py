@@ -13,11 +13,11 @@ from aboard.passes.channels.registry import rule
 
 
 def shrink(graph: Graph, live: Mapping[Tensor, Bools]) -> None:
-    """Takes dead channels out of tensors, and the weights that belong to them out of nodes.
+    """Removes dead channels from tensors, and their weights from nodes.
 
     Args:
         graph: Changed in place.
-        live: The channels that stay, from `liveness.live_channels`.
+        live: Mask of the remaining channels, from `liveness.live_channels`.
     """
     for node in graph.nodes:
         known = rule(node)

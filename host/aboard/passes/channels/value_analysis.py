@@ -1,4 +1,4 @@
-"""Value ranges and value numbers of the channels of each tensor, from the inputs on, for any model input."""
+"""Value ranges and value numbers of the channels of each tensor, from the inputs onwards, for any model input."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Rules of int8 conv2d, depthwise_conv2d and fully_connected, and the exact rewriting of their weights.
 
-Pixels for which the same taps of the window lie in the padding form a class. The rules compute a range of sums for each
-class.
+Pixels whose windows have the same taps in the padding form a class. The rules compute a range of sums for each class.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from aboard.passes.channels.contract import (
     channels,
 )
 
-#: Weights stay symmetric, as quantisers leave them.
+#: Weights stay symmetric, as in quantisers.
 _LARGEST_WEIGHT = 127
 
 
@@ -41,8 +40,8 @@ class Constants:
     """Weights and bias of a node.
 
     Attributes:
-        weights: As [outputs, taps of the window, input channels of the window].
-        bias: One for each output; zeros where it is absent.
+        weights: Weights as [outputs, taps of the window, input channels of the window].
+        bias: One for each output; zeros if absent.
     """
 
     weights: Int64
@@ -78,14 +77,14 @@ class Weighted(Rule):
 
     @abstractmethod
     def stored(self, node: Node, weights: Int64) -> Array:
-        """Returns weights in the shape of the node's operand, with as many outputs and inputs as are given."""
+        """Returns weights in the shape of the node's operand, with the given numbers of outputs and inputs."""
 
     @abstractmethod
     def inputs(self, node: Node) -> Array:
         """Returns the input channel that each weight multiplies: [outputs or 1, input channels of the window]."""
 
     def pixel_classes(self, node: Node) -> list[Bools]:
-        """Returns, for each class of pixels, which taps of the window lie in the image."""
+        """Returns, for each class of pixels, a mask of the taps inside the image."""
         return [np.ones(self.constants(node).weights.shape[1], np.bool_)]
 
     @override
@@ -110,7 +109,6 @@ class Weighted(Rule):
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
-        """Removes the weights of dead channels."""
         own = self.constants(node)
         outputs = live.get(node.output, np.ones(len(own.weights), np.bool_))
         taken = own.weights[outputs][:, :, self.columns(node, live)]
@@ -120,7 +118,7 @@ class Weighted(Rule):
             replace_constant(graph, node, BIAS, own.bias[outputs], scaled)
 
     def columns(self, node: Node, live: Mapping[Tensor, Bools]) -> Bools:
-        """Returns which input channels of the window stay."""
+        """Returns a mask of the window's input channels that remain."""
         kept = live.get(node.input(INPUT))
         inputs = self.inputs(node)[0]
         return np.ones(len(inputs), np.bool_) if kept is None else kept[inputs]
@@ -130,7 +128,7 @@ class Weighted(Rule):
         return np.asarray((self.constants(node).weights[outputs] != 0).any((0, 1)))
 
     def simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
-        """Returns weights and bias that give the same results and read fewer inputs; None where there are none.
+        """Returns weights and bias that give the same results and read fewer inputs; None if there are none.
 
         Args:
             node: The node.
@@ -147,7 +145,7 @@ class Weighted(Rule):
         return new if fits and new != own else None
 
     def _drop_constant_results(self, node: Node, operand: ChannelValues, result: ChannelValues, new: Constants) -> None:
-        """Sets the weights of constant results to 0, and their bias to a sum that gives the constant."""
+        """Sets the weights of constant results to 0, and their bias to a sum with the constant as result."""
         constant = result.ranges.constant & new.weights.any((1, 2))
         low = self._sums(node, operand.ranges)[0][0]
         # Any sum that the channel can reach gives its constant, if sums cannot overflow.
@@ -178,7 +176,7 @@ class Weighted(Rule):
         ]
 
     def _results(self, node: Node, low: Int64, high: Int64) -> ValueRanges:
-        """Returns the results of sums; requantisation is monotonic as long as nothing overflows 32 bits."""
+        """Returns the results of sums; requantisation is monotonic while no value overflows 32 bits."""
         _, shift = weighted.multipliers(node, self.axis)
         left = np.maximum(shift, 0)
         sound = (low >= INT32_MIN >> left) & (high <= INT32_MAX >> left)
@@ -227,7 +225,7 @@ class Conv2d(Weighted):
 
 
 class DepthwiseConv2d(Weighted):
-    """A window over one channel, several times with a depth multiplier."""
+    """A window over one channel, with as many outputs per channel as the depth multiplier."""
 
     axis = depthwise_conv2d.AXIS
 
@@ -255,7 +253,7 @@ class DepthwiseConv2d(Weighted):
 
     @override
     def propagate(self, node: Node, live: ChannelLiveness) -> None:
-        """An input channel and the output channels that are computed from it live or die together."""
+        """An input channel and its output channels are live or dead together."""
         multiplier = depth_multiplier(node)
         live.add(node.input(INPUT), np.logical_or.reduce(live[node.output].reshape(-1, multiplier), 1))
         live.add(node.output, live[node.input(INPUT)].repeat(multiplier))
@@ -266,7 +264,7 @@ class DepthwiseConv2d(Weighted):
 
 
 class FullyConnected(Weighted):
-    """A product with samples; a sample may hold several pixels or a part of one."""
+    """A product with samples; a sample may contain several pixels or a part of one."""
 
     axis = fully_connected.AXIS
 
@@ -276,7 +274,7 @@ class FullyConnected(Weighted):
 
     @override
     def accepts(self, node: Node) -> bool:
-        """True when samples are made of whole pixels."""
+        """True if samples consist of whole pixels."""
         return super().accepts(node) and node.input(WEIGHTS).shape[1] % channels(node.input(INPUT)) == 0
 
     @override
@@ -328,13 +326,13 @@ def _pixel_classes(node: Node) -> list[Bools]:
 
 
 def _numbered(keys: ValueNumbers) -> Array:
-    """Returns for each channel a number that equal channels share, from 0."""
+    """Returns for each channel a number that equal channels share, starting at 0."""
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _merge_equal_inputs(weights: Int64, numbers: ValueNumbers) -> None:
-    """Adds the weights of an input channel to the weights of an equal channel before it, where the sums fit."""
+    """Adds the weights of an input channel to the weights of an equal earlier channel, if the sums fit."""
     first: dict[object, int] = {}
     for channel, number in enumerate(numbers):
         if not weights[:, :, channel].any():
