@@ -1,1 +1,1 @@
-"""From a graph to steps: which nodes are executed, and which tensors share memory."""
+"""From a graph to steps: the nodes to execute, and the tensors that share memory."""

@@ -33,11 +33,11 @@ def assign_buffers(
     """Decides which tensors share a buffer. Buffers have no address yet.
 
     Args:
-        graph: Verified; in execution order.
-        implementations: For every node.
+        graph: A verified graph in execution order.
+        implementations: The implementation of every node.
         keep_inputs: True if the run must not overwrite the graph's inputs.
-        cascades: Of steps that an assignment without cascades has; the tensors between their nodes are `unshared` in
-            it.
+        cascades: Cascades of the steps of an assignment without cascades; the tensors between their nodes are
+            `unshared` in it.
         streamed_input: The input whose rows the caller pushes.
     """
     assigner = _Assigner(graph, implementations, keep_inputs)

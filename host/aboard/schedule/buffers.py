@@ -8,7 +8,7 @@ from aboard.ir import Node, Tensor
 from aboard.kernels.contract import View
 from aboard.schedule.cascade import Cascade
 
-#: A graph output is live for so many steps after the last node.
+#: Number of steps after the last node for which a graph output is live.
 AFTER_LAST = 1
 
 
@@ -17,7 +17,7 @@ class Buffer:
     """A block of memory that stores one or more tensors.
 
     Attributes:
-        name: Of the tensor it was made for.
+        name: Name of its first tensor.
         bytes: Size.
         tensors: The tensors stored in it.
     """
@@ -40,10 +40,10 @@ class BufferAssignment:
     """The buffer of every computed tensor, and the nodes that still need code.
 
     Attributes:
-        locations: Of graph inputs and of all results.
+        locations: Locations of graph inputs and of all results.
         steps: Nodes to execute, in order.
         cascades: Steps that are computed together, stripe by stripe.
-        unshared: Tensors without an alias: aliasing has left them in a buffer of their own.
+        unshared: Tensors without an alias, which stay in a buffer of their own.
         streamed_input: The input whose rows the caller pushes (`-input=rows`): in a rolling buffer if a cascade reads
             it, else whole.
     """

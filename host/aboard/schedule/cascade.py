@@ -16,10 +16,10 @@ twice. Two convolutions of 3x3 pixels, each stripe one row high::
     more: row r is stored in row (r + start row) % height of its rolling buffer.
 
 The stripes are found from the end (`aboard.schedule.stripes`): before a stripe of the last node, each node before it
-computes the rows in the receptive field of that stripe. The words are those of Arm's compiler Vela for Ethos-U.
+computes the rows in the receptive field of that stripe. The terms are from Arm's compiler Vela for Ethos-U.
 
 With `-input=rows` the input of the model is stored in a rolling buffer too: the input is streamed, and the cascade
-waits for the next row of the caller whenever a stripe of the input comes.
+waits for the next row of the caller whenever a stripe of the input is due.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Stripe:
     """A block of rows [first, last) of a node, computed in one call.
 
     Attributes:
-        position: Of the node in the cascade; the number of nodes for a row of the streamed input.
+        position: Index of the node in the cascade; the number of nodes for a row of the streamed input.
         first: First row: of the result, or of operand 0 if the node accumulates.
         last: One past the last row.
     """
@@ -55,18 +55,19 @@ class Cascade:
         start_rows: For each of these tensors, the row of its rolling buffer that stores row 0. It makes the rows of the
             second stripe of the first reader contiguous, and with them every later stripe that the height divides. If
             the reader takes one row at a time, the rows of the writer are contiguous instead.
-        transient: Those tensors whose rows are live only from the stripe that writes them until their last reader has
+        transient: The tensors whose rows are live only from the stripe that writes them until their last reader has
             run, with no stripe of another node in between.
-        min_offsets: Minimum in-place offset of each operand from outside: the operand must start at least so many bytes
+        min_offsets: Minimum in-place offset of each operand from outside: the operand must start at least this many
+            bytes
             after the result of the last node if the two share memory.
         consumed_bytes: For each node, bytes at the start of each operand from outside that no stripe reads any more
             when the first stripe of the node runs.
         lead_rows: For pairs of an operand and a result with equally many rows, both between the nodes: rows of memory
-            that are enough for both if row r of one is stored where row r of the other is.
+            that suffice for both if row r of one is stored at row r of the other.
         produced_bytes: For each node, bytes of the result of the last node that are written when the last stripe of the
             node has run. A buffer that is dead from then on may share memory with the rest of the result.
         streamed_input: The input of the model if the caller pushes its rows; it has an entry in `buffer_rows`.
-        minimise_ram: True if stripes are one row high and overwrite what they read wherever they can. That needs the
+        minimise_ram: True if stripes are one row high and overwrite their operands wherever possible. This needs the
             least RAM and more instructions.
     """
 

@@ -1,4 +1,4 @@
-"""Instructions of the host for the steps of a schedule."""
+"""Instructions of the host for each step of a schedule."""
 
 from __future__ import annotations
 

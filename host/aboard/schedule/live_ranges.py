@@ -73,7 +73,7 @@ def allocation_problem(
     Args:
         graph: The graph.
         assignment: Buffers of its tensors.
-        implementations: For every node.
+        implementations: The implementation of every node.
         scratch: For each step, its scratch buffers.
         keep_inputs: True if a run must not overwrite the inputs.
     """

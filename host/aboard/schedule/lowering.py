@@ -26,8 +26,8 @@ class Step:
         inputs: Views of the operands; None for an absent one.
         outputs: Views of the results.
         scratch: For each scratch buffer of the call, its index in `Program.live_ranges`.
-        standalone: True for a step of a cascade with all rows in one call (`Program.standalone`). Its operands and
-            results are no buffers of the arena.
+        standalone: True for a step of a cascade with all rows in one call (`Program.standalone`). The arena contains no
+            buffers for its operands and results.
     """
 
     index: int
@@ -48,7 +48,7 @@ class Program:
         graph: The graph.
         assignment: Buffers of its tensors.
         steps: Kernel calls in order.
-        live_ranges: Of each buffer, then of each scratch buffer, then of the state of a streamed input.
+        live_ranges: Live range of each buffer, then of each scratch buffer, then of the state of a streamed input.
         overlaps: Pairs that may share bytes although a step needs both.
         buffers: Index of each buffer in `live_ranges`.
         standalone: For each step of a cascade, by its index, the step that computes all rows of whole operands at once.
@@ -80,8 +80,8 @@ class Calls:
     """The calls of nodes. An implementation lowers a node once for the same views.
 
     Attributes:
-        implementations: For every node.
-        target: Where the code will run.
+        implementations: The implementation of every node.
+        target: The target of the code.
     """
 
     def __init__(self, implementations: Mapping[Node, Implementation], target: Target) -> None:
@@ -108,7 +108,7 @@ def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:
     Args:
         graph: The graph.
         assignment: Buffers of its tensors.
-        calls: Of its nodes.
+        calls: Calls of its nodes.
     """
     step_views = [views(node, assignment) for node in assignment.steps]
     made = [calls.of(node, *view) for node, view in zip(assignment.steps, step_views, strict=True)]

@@ -1,9 +1,9 @@
 """The order of a graph's nodes: one with a low peak of the bytes that are live at once.
 
-The order matters if branches meet. Small graphs are searched completely: the sets of computed nodes are visited by
-ascending peak of the best way to them, so the first way to the complete set is a best one. Beyond a budget of sets a
-beam search takes over, which keeps a few best prefixes of each length. Liveness is counted in whole tensors here;
-overlaps and cascades are found later, for the orders that are tried (`aboard.fitting`).
+The order matters if branches meet. Small graphs are searched completely: the sets of computed nodes are visited in
+ascending order of their best peak, so the first path to the complete set is optimal. Beyond a budget of sets a beam
+search keeps a few best prefixes of each length. Liveness is counted in whole tensors here; overlaps and cascades are
+found later, for the orders that are tried (`aboard.compiler.fitting`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def best(graph: Graph, implementations: Mapping[Node, Implementation]) -> list[N
     """Returns the nodes in the order with the lowest peak found; unchanged if no order has a lower peak.
 
     Args:
-        graph: Verified; in execution order.
-        implementations: For every node.
+        graph: A verified graph in execution order.
+        implementations: The implementation of every node.
     """
     orders = _Orders(graph, implementations)
     limit = orders.peak(range(len(graph.nodes)))
@@ -42,11 +42,11 @@ class _Prefix:
     """The first nodes of an order.
 
     Attributes:
-        peak: Most bytes that are live at once.
-        missing: Number of nodes that follow; of equal peaks, the search extends the longest prefix first.
+        peak: Largest number of live bytes.
+        missing: Number of nodes that follow; among equal peaks, the search extends the longest prefix first.
         live: Bytes that are live after it.
         order: The nodes, by their index in the graph.
-        done: The same as a set of bits.
+        done: The nodes as a set of bits.
     """
 
     peak: int

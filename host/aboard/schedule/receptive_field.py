@@ -1,4 +1,4 @@
-"""Receptive fields: the rows of an operand that some rows of a node depend on, and how far a node has read them."""
+"""Receptive fields: the rows of an operand on which rows of a node depend, and the progress of a node through them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ReceptiveFields = dict[tuple[Node, int, int], list[tuple[int, int]]]
 
 @dataclass
 class Progress:
-    """How far a node of a cascade has been computed, and what its next stripe reads.
+    """The progress of a node of a cascade, and the reads of its next stripe.
 
     Attributes:
         node: The node.
-        rows: Rows to compute in all.
+        rows: Total number of rows to compute.
         stripe_height: Rows of a stripe.
-        accumulates: True if rows are those of operand 0.
+        accumulates: True if rows are rows of operand 0.
         keeps: True if the kernel keeps rows of operand 0, so that it reads each of them once.
         first_height: Rows of the first stripe.
         done: Rows computed so far.
@@ -43,7 +43,7 @@ class Progress:
 
     @classmethod
     def of(cls, node: Node, row_wise: RowWise, fields: ReceptiveFields) -> Progress:
-        """Returns a node of which nothing has been computed."""
+        """Returns a node without computed rows."""
         rows = rows_of(node.input(0).shape if row_wise.accumulates else node.output.shape)
         height = min(row_wise.rows, rows)
         return cls(node, rows, height, row_wise.accumulates, row_wise.keeps, height, fields=fields)
@@ -60,7 +60,7 @@ class Progress:
         return min(self.done + self.stripe_height if self.done else self.first_height, self.rows)
 
     def align_first_stripe(self, inner: Mapping[Tensor, Progress]) -> None:
-        """Chooses the height of the first stripe such that stripes end where those of the operands end.
+        """Sets the height of the first stripe such that stripes end where stripes of the operands end.
 
         Otherwise a rolling buffer has to hold rows that no stripe reads yet.
 
@@ -91,7 +91,7 @@ class Progress:
         return self.fields[key]
 
     def lowest_row_left(self, tensor: Tensor) -> int:
-        """Returns the first row of a tensor that a later stripe reads; the number of its rows if there is none."""
+        """Returns the first row of a tensor that a later stripe reads; the number of its rows if no stripe reads it."""
         if self.done >= self.rows:
             return rows_of(tensor.shape)
         operands = [index for index, t in enumerate(self.node.inputs) if t is tensor]
@@ -106,5 +106,5 @@ class Progress:
 
 
 def _rows_in(box: Box | None) -> tuple[int, int]:
-    """Returns the rows of an image; other operands have none that a cascade needs."""
+    """Returns the rows of an image; a cascade needs no rows of other operands."""
     return (0, 0) if box is None or len(box.start) < 4 else (box.start[_ROWS], box.stop[_ROWS])

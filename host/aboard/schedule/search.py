@@ -1,6 +1,6 @@
-"""Searches the steps to compute as cascades: as few as keep the peak of RAM low.
+"""Searches the steps to compute as cascades: as few cascades as a low peak of RAM allows.
 
-The RAM of a step depends on the cascade that the step is part of, and on nothing else of the schedule. So the best
+The RAM of a step depends only on the cascade that contains the step, not on the rest of the schedule. So the best
 partition of the schedule into segments (single steps and cascades) is a shortest path, found by dynamic programming:
 first the path with the least peak, then, of all paths that need hardly more RAM, the one with the fewest stripes.
 """
@@ -24,7 +24,7 @@ from aboard.schedule.streamed_input import find_streamed_input
 from aboard.schedule.stripes import build_cascade
 from aboard.target import Target
 
-#: RAM that a schedule may need to save stripes, as a factor of the least RAM.
+#: Largest RAM of a schedule with fewer stripes, as a factor of the least RAM.
 SLACK = 1.05
 
 #: Limits for the peak of the steps, as parts of `-ram-max`, tried one after another: fragmentation may need the rest.
@@ -88,7 +88,7 @@ def aim(target: Target) -> Aim:
 
 
 def choose(graph: Graph, calls: Calls) -> BufferAssignment:
-    """Returns the buffer assignment of the schedule that suits the target: the first of `schedules`."""
+    """Returns the buffer assignment of the schedule for the target: the first of `schedules`."""
     return next(schedules(graph, calls, aim(calls.target)))
 
 
@@ -99,8 +99,8 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
     schedules with lower limits, because a memory plan may need more than its largest step.
 
     Args:
-        graph: Verified; in execution order.
-        calls: Of its nodes.
+        graph: A verified graph in execution order.
+        calls: Calls of its nodes.
         wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
     """
     minimise_ram = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
@@ -119,7 +119,7 @@ def rule(target: Target, taken: Aim | None = None) -> str:
     """Returns the rule by which a schedule was chosen, in words.
 
     Args:
-        target: Where it will run.
+        target: The target of the code.
         taken: Its objective; None for the first objective of the target.
     """
     first = aim(target)
@@ -145,8 +145,8 @@ def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
     The first has no cascades; each further one needs less RAM and more stripes.
 
     Args:
-        graph: Verified; in execution order.
-        calls: Of its nodes.
+        graph: A verified graph in execution order.
+        calls: Calls of its nodes.
     """
     search = _CascadeSearch(graph, calls, minimise_ram=True)
     if not search.singles:
@@ -161,15 +161,15 @@ def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
 
 
 class _CascadeSearch:
-    """The segments of a graph, made when a path may need them."""
+    """The segments of a graph, made when the search first needs them."""
 
     def __init__(self, graph: Graph, calls: Calls, *, minimise_ram: bool) -> None:
         """Makes the segments of single steps.
 
         Args:
-            graph: Verified; in execution order.
-            calls: Of its nodes.
-            minimise_ram: Whether cascades with `Cascade.minimise_ram` are tried too.
+            graph: A verified graph in execution order.
+            calls: Calls of its nodes.
+            minimise_ram: True to try cascades with `Cascade.minimise_ram` too.
         """
         self.graph = graph
         self.calls = calls
@@ -182,15 +182,15 @@ class _CascadeSearch:
         peaks = self._peaks(self.plain)
         self.singles = [Segment(index, None, peaks[index]) for index in range(len(self.plain.steps))]
         self.cascades: dict[tuple[int, int, bool], Segment] = {}
-        #: Values of `minimise_ram`; with False, stripes are as high as the kernels ask for.
+        #: Values of `minimise_ram`; with False, stripes have the height that kernels prefer.
         self.minimise_ram = (False, True) if minimise_ram else (False,)
 
     def partition(self, enough: int, slack: float) -> list[Segment]:
         """Returns the partition of the schedule into segments with the fewest stripes.
 
         Args:
-            enough: Bytes that it may need.
-            slack: What it may need if that is more, as a factor of the least peak.
+            enough: Bytes that the schedule may need.
+            slack: Factor of the least peak that the schedule may need, if this is more.
         """
         peak_steps: set[int] = set()
         while True:
@@ -282,7 +282,7 @@ def _shortest_path(segments: Sequence[Segment], longer: Callable[[int, Segment],
     """Returns the path from the first step to the last, each step in one segment, whose length is least.
 
     Args:
-        segments: Enough for a path.
+        segments: Segments that allow at least one path.
         longer: Returns the length of a path from the length without its last segment, and that segment.
     """
     best: dict[int, tuple[int, list[Segment]]] = {0: (0, [])}

@@ -11,7 +11,7 @@ from aboard.ops import rows_of
 from aboard.schedule.cascade import Cascade, Stripe
 from aboard.schedule.receptive_field import Progress, ReceptiveFields
 
-#: Returns how a node computes rows; None for a node that has to be computed at once.
+#: Returns how a node computes rows; None for a node that must compute all rows at once.
 RowWiseOf = Callable[[Node], RowWise | None]
 
 
@@ -28,11 +28,11 @@ def build_cascade(
 
     Args:
         graph: The graph.
-        nodes: In the order of the schedule: at least two, or one that reads the streamed input.
+        nodes: The nodes in the order of the schedule: at least two, or one that reads the streamed input.
         row_wise: How each node computes rows.
         streamed_input: An input of the graph whose rows the caller pushes; only these nodes read it.
         fields: Receptive fields known from earlier calls; extended.
-        minimise_ram: Stripes are one row high, and overwrite what they read wherever they can.
+        minimise_ram: True for stripes of one row that overwrite their operands wherever possible.
     """
 
     def limited(node: Node) -> RowWise | None:
@@ -69,7 +69,7 @@ class _Builder:
         self.consumed_bytes: dict[Node, dict[Tensor, int]] = {}
         self.lead_rows: dict[tuple[Tensor, Tensor], int] = {}
         self.produced_bytes: dict[Node, int] = {}
-        #: Of each tensor, the first row that this stripe or a later one reads.
+        #: For each tensor, the first row that this stripe or a later one reads.
         self.lowest = {t: self._lowest_row_left(t) for t in [*inner, *outside]}
         self.row_bytes = {t: t.type.bytes // rows_of(t.shape) for t in [*outside, result]}
 
@@ -131,7 +131,7 @@ class _Builder:
         )
 
     def _compute(self, progress: Progress, rows: int) -> None:
-        """Adds stripes of a node until so many of its rows are computed, after those that it depends on."""
+        """Adds stripes of a node, after the nodes that it depends on, until a number of its rows is computed."""
         while progress.done < rows:
             for index, tensor in enumerate(progress.node.inputs):
                 if tensor in self.inner:
@@ -163,7 +163,7 @@ class _Builder:
         self.produced_bytes[progress.node] = self._produced_bytes()
 
     def _note_lead_rows(self, writer: Progress, last: int) -> None:
-        """Notes how many rows the writer is ahead of the rows that are live of its result and of the next one."""
+        """Records how many rows the writer is ahead of the live rows of its result and of the next result."""
         tensor = writer.node.output
         for reader in self.readers[tensor] if tensor in self.inner else ():
             result = reader.node.output

@@ -1,4 +1,4 @@
-"""The trade between RAM and instructions: the schedules of the Pareto front, and which one was taken."""
+"""The trade between RAM and instructions: the schedules of the Pareto front, and the one that was taken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Weighed:
         bound_bytes: Lower bound of the RAM of any plan for it.
         cascades: Indices of the first and the last step of each cascade.
         extra_stripes: Kernel calls beyond one for each step.
-        instructions: Of the host, estimated.
+        instructions: Estimated instructions of the host.
         taken: True for the schedule of the module.
     """
 
@@ -41,7 +41,7 @@ class Trade:
     """The schedules to choose from.
 
     Attributes:
-        rule: Rule by which one was taken, in words.
+        rule: Rule of the choice, in words.
         weighed: The Pareto front of RAM and instructions, from the schedule without cascades to the one with the least
             RAM. The schedule that was taken is always included.
     """
@@ -54,10 +54,10 @@ def weigh(graph: Graph, calls: Calls, taken: BufferAssignment, rule: str) -> Tra
     """Returns the schedules of a graph with their costs.
 
     Args:
-        graph: As compiled.
-        calls: Of its nodes.
-        taken: Buffer assignment of the schedule that was taken.
-        rule: Rule by which it was taken, in words.
+        graph: The graph after all passes.
+        calls: Calls of its nodes.
+        taken: Buffer assignment of the chosen schedule.
+        rule: Rule of the choice, in words.
     """
     assignments = list(search.pareto_front(graph, calls))
     if not any(_same(each.cascades, taken.cascades) for each in assignments):
