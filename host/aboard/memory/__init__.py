@@ -1,1 +1,1 @@
-"""Memory planning: the problem, the planner, and a validator that does not know the planner."""
+"""Memory planning: the problem, the planner, and a validator that is independent of the planner."""

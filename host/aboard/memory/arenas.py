@@ -68,14 +68,14 @@ def plan(
     """Places buffers in arenas.
 
     Args:
-        live_ranges: Of the buffers to place.
+        live_ranges: Live ranges of the buffers to place.
         overlaps: Pairs that may share bytes although they are live together.
         accesses: Reads and writes of each buffer in a run, in bytes or any other measure.
-        arenas: Their regions, fastest first, and limits; empty for one arena without either.
-        where: The model, for messages.
+        arenas: Regions and limits of the arenas, fastest first; empty for one arena without either.
+        where: The model, for error messages.
 
     Returns:
-        The layout; without empty arenas, except that one is always there.
+        The layout; without empty arenas, but with at least one arena.
 
     Raises:
         CapacityError: The buffers do not fit, or no division was found that fits.

@@ -5,9 +5,9 @@ lowest plans from the bottom up. For each partial plan it chooses a buffer that 
 and looks at two cases:
 
 - The buffer starts at its lowest free offset.
-- It does not; it *waits*. Then an unplaced buffer must be in its way, and it starts above that one. The nearest such
-  buffer gives a new least offset; if there is none, the case is closed. So a buffer that waits raises others that wait,
-  and a gap is paid for as soon as it is left open.
+- It does not; it *waits*. Then an unplaced buffer must be in its way, and it starts above that buffer. The nearest such
+  buffer gives a new least offset; without one, the case is closed. So a waiting buffer raises other waiting buffers,
+  and a gap counts as soon as it is left open.
 
 A partial plan is given up if in some clique the least offset of the unplaced buffers and the sum of their sizes exceed
 the capacity. If the unplaced buffers fall apart in time, the parts are searched separately. Partial plans without a
@@ -15,7 +15,7 @@ solution are remembered by the free offsets and the buffers that wait; other way
 there.
 
 The choice of the buffer decides whether a plan is found early, and no rule is good for all problems. So several rules
-are tried one after another with limits that grow, and a partial plan that one rule has closed stays closed for the
+are tried one after another with growing limits, and a partial plan that one rule has closed stays closed for the
 others. Limits are counted in partial plans, never in seconds: the same problem gives the same plan on every machine.
 """
 
@@ -90,13 +90,13 @@ class _PartialPlan:
 
     Attributes:
         low: Least offset of each buffer above the placed ones; FAR for a placed buffer or one of another part.
-        least: The same, raised over unplaced buffers that must be below it.
+        least: As `low`, but raised over unplaced buffers that must be below it.
         waits: True for a buffer that does not start at `low`.
         load: Unplaced units in each clique.
         cuts: Unplaced buffers that are live on both sides of the border between each clique and the next.
         cliques: First clique, and one past the last.
         chosen: The buffer whose two cases are examined.
-        key: Digest by which the partial plan is remembered.
+        key: Digest under which the partial plan is remembered.
     """
 
     __slots__ = ("chosen", "cliques", "cuts", "key", "least", "load", "low", "waits")

@@ -1,7 +1,7 @@
-"""Places buffers by first fit, in orders that are good in practice and in orders that differ a little from the best.
+"""Places buffers by first fit, in orders that work well in practice and in orders that differ slightly from the best.
 
-If a plan at the lower bound exists, one of the first orders nearly always finds it at once. Otherwise their best plan
-is where the exact search (`memory/exact.py`) begins.
+If a plan at the lower bound exists, one of the first orders nearly always finds it at once. Otherwise the exact search
+(`memory/exact.py`) begins with their best plan.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Greedy:
                 self.place([index for _, index in ranked])
 
     def local(self, enough: int) -> None:
-        """Swaps buffers in the best order, keeping what is better; a fixed seed makes it repeatable."""
+        """Swaps buffers in the best order and keeps improvements; a fixed seed makes the search deterministic."""
         rng = random.Random(0)  # noqa: S311 - not for secrets
         limit = self.placements + LOCAL_BUDGET
         while self.peak > enough and self.placements < limit:

@@ -78,8 +78,8 @@ class InterferenceGraph:
     def of(cls, live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap]) -> InterferenceGraph | None:
         """Returns the graph of a problem, or None if the exact search cannot solve it.
 
-        That is the case for more than `MOST_BUFFERS`, and if negative offsets let buffers rest on each other in a
-        circle, which no schedule of this compiler does.
+        The exact search cannot solve a problem with more than `MOST_BUFFERS`, or with negative offsets that let buffers
+        rest on each other in a circle, which no schedule of this compiler contains.
         """
         if len(live_ranges) > MOST_BUFFERS:
             return None

@@ -26,10 +26,10 @@ PARTS = (4, 8, 16)
 
 
 def plan(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap] = ()) -> MemoryPlan:
-    """Places buffers so that the arena is as small as can be found.
+    """Places buffers so that the arena is as small as the search can find.
 
     Args:
-        live_ranges: Of the buffers to place.
+        live_ranges: Live ranges of the buffers to place.
         overlaps: Pairs that may share bytes although they are live together.
 
     Returns:
@@ -46,9 +46,9 @@ def quick_peak(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], en
     """Returns the bytes of an arena by the greedy orders that `plan` tries first.
 
     Args:
-        live_ranges: Of the buffers to place.
+        live_ranges: Live ranges of the buffers to place.
         overlaps: Pairs that may share bytes although they are live together.
-        enough: Stops after an order that needs no more bytes than this.
+        enough: The search stops after an order that needs at most this many bytes.
     """
     greedy = Greedy(live_ranges, overlaps)
     greedy.by_keys(enough)

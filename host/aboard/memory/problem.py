@@ -29,7 +29,7 @@ class LiveRange:
     """A buffer that needs an offset, and the steps during which it is live.
 
     Attributes:
-        name: For messages and memory maps.
+        name: Name in error messages and memory maps.
         bytes: Size, at least 1.
         first: First step during which it is live.
         last: Last step during which it is live; inclusive.
@@ -54,8 +54,8 @@ class Overlap:
     Attributes:
         operand: Index of the buffer that is read for the last time.
         result: Index of the buffer that is written for the first time.
-        min_offset: Minimum in-place offset: bytes from the start of the result to that of the operand, at least, so
-            that no byte is written before it was read for the last time. With a smaller offset the two must not share
+        min_offset: Minimum in-place offset: bytes from the start of the result to the start of the operand, at least,
+            so that no byte is written before its last read. With a smaller offset the two must not share
             bytes. If negative, the result may start within the operand, whose first bytes are consumed by then.
     """
 
@@ -99,9 +99,9 @@ def restricted(
     """Returns the problem restricted to some buffers.
 
     Args:
-        live_ranges: Of all buffers.
+        live_ranges: Live ranges of all buffers.
         overlaps: Pairs that may share bytes.
-        members: Indices of those to keep, in the order in which they are returned.
+        members: Indices of the buffers to keep, in the order of the result.
     """
     number = {index: n for n, index in enumerate(members)}
     within = [
@@ -116,7 +116,7 @@ def lower_bound(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap] = 
     """Returns the most bytes needed at any step, in whole words.
 
     Args:
-        live_ranges: Of all buffers.
+        live_ranges: Live ranges of all buffers.
         overlaps: Pairs that may share bytes.
     """
     steps = {live_range.first for live_range in live_ranges}
@@ -130,7 +130,7 @@ def live_bytes(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap], st
     multiple of the common alignment, so all sizes but one are rounded up to the smallest alignment.
 
     Args:
-        live_ranges: Of all buffers.
+        live_ranges: Live ranges of all buffers.
         overlaps: As for `lower_bound`.
         step: The step.
     """
@@ -163,7 +163,7 @@ def _shared_with(
 def _shared(live_ranges: Sequence[LiveRange], mine: Sequence[Overlap], others: Sequence[Overlap], align: int) -> int:
     """Returns the most bytes that an operand and results may share.
 
-    Results that do not share bytes with each other reach no further into the operand than the furthest of them.
+    Results that do not share bytes with each other reach into the operand only as far as the furthest result.
     """
     size = live_ranges[mine[0].operand].bytes
     room = [live_ranges[o.result].bytes - round_up(o.min_offset, align) for o in mine]

@@ -1,4 +1,4 @@
-"""Checks a memory plan without knowing how it was made."""
+"""Checks a memory plan independently of the planner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def validate(live_ranges: Sequence[LiveRange], plan: MemoryPlan, overlaps: Seque
     """Checks a plan: offsets are aligned and inside the arena, and live buffers share no byte except by an `Overlap`.
 
     Raises:
-        VerifyError: The plan is wrong, which is a bug of aboard.
+        VerifyError: The plan is wrong; this is a bug of aboard.
     """
     if len(live_ranges) != len(plan.offsets):
         raise VerifyError(f"memory plan: {len(plan.offsets)} offsets, expected {len(live_ranges)}")
