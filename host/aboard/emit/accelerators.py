@@ -15,7 +15,7 @@ from aboard.kernels.contract import ExternalCall
 from aboard.schedule.lowering import Program
 from aboard.target import Runtime, Target, columns, runtimes
 
-#: Files without code that a bundle may hold.
+#: Files without code that a bundle may contain.
 _LICENCES = ("LICENSE", "NOTICE")
 
 
@@ -25,7 +25,7 @@ class Added:
 
     Attributes:
         files: Text of each file by its path in the bundle.
-        include_folders: Folders of the bundle in which headers are looked for.
+        include_folders: Folders of the bundle with headers.
         definitions: Macros for the compiler.
         source_flags: Flags for files that another core executes, and for third-party files.
     """
@@ -122,7 +122,7 @@ def placed(runtime: Runtime, root: str, where: str) -> Added:
     Args:
         runtime: The files.
         root: Folder of the bundle for them.
-        where: Their origin, for messages.
+        where: Their origin, for error messages.
 
     Raises:
         TargetError: A file is not C or not below the folder, or a path, macro or flag is invalid.
@@ -141,7 +141,7 @@ def placed(runtime: Runtime, root: str, where: str) -> Added:
 
 
 def _flags(runtime: Runtime, root: str) -> tuple[SourceFlags, ...]:
-    """Returns the flags of those C files that need some."""
+    """Returns the flags of the C files that need some."""
     by_flags: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for path in sorted(path for path in runtime.files if path.endswith(".c")):
         quiet = ("-w",) if runtime.is_foreign else ()

@@ -1,4 +1,4 @@
-"""How generated C names the arenas of a model: one, called `arena`, or one for each memory region."""
+"""The names of a model's arenas in generated C: one, called `arena`, or one for each memory region."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Arenas:
     Attributes:
         name: The model.
         layout: Addresses of its buffers.
-        hooks: Whether the code calls hooks and can run one node by itself (`aboard/hooks.h`).
+        hooks: True if the code calls hooks and can run a single node (`aboard/hooks.h`).
     """
 
     name: str
@@ -36,17 +36,17 @@ class Arenas:
 
     @property
     def several(self) -> bool:
-        """True when there is more than one."""
+        """True if there is more than one arena."""
         return len(self.layout.peaks) > 1
 
     @property
     def pointers(self) -> list[str]:
-        """For each arena, the variable that points at it."""
+        """For each arena, the variable that points to it."""
         return [f"{region}_arena" for region in self.layout.regions] if self.several else ["arena"]
 
     @property
     def macros(self) -> list[str]:
-        """For each arena, the macro with its size."""
+        """For each arena, the macro of its size."""
         prefix = self.name.upper()
         if not self.several:
             return [f"{prefix}_ARENA_BYTES"]
@@ -58,7 +58,7 @@ class Arenas:
         return ", ".join(f"void *{pointer}, size_t {pointer}_bytes" for pointer in self.pointers)
 
     def pointer_of(self, tensor: Tensor, program: Program) -> str:
-        """Returns the variable that points at the arena of a tensor."""
+        """Returns the variable that points to the arena of a tensor."""
         return self.pointers[home(tensor, program, self.layout)]
 
     def address(self, arena: int, offset: int) -> str:
@@ -75,7 +75,7 @@ class Arenas:
         return self.address(self.layout.homes[index], self.layout.offsets[index])
 
     def checked(self) -> list[str]:
-        """Returns lines that take the arenas from `memory`, an `aboard_memory_t` for each, and check them."""
+        """Returns the lines that read the arenas from `memory`, an `aboard_memory_t` for each, and check them."""
         lines = [f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(self.pointers)]
         for number, (pointer, macro) in enumerate(zip(self.pointers, self.macros, strict=True)):
             lines += [

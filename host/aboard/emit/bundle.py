@@ -1,16 +1,16 @@
-"""The bundle: everything a firmware project needs of a model, as files in one folder.
+"""The bundle: all files that a firmware project needs for a model, in one folder.
 
-manifest.json              what the device path reads
+manifest.json              the facts for the device path
 CMakeLists.txt             static library `model_<name>`
 include/<name>.h           the model's API
-include/aboard/*.h         what it includes
+include/aboard/*.h         headers that it includes
 src/<name>.c               the model
 src/<name>_weights.h       its constants
-src/kernels/*/*.h          the kernels it uses, and no others
+src/kernels/*/*.h          only the kernels that it uses
 src/<name>_<kind>_*.c      regions of accelerators, with prototypes in src/<name>_devices.h
 src/devices/<kind>/*       runtime sources of the accelerators
-.aboard-files.json         what aboard wrote (`aboard.outputs`)
-test/<name>_test.c         a program that proves a build, with test/sample.h; no part of the model
+.aboard-files.json         the files that aboard wrote (`aboard.outputs`)
+test/<name>_test.c         a program that tests a build, with test/sample.h; not a part of the model
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from aboard.target import Target, runtimes
 GENERATOR = f"aboard {VERSION}"
 _PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "status.h", "view.h")
 _OPT_FLAGS = {"size": ("-Os",), "balanced": ("-O2",), "speed": ("-O3", "-DABOARD_SPEED")}
-# Kernels keep sums in registers; gcc 12 packs them into Helium vectors lane by lane, and kws takes half as long again.
+# Kernels keep sums in registers; gcc 12 packs them into Helium vectors lane by lane, so that kws takes 1.5 times as
+# long.
 _CFLAGS = ("-fno-tree-slp-vectorize",)
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 
@@ -48,9 +49,9 @@ def emit(
         graph: The compiled graph.
         program: Its schedule.
         layout: Addresses of `program.live_ranges`.
-        target: Where the code will run.
-        macs: Multiply-accumulates of the model as given.
-        hooks: Whether the code calls hooks and can run one node by itself.
+        target: The target of the code.
+        macs: Multiply-accumulates of the model before all passes.
+        hooks: True if the code calls hooks and can run a single node.
     """
     name = graph.name
     instances = Instances(program, target, standalone=hooks)
@@ -104,17 +105,17 @@ def emit(
 
 
 def _float_headers(program: Program) -> dict[str, str]:
-    """Returns the kernel headers of steps with floating point, and what they include."""
+    """Returns the kernel headers of floating-point steps, and the headers that these include."""
     floats = [step for step in program.steps if any(tensor.dtype.is_float for tensor in step.node.outputs)]
     return kernel_headers(step.call.header for step in floats if isinstance(step.call, KernelCall))
 
 
 def kernel_headers(wanted: Iterable[str], folder: str = "src/kernels") -> dict[str, str]:
-    """Returns the kernel headers that are needed and what they include, by path in the bundle.
+    """Returns kernel headers and the headers that these include, by path in the bundle.
 
     Args:
         wanted: Paths below `firmware/kernels/`.
-        folder: Folder of the bundle that they are for.
+        folder: Folder of the bundle for them.
     """
     root = resources.firmware() / "kernels"
     files: dict[str, str] = {}
@@ -174,19 +175,19 @@ endif()
 
 
 def save(files: Mapping[str, str], record: Manifest, folder: Path, *, force: bool = False) -> Path:
-    """Writes a bundle: all of it, or nothing.
+    """Writes the whole bundle, or nothing.
 
     Args:
-        files: As `emit` returns them.
+        files: The files from `emit`.
         record: The manifest.
         folder: A new folder, or a bundle that is replaced.
-        force: Whether files that aboard did not write are overwritten where they are in the way.
+        force: True to overwrite files in the way that aboard did not write.
 
     Returns:
-        The folder, as it was given.
+        The folder as given.
 
     Raises:
-        ProjectError: The folder holds something else or a bundle that was changed, or cannot be written.
+        ProjectError: The folder holds something other than an unchanged bundle, or cannot be written.
     """
 
     def fill(fresh: Path) -> None:
@@ -203,7 +204,7 @@ def load(folder: Path) -> tuple[Manifest, dict[str, str]]:
     """Reads a bundle.
 
     Raises:
-        ProjectError: It is missing, or files are.
+        ProjectError: The bundle or a file of it is missing.
     """
     record = manifest.read(folder)
     paths = ("CMakeLists.txt", *record.headers, *record.sources, *record.tests)

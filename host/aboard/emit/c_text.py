@@ -1,4 +1,4 @@
-"""Printing C: literals, arrays, identifiers. Knows nothing of models."""
+"""Prints C: literals, arrays, identifiers. It does not depend on models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def c_type(dtype: np.dtype[np.generic]) -> str:
     """Returns the C type of a numpy type.
 
     Raises:
-        VerifyError: There is none.
+        VerifyError: C has no such type.
     """
     if dtype.name not in _C_TYPES:
         raise VerifyError(f"constant of type {dtype.name}: no C type, expected one of {', '.join(_C_TYPES)}")
@@ -38,7 +38,7 @@ def c_type(dtype: np.dtype[np.generic]) -> str:
 
 
 def floating(value: float) -> str:
-    """Returns a float literal that reads back as the same single-precision value."""
+    """Returns a float literal that parses to the same single-precision value."""
     if math.isnan(value):
         return "(0.0f / 0.0f)"
     if math.isinf(value):
@@ -53,7 +53,7 @@ def literal(value: Literal) -> str:
     """Returns a C literal: number, nested designated initialiser or list.
 
     Args:
-        value: Strings are taken as they are (a constant's name).
+        value: The value; a string is printed unchanged (the name of a constant).
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -69,7 +69,7 @@ def literal(value: Literal) -> str:
 
 
 def initializer(fields: Mapping[str, Literal], indent: str = "    ") -> str:
-    """Returns a designated initialiser with one field a line; a field too long for its line is broken up."""
+    """Returns a designated initialiser with one field per line; fields that are too long are broken."""
     lines = [_field(f".{name} = ", value, f"{indent}    ") for name, value in fields.items()]
     return "{\n" + "".join(lines) + f"{indent}}}"
 
@@ -85,10 +85,10 @@ def _field(head: str, value: Literal, indent: str) -> str:
 
 
 def array(name: str, values: Array, align: int, storage: str = "static const", section: str | None = None) -> str:
-    """Returns the definition of an array, elements flat, lines filled.
+    """Returns the definition of an array with flat elements and filled lines.
 
     Args:
-        name: Of the array.
+        name: Name of the array.
         values: Elements in memory order.
         align: Alignment in bytes.
         storage: Words before the type.
@@ -119,15 +119,15 @@ def _filled(words: Sequence[str]) -> Iterator[str]:
 
 
 def comment(lines: Sequence[str]) -> str:
-    """Returns a block comment, whatever the text of its lines."""
+    """Returns a block comment; any text is allowed in its lines."""
     safe = map(quoting.c_comment, lines)
     return fitted("/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n")
 
 
 def fitted(text: str) -> str:
-    """Returns source text whose lines are broken at `WIDTH`: code after commas, comments between words.
+    """Returns source text with lines broken at `WIDTH`: code after commas, comments between words.
 
-    Preprocessor lines stay as they are, and so does what has no place to break. Code must have no commas in strings.
+    Preprocessor lines and lines without a place to break stay unchanged. Strings in code must not contain commas.
     """
     return "\n".join(piece for line in text.split("\n") for piece in _fitted_line(line))
 

@@ -20,7 +20,7 @@ _FROM_START = """\
         const int32_t first = rows[stripes[stripe]];
         switch (stripes[stripe]) {{"""
 
-# Goes on after the stripe that the last row of the streamed input allowed, up to the one that needs the next row.
+# Continues after the last stripe of the previous row, up to the stripe that needs the next row of the input.
 _GOING_ON = """\
     int32_t *const rows = STREAM->rows;{unused}
     for (; STREAM->stripe < (int32_t)sizeof stripes; ++STREAM->stripe) {{
@@ -41,7 +41,7 @@ class Numbered:
     """A cascade of a program.
 
     Attributes:
-        number: Of the cascade.
+        number: Number of the cascade.
         cascade: The cascade.
         steps: Its steps, in order.
     """

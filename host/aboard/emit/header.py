@@ -1,4 +1,4 @@
-"""The generated header: the API of a model, which is all an application includes."""
+"""The generated header: the API of a model, the only header that an application includes."""
 
 from __future__ import annotations
 

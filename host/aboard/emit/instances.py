@@ -1,8 +1,8 @@
-"""Instances: which steps share the code of a kernel, and which share a constant.
+"""Instances: functions of specialised kernels that steps share, and constants that steps share.
 
-A kernel is specialised for its literal parameters in an instance, a function of its own. Steps with equal parameters
-(layers of one shape) call the same instance. With `-opt=size`, kernels of one function with different parameters become
-one instance that reads its parameters at run time where that is smaller; it is slower.
+An instance is a function that specialises a kernel for its literal parameters. Steps with equal parameters (layers of
+one shape) call the same instance. With `-opt=size`, one instance may serve different parameters of a kernel function
+and read them at run time, if this is smaller; it is slower.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Instance:
     """A function in the generated source.
 
     Attributes:
-        name: Its name.
+        name: Name of the function.
         call: One of the calls that it serves.
         steps: Steps that call it.
-        parameters: True when parameters are passed at run time.
+        parameters: True if parameters are passed at run time.
     """
 
     name: str
@@ -61,17 +61,17 @@ class Instances:
     """The instances and constants of a program.
 
     Attributes:
-        instances: In the order of first use.
-        arrays: PackedConstant arrays, each content once.
+        instances: The instances in the order of first use.
+        arrays: The constant arrays; equal contents appear once.
     """
 
     def __init__(self, program: Program, target: Target, *, standalone: bool = True) -> None:
-        """Finds them.
+        """Finds the instances and constants.
 
         Args:
             program: A schedule.
-            target: Where the code will run.
-            standalone: Whether standalone steps of cascades are emitted too (`Program.standalone`).
+            target: The target of the code.
+            standalone: True to emit standalone steps of cascades too (`Program.standalone`).
         """
         self.instances: list[Instance] = []
         self.arrays: list[NamedArray] = []
@@ -99,7 +99,7 @@ class Instances:
         return key if key in self._sharing else f"{key}|{c_text.literal(call.params)}"
 
     def _add(self, program: Program, step: Step, argument: Argument) -> str:
-        """Returns the array that an argument refers to; "" where it refers to the arena."""
+        """Returns the name of the array of an argument; "" for an argument in the arena."""
         prefix = f"{program.graph.name}_{step.index}{'_standalone' if step.standalone else ''}"
         if isinstance(argument, ConstantArg):
             return self._array(f"{prefix}_{argument.constant.name}", argument.constant)
@@ -121,7 +121,7 @@ class Instances:
         return self._by_step[step.index, step.standalone]
 
     def arrays_of(self, step: Step) -> list[str]:
-        """Returns, for each argument of a step's call, the constant array it refers to, or ""."""
+        """Returns, for each argument of a step's call, the name of its constant array, or ""."""
         return self._names_of_step[step.index, step.standalone]
 
     @property
@@ -131,7 +131,7 @@ class Instances:
 
 
 def _shared_functions(program: Program, target: Target) -> set[str]:
-    """Returns the keys of the functions of which one instance serves several sets of parameters."""
+    """Returns the keys of the functions with one instance for several sets of parameters."""
     seen: dict[str, dict[str, KernelCall]] = {}
     for step in (*program.steps, *program.standalone.values()):
         if isinstance(step.call, KernelCall):

@@ -1,4 +1,4 @@
-"""Expressions of the target for functions of kernels (column `intrinsics`), defined before the kernels are included."""
+"""The target's expressions for functions of kernels (column `intrinsics`), defined before the kernels are included."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MACROS = {
     ("logistic", "float32"): "ABOARD_LOGISTIC_F32",
     ("tanh", "float32"): "ABOARD_TANH_F32",
 }
-#: Where they are used; a model without this header has no use for the expressions.
+#: The header that uses them; a model without this header needs no expressions.
 _HEADER = "src/kernels/portable/float_math.h"
 _FOLDER = "src/intrinsics"
 _OPERAND = "{0}"
@@ -23,7 +23,7 @@ _OPERAND = "{0}"
 
 @dataclass(frozen=True)
 class IntrinsicDefinitions:
-    """The expressions of a target, as a bundle has them.
+    """The expressions of a target in a bundle.
 
     Attributes:
         text: Includes and macros before the kernels; "" without expressions.
@@ -42,7 +42,7 @@ def lowered(target: Target, files: Collection[str]) -> IntrinsicDefinitions:
         files: Paths in the bundle of the kernel headers that compute in floating point.
 
     Raises:
-        TargetError: The column names a function that no kernel calls, or holds what is no expression.
+        TargetError: The column names a function that no kernel calls, or holds an invalid expression.
     """
     found: Mapping[object, object] = columns.call(target.host, "intrinsics") or {}
     where = f"kind {target.host.kind.name}, column intrinsics"

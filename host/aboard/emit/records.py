@@ -1,4 +1,4 @@
-"""Records of the manifest for a program, and the workspaces of single nodes, which the C source needs too."""
+"""Manifest records of a program, and the workspaces of single nodes, which the C source also needs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORKSPACE_ALIGN = 16
 
 @dataclass(frozen=True)
 class StepWorkspace:
-    """Memory of a step that runs by itself: offsets in bytes of its operands, results and scratch buffers, by index."""
+    """Memory of a single step: offsets in bytes of its operands, results and scratch buffers, by index."""
 
     inputs: dict[int, int]
     outputs: dict[int, int]
@@ -148,7 +148,7 @@ def prediction(target: Target) -> PredictionRecord:
 
 
 def arenas(layout: Layout) -> tuple[ArenaRecord, ...]:
-    """Returns the records of arenas that are meant for a memory region."""
+    """Returns the records of arenas with a memory region."""
     return tuple(
         ArenaRecord(region=region, bytes=peak, lower_bound_bytes=bound)
         for region, peak, bound in zip(layout.regions, layout.peaks, layout.bounds, strict=bool(layout.regions))

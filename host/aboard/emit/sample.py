@@ -1,7 +1,7 @@
-"""The test program of a bundle: samples and what the model must compute of them, so that any build can prove itself.
+"""The test program of a bundle: samples and expected outputs, so that any build can test itself.
 
-`firmware/sample/sample.h` makes the same inputs from the same numbers and compares. What is expected is computed here
-by the numpy semantics of the ops, not by the generated C.
+`firmware/sample/sample.h` generates the same inputs from the same numbers and compares. The expected outputs are from
+the numpy definitions of the ops, not from the generated C.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from aboard.target import Target
 #: Folder of the test in a bundle, and the header that all tests share.
 FOLDER, HEADER = "test", "sample.h"
 
-#: Samples of a model; of a large one only the first is computed, whose operators are all compared.
+#: Number of samples; for a large model only the first, with a comparison of all operators.
 _SAMPLES, _LARGE_MACS = 4, 10_000_000
 
-#: Most values of an output that is compared with a tolerance, and the tolerance: of the largest, and of integers.
+#: Largest number of compared values of an inexact output, and the tolerances: of the largest value, and of integers.
 _VALUES, _RELATIVE, _STEPS = 64, 1e-4, 1.0
 
 Values = dict[str, Array]
@@ -43,9 +43,9 @@ def files(
         program: Its schedule.
         layout: Addresses of its buffers.
         generator: Name and version of the generator.
-        target: Where the code will run.
+        target: The target of the code.
         macs: Multiply-accumulates of the model.
-        hooks: Whether the results of every operator can be compared.
+        hooks: True if the results of every operator can be compared.
     """
     shared = (resources.firmware() / "sample" / HEADER).read_text(encoding="utf-8")
     samples = [_computed(program.graph, number) for number in range(_SAMPLES if macs <= _LARGE_MACS else 1)]
@@ -58,7 +58,7 @@ def values(dtype: DType, shape: Sequence[int], sample: int, number: int) -> Arra
     """Returns an input of a sample: integers over the whole range of 8 and 16 bits, floats from -2 to 2.
 
     Args:
-        dtype: Element type; wider integers hold values of 16 bits.
+        dtype: Element type; wider integers hold 16-bit values.
         shape: Its shape.
         sample: Number of the sample.
         number: Number of the input.
@@ -183,7 +183,7 @@ def _step(value: Array) -> int:
 
 
 def _near(graph: Graph) -> set[str]:
-    """Returns the names of tensors that depend on how floats are rounded, which compilers may choose."""
+    """Returns the names of tensors that depend on the rounding of floats, which differs between compilers."""
     near: set[str] = set()
     for node in graph.nodes:
         if _computes_in_float(node) or any(tensor.name in near for tensor in node.operands):
@@ -195,5 +195,5 @@ def _computes_in_float(node: Node) -> bool:
     def is_float(tensors: Sequence[Tensor]) -> bool:
         return any(tensor.dtype.is_float for tensor in tensors)
 
-    # A quantisation divides and rounds to an integer, the same everywhere.
+    # A quantisation divides and rounds to an integer, which is the same on every machine.
     return is_float(node.outputs) or (is_float(node.operands) and node.op != "quantize")

@@ -18,7 +18,7 @@ _DTYPE_NUMBERS = {"int8": 0, "uint8": 1, "int16": 2, "int32": 3, "int64": 4, "bo
 
 
 def banner(graph: Graph, generator: str, target: Target, what: str) -> str:
-    """Returns the comment every generated file begins with."""
+    """Returns the comment at the start of every generated file."""
     return c_text.comment(
         [
             f"{what}",
@@ -63,11 +63,11 @@ def text(
         graph: The compiled graph.
         program: Its schedule.
         layout: Addresses of its buffers.
-        instances: Of its program.
+        instances: Instances of the program.
         generator: Name and version of the generator.
-        target: Where the code will run.
-        before_kernels: Text before the kernels are included.
-        hooks: Whether the code calls hooks and can run one node by itself.
+        target: The target of the code.
+        before_kernels: Text before the includes of kernels.
+        hooks: True if the code calls hooks and can run a single node.
     """
     name, arenas = graph.name, Arenas(graph.name, layout, hooks)
     steps = (*program.steps, *(program.standalone.values() if hooks else ()))
@@ -144,9 +144,9 @@ def call_text(
 
     Args:
         step: The step.
-        instances: Of its program.
-        address: Returns the expression for the address of an operand, a result, or scratch of the given number.
-        rows: C expressions for the first row and the one past the last; all rows by default.
+        instances: Instances of the program.
+        address: Returns the expression for the address of an operand, a result, or scratch, by number.
+        rows: C expressions for the first row and one past the last row; all rows by default.
     """
     arguments = []
     scratch = 0
