@@ -1,4 +1,4 @@
-"""Importers: from a model file to the intermediate representation. One file format per file, found by `load`."""
+"""Importers: from a model file to the intermediate representation. One format per file; `load` finds the importer."""
 
 from aboard.importers.registry import Importer, load, register
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 from aboard.errors import ModelError
 
-#: How many other places a line names beside the first.
+#: Largest number of further places that a line names after the first.
 _NAMED = 3
 
 #: Messages about the same element types have one cause, whatever types each operator expects.
 _TYPES = re.compile(r"element types.*?got (?P<types>.*?), expected")
 
-#: Parts in which two messages with one cause differ: the value that was found, and figures.
+#: Parts in which two messages with one cause may differ: the value found, and figures.
 _FOUND = re.compile(r"(?<=got ).*?(?=, expected)")
 _FIGURES = re.compile(r"\d+")
 
@@ -41,15 +41,15 @@ class Diagnostics:
     _operators: dict[str, list[int]] = field(default_factory=dict)
 
     def operator(self, number: int, kind: str) -> None:
-        """Notes an operator that is not supported."""
+        """Records an unsupported operator."""
         self._operators.setdefault(kind, []).append(number)
 
     def add(self, where: str, text: str, names: Iterable[str] = ()) -> None:
-        """Notes a problem.
+        """Records a problem.
 
         Args:
             where: The operator or tensor with the problem: `node 3 CONV_2D`.
-            text: `<what>, got <x>, expected <y>. <what to do>`; a repeated pair of place and text is noted once.
+            text: `<what>, got <x>, expected <y>. <what to do>`; a repeated pair of place and text is recorded once.
             names: Names in the text. Messages that differ only in names, in the value found and in figures have one
                 cause.
         """
@@ -61,7 +61,7 @@ class Diagnostics:
         """Raises one error with all problems.
 
         Raises:
-            ModelError: There is at least one.
+            ModelError: There is at least one problem.
         """
         lines = [_line(problems) for problems in self._causes.values()]
         if self._operators:

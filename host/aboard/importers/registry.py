@@ -1,7 +1,7 @@
-"""Reads a model file with the importer that recognises its content, or else its suffix.
+"""Reads a model file with the importer that recognises its content or its suffix.
 
-An importer is a subclass of `Importer`, decorated with `register`, in a file of its own in this package: adding the
-file is all it takes to add a format.
+An importer is a subclass of `Importer`, decorated with `register`, in its own file in this package. A new file is
+enough to add a format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Importer(ABC):
     """Reads one file format. One instance serves all files; it holds no state.
 
     Attributes:
-        format: Name of the format, for messages.
+        format: Name of the format, for error messages.
         suffixes: Usual ends of file names, lower case, with the dot.
     """
 
@@ -33,7 +33,7 @@ class Importer(ABC):
 
     @abstractmethod
     def recognises(self, data: bytes) -> bool:
-        """True when the content shows that the file is of this format."""
+        """True if the content identifies the format."""
 
     @abstractmethod
     def read(self, data: bytes, where: str) -> Graph:
@@ -41,17 +41,17 @@ class Importer(ABC):
 
         Args:
             data: The whole file.
-            where: File name, with which every message starts.
+            where: File name, the start of every error message.
 
         Raises:
-            ModelError: The file is corrupt or uses what is not supported.
+            ModelError: The file is corrupt or uses an unsupported feature.
         """
 
 
 _IMPORTERS: list[Importer] = []
 _ImporterType = TypeVar("_ImporterType", bound=type[Importer])
 
-#: Headers that a compiler looks for by name; a model's own header of that name would take their place.
+#: Headers that a compiler includes by name; a model's header of the same name would replace them.
 _SYSTEM_HEADERS = (
     "alloca arm_acle arm_mve arm_neon assert complex ctype endian errno fcntl features fenv float inttypes "
     "iso646 limits locale malloc math memory poll pthread sched setjmp signal stdalign stdarg stdatomic "
@@ -60,7 +60,7 @@ _SYSTEM_HEADERS = (
 )
 
 
-#: Characters of a model's name at most.
+#: Largest number of characters in a model's name.
 MOST_NAME = 100
 
 
@@ -87,10 +87,10 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
             the file name (`model` for bytes).
 
     Returns:
-        The graph, verified.
+        The verified graph.
 
     Raises:
-        ModelError: The file cannot be read, is of no known format, is corrupt, or uses what is not supported.
+        ModelError: The file cannot be read, has an unknown format, is corrupt, or uses an unsupported feature.
     """
     data, where, stem = (model, "model (bytes)", "model") if isinstance(model, bytes) else _read(Path(model))
     if name is not None and len(name) > MOST_NAME:
@@ -114,7 +114,7 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
 def identifier(text: str) -> str:
     """Returns a C identifier in lower case that resembles a text: `ResNet-8 (int8)` gives `resnet_8_int8`.
 
-    It has at most `MOST_NAME` characters, since names of files and symbols begin with it.
+    It has at most `MOST_NAME` characters, because names of files and symbols begin with it.
     """
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
     ours = name == "aboard" or name.startswith("aboard_") or name in _firmware_headers()
@@ -124,7 +124,7 @@ def identifier(text: str) -> str:
 
 @cache
 def _firmware_headers() -> frozenset[str]:
-    """Returns the names, without suffix, of the headers that lie beside those of the models in a project."""
+    """Returns the names, without suffix, of the headers in the folder of the models' headers in a project."""
     folders = (resources.firmware() / name for name in ("ports", "rpc"))
     return frozenset(path.stem for folder in folders for path in folder.rglob("*.h"))
 
@@ -152,7 +152,7 @@ def _models_beside(path: Path) -> list[str]:
 
 
 def _importer(data: bytes, where: str) -> Importer:
-    """Returns the importer for a file, by content or else by suffix, so that its format reports a damaged file."""
+    """Returns the importer of a file, by content or else by suffix, so that its format reports a damaged file."""
     for importer in _all():
         if importer.recognises(data):
             return importer

@@ -1,8 +1,8 @@
-"""Imports TFLite files: the tensors and the order of the operators. The ops (`aboard.ops`) read their operators.
+"""Imports TFLite files: tensors and the order of operators. The ops (`aboard.ops`) read the options of operators.
 
-A file is called corrupt where it breaks the format: numbers that name nothing, constants of another size than their
-type, operators that are not in execution order. Whatever else cannot be compiled is not supported, and the message says
-what it is.
+A file is corrupt if it breaks the format: an index is out of range, a constant has another size than its type,
+operators are not in execution order. Any other file that cannot be compiled is unsupported, and the message names the
+feature.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from aboard.ops.verify import check_node, verify
 
 @register
 class TFLiteImporter(Importer):
-    """Reads TFLite files: one subgraph, static shapes, operators that `aboard.ops` knows."""
+    """Reads TFLite files: one subgraph, static shapes, operators of `aboard.ops`."""
 
     format = "TFLite"
     suffixes = (".tflite", ".lite")
@@ -79,13 +79,13 @@ class _Import:
     def _corrupt(self, what: str) -> ModelError:
         return ModelError(f"{self._where}: {what}. The file is corrupt; export or download the model again")
 
-    # Structure: what the numbers in the file refer to.
+    # Structure: the tensors and operators that numbers in the file refer to.
 
     def _producers(self) -> dict[int, int]:
-        """Returns which operator computes each tensor.
+        """Returns the operator that computes each tensor.
 
         Raises:
-            ModelError: A number names no tensor.
+            ModelError: A number refers to no tensor.
         """
         file, made_by = self._file, dict[int, int]()
         self._check_numbers("the model's inputs", file.inputs)
@@ -135,7 +135,7 @@ class _Import:
     # Content.
 
     def _node(self, number: int) -> Node | None:
-        """Returns the node for an operator; None, with the problem noted, for an operator with one."""
+        """Returns the node for an operator; None for an operator with a problem, which is recorded."""
         operator = self._file.operators[number]
         build = ops.from_tflite(operator.kind)
         if build is None:
@@ -159,20 +159,20 @@ class _Import:
         return node
 
     def _note_operator(self, number: int, operator: FileOperator) -> None:
-        """Notes an operator that is not supported. Its results count as computed, so that readers are no problem."""
+        """Records an unsupported operator. Its results count as computed, so that readers are not reported."""
         self._diagnostics.operator(number, operator.kind)
         for tensor in operator.outputs:
             if tensor >= 0 and tflite_tensors.problem(self._file.tensors[tensor], computed=True, bias=False) is None:
                 self._tensor(tensor, operator.kind, computed=True)
 
     def _operands(self, operator: FileOperator, user: str) -> list[Tensor | None] | None:
-        """Returns the operands; None, with the problem noted, where one is not usable."""
+        """Returns the operands; None if an operand has a problem, which is recorded."""
         operands = [self._operand(number, user) if number >= 0 else None for number in operator.inputs]
         missing = any(tensor is None and n >= 0 for tensor, n in zip(operands, operator.inputs, strict=True))
         return None if missing else operands
 
     def _results(self, operator: FileOperator, user: str) -> list[Tensor] | None:
-        """Returns the results; None, with the problem noted, where one is not usable."""
+        """Returns the results; None if a result has a problem, which is recorded."""
         if not operator.outputs or min(operator.outputs) < 0:
             self._diagnostics.add(
                 user, f"results, got {list(operator.outputs)}, expected tensors. Export the model again"
@@ -200,7 +200,7 @@ class _Import:
         return present if len(present) == len(found) else None
 
     def _table_fits(self, operator: FileOperator, user: str) -> bool:
-        """True where the options table in the file belongs to the operator; otherwise one of the two is wrong."""
+        """True if the options table in the file belongs to the operator; otherwise one of the two is wrong."""
         expected = tflite_options.expected_table(operator.kind)
         if operator.table in (expected, tflite_options.NONE):
             return True
@@ -216,7 +216,7 @@ class _Import:
         where = f"input {tensor.name}"
         if self._file.buffer(tensor.buffer):
             self._diagnostics.add(where, "holds constant values, expected none. Export the model again", [tensor.name])
-        # Converters write 1 for a dimension that they do not know; only for the batch is that what is meant.
+        # Converters write 1 for an unknown dimension; only for the batch is 1 the correct value.
         if any(size < 0 for size in tensor.signature[1:]):
             self._diagnostics.add(
                 where,
@@ -228,8 +228,8 @@ class _Import:
     def _outputs(self) -> tuple[list[Tensor], list[Node]]:
         """Returns the model's outputs and nodes that copy to them.
 
-        Every output is computed by a node and is a tensor of its own, as callers get a buffer for each. So an output
-        that is named twice, and one that is an input or a constant, is the copy of a tensor.
+        A node computes every output, and every output is a separate tensor, because callers get a buffer for each. So a
+        repeated output, or an output that is an input or a constant, becomes a copy.
         """
         outputs: list[Tensor] = []
         copies: list[Node] = []
@@ -237,7 +237,7 @@ class _Import:
             computed = number in self._made_by
             tensor = self._tensors.get(number) if computed else self._operand(number, "the model's outputs")
             if tensor is None:
-                continue  # Noted with the operator that computes it, or as an operand without a value.
+                continue  # Recorded with the operator that computes it, or as an operand without a value.
             if not computed or any(output is tensor for output in outputs):
                 copies.append(self._copy(tensor, number))
                 tensor = copies[-1].output
@@ -249,12 +249,12 @@ class _Import:
         return Node("reshape", copy.name, [tensor], [copy], ReshapeAttributes(tensor.shape))
 
     def _operand(self, number: int, user: str) -> Tensor | None:
-        """Returns a tensor that is read; None, with the problem noted, where it has no value."""
+        """Returns an operand; None if it has no value, which is recorded."""
         stated = self._file.tensors[number]
         if number in self._tensors or self._file.buffer(stated.buffer) or 0 in stated.shape or stated.variable:
             return self._tensor(number, user)
         if number in self._made_by or number in self._file.inputs:
-            return None  # Noted where it gets its value.
+            return None  # Recorded with the operator that should compute it.
         label = self._label(number)
         reason = tflite_tensors.problem(stated, computed=False, bias=number in self._biases)
         without = f"reads {label}, which is neither an input, nor a constant, nor computed. Export the model again"
@@ -262,7 +262,7 @@ class _Import:
         return None
 
     def _tensor(self, number: int, user: str, *, computed: bool = False) -> Tensor | None:
-        """Returns a tensor of the file; None, with the problem noted, when it is of a kind that is not supported."""
+        """Returns a tensor of the file; None if its kind is unsupported, which is recorded."""
         if number not in self._tensors:
             stated, bias = self._file.tensors[number], number in self._biases
             reason = tflite_tensors.problem(stated, computed=computed, bias=bias)
@@ -294,9 +294,9 @@ class _Import:
 
 
 def _built(build: Callable[[SourceNode], Node], source: SourceNode) -> Node:
-    """Returns the node that an op makes of an operator, with operands that have elements.
+    """Returns the node of an operator, whose operands must have elements.
 
-    An operand without elements may only be read while importing. An op that computes with its extents divides by 0.
+    An operand without elements can only be read during import. An op that divides by its extents would divide by 0.
 
     Raises:
         ModelError: An operand has no elements, or the op refuses the operator.
@@ -311,7 +311,7 @@ def _built(build: Callable[[SourceNode], Node], source: SourceNode) -> Node:
 
 
 def _check_extents(operands: Iterable[Tensor]) -> None:
-    """Raises for an operand without elements."""
+    """Raises a `ModelError` for an operand without elements."""
     empty = next((tensor for tensor in operands if 0 in tensor.shape), None)
     if empty is not None:
         raise ModelError(

@@ -1,10 +1,10 @@
-"""Recognises TFLite files that another compiler has compiled for one accelerator, and says what to do."""
+"""Recognises TFLite files with code for one accelerator from another compiler, and advises the user."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Custom operators that hold compiled code, with what made them.
+#: Custom operators that contain compiled code, with the compiler.
 _COMPILED = {
     "CUSTOM ethos-u": "Vela, for an Arm Ethos-U",
     "CUSTOM DISPATCH_OP": "LiteRT, for the NPU of a phone",

@@ -1,9 +1,9 @@
-"""A TFLite file as plain records: the only code that touches the flatbuffer.
+"""A TFLite file as plain records: the only module that reads the flatbuffer.
 
-A flatbuffer is offsets all the way down, and a corrupt one points anywhere. Here every table is read once, every count
-is held against the size of the file before it is believed, and all that is read is charged to a budget, so that tables
-that point at each other a million times end as an error and not in memory. What comes out are numbers, bytes and lists;
-whether they make sense is the importer's business.
+A flatbuffer consists of offsets, which may point anywhere in a corrupt file. This module reads every table once, checks
+every count against the size of the file, and charges all reads to a budget, so that tables that refer to each other a
+million times end in an error instead of exhausting memory. The results are numbers, bytes and lists; the importer
+checks their meaning.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from aboard.base import printable
 from aboard.errors import ModelError
 from aboard.importers import tflite_options
 
-#: The identifier at byte 4 of the file, and the only version of the schema there has been since 2017.
+#: The identifier at byte 4 of the file, and the only version of the schema since 2017.
 IDENTIFIER = b"TFL3"
 VERSION = 3
 
-# What reading a corrupt flatbuffer raises: offsets past the end (struct.error, ValueError of numpy), offsets out of
-# range of their own type (TypeError of flatbuffers), counts too large for Python (OverflowError).
+# Exceptions of the flatbuffer reader for corrupt files: offsets past the end (struct.error, ValueError of numpy),
+# offsets out of range of their type (TypeError of flatbuffers), counts too large for Python (OverflowError).
 _CORRUPT = (struct.error, ValueError, TypeError, OverflowError, IndexError)
 
-# Buffer.offset is only meant where it is larger: 0 is the schema's default and 1 a placeholder of the converter.
+# Buffer.offset is valid only if it is larger: 0 is the schema's default and 1 a placeholder of the converter.
 _FIRST_OFFSET = 2
 
-# The buffer of tensors without values: the schema wants it first and empty. Some files have no buffers at all.
+# The buffer of tensors without values: the schema requires it first and empty. Some files have no buffers.
 _NO_BUFFER = 0
 
 # `QuantizationDetails.BlockwiseQuantization`, which is newer than the schema package.
@@ -51,17 +51,16 @@ class FileTensor:
 
     Attributes:
         name: May be empty and need not be unique.
-        shape: As stated; -1 where the size is not known.
-        signature: `shape_signature`, empty where absent.
+        shape: Shape in the file; -1 for an unknown size.
+        signature: `shape_signature`, empty if absent.
         type: Number of the element type.
         buffer: Number of its buffer.
-        scales: Scales of its quantisation, empty where there is none.
+        scales: Scales of its quantisation, empty without quantisation.
         zero_points: Zero points; may be empty.
         axis: Axis of the scales.
-        unknown_quantization: Name of a form of quantisation other than scales and zero points; empty where there is
-            none.
+        unknown_quantization: Name of a quantisation other than scales and zero points; empty without one.
         variable: True for state that is kept between inferences.
-        sparse: True when the values are stored in a sparse format.
+        sparse: True if the values are stored in a sparse format.
     """
 
     name: str
@@ -83,11 +82,11 @@ class FileOperator:
 
     Attributes:
         kind: Name in the schema; `CUSTOM <name>` for a custom operator.
-        inputs: Tensor numbers; -1 where an optional operand is absent.
+        inputs: Tensor numbers; -1 for an absent optional operand.
         outputs: Tensor numbers.
-        table: Name of the options table that the file states; `NONE` where it states none.
-        options: Fields of the operator's own options table, with the schema's defaults where the file says nothing;
-            empty where the schema has no table for the operator.
+        table: Name of the options table in the file; `NONE` without one.
+        options: Fields of the operator's own options table, with the schema's defaults for missing fields; empty if the
+            schema has no table for the operator.
     """
 
     kind: str
@@ -103,7 +102,7 @@ class File:
 
     Attributes:
         tensors: All tensors.
-        operators: In execution order.
+        operators: The operators in execution order.
         inputs: Tensor numbers.
         outputs: Tensor numbers.
     """
@@ -115,10 +114,10 @@ class File:
     _buffer: Callable[[int], bytes] = field(repr=False)
 
     def buffer(self, number: int) -> bytes:
-        """Returns the content of a buffer; empty where the file holds none.
+        """Returns the content of a buffer; empty if the file has no content for it.
 
         Raises:
-            ModelError: There is no such buffer, or it reaches past the end of the file.
+            ModelError: The buffer does not exist, or exceeds the end of the file.
         """
         return self._buffer(number)
 
@@ -128,10 +127,10 @@ def parse(data: bytes, where: str) -> File:
 
     Args:
         data: The whole file.
-        where: File name, for messages.
+        where: File name, for error messages.
 
     Raises:
-        ModelError: It is no TFLite file, another version of it, corrupt, or has not exactly one subgraph.
+        ModelError: The data is not a TFLite file, has another version, is corrupt, or has not exactly one subgraph.
     """
     if data[4:8] != IDENTIFIER:
         raise ModelError(
@@ -158,7 +157,7 @@ class _Reader:
         self._buffers: dict[int, bytes] = {}
 
     def guard(self, read: Callable[[], _Read]) -> _Read:
-        """Calls a reading function; any exception that a corrupt flatbuffer causes becomes a `ModelError`."""
+        """Calls a reading function, and turns any exception of a corrupt flatbuffer into a `ModelError`."""
         try:
             return read()
         except _CORRUPT as error:
@@ -172,7 +171,7 @@ class _Reader:
         )
 
     def file(self) -> File:
-        """Reads the whole file, buffers excepted."""
+        """Reads the whole file except the buffers."""
         self._model = model = tflite.Model.GetRootAs(self._data, 0)
         if model.Version() != VERSION:
             raise ModelError(
@@ -195,7 +194,7 @@ class _Reader:
         )
 
     def _count(self, count: int) -> int:
-        """Charges `count` table entries, of 4 bytes each at least."""
+        """Charges `count` table entries of at least 4 bytes each."""
         self._charge(4 * count)
         return count
 
@@ -205,14 +204,14 @@ class _Reader:
             raise self.corrupt("tables state more content than it can hold")
 
     def _integers(self, vector: npt.NDArray[Any] | int) -> tuple[int, ...]:
-        """Returns the values of a vector; an absent one (0 in the schema's code) is empty."""
+        """Returns the values of a vector; empty for an absent vector (0 in the schema's code)."""
         if isinstance(vector, int):
             return ()
         self._charge(vector.nbytes)
         return tuple(int(value) for value in vector)
 
     def _text(self, text: bytes | None) -> str:
-        """Returns a name with hidden characters escaped: messages, generated files and reports contain it."""
+        """Returns a name with escaped hidden characters: error messages, generated files and reports contain it."""
         self._charge(len(text or b""))
         return printable.one_line((text or b"").decode("utf-8", "replace"))
 
@@ -263,7 +262,7 @@ class _Reader:
         )
 
     def _options(self, operator: Any, kind: str) -> Mapping[str, Any]:
-        """Returns the fields of the operator's table; the defaults where the file has no table or another one."""
+        """Returns the fields of the operator's table, or the defaults if the file has no table or another one."""
         name = tflite_options.expected_table(kind)
         table, cls = operator.BuiltinOptions(), tflite_options.table_class(name)
         if table is None or cls is None or _table(operator) != name:
@@ -288,7 +287,7 @@ class _Reader:
         return self._buffers[number]
 
     def _buffer_content(self, buffer: Any) -> bytes:
-        """Returns the bytes of a buffer: in the flatbuffer, or (files over 2 GB) behind it at an offset in the file."""
+        """Returns the bytes of a buffer: in the flatbuffer, or at an offset behind it (files over 2 GB)."""
         start, size = buffer.Offset(), buffer.Size()
         if start >= _FIRST_OFFSET:
             if start + size > len(self._data):
@@ -305,7 +304,7 @@ class _Reader:
 def _unknown_quantization(number: int) -> str:
     """Returns the name of a kind of quantisation by its number in the union `QuantizationDetails`.
 
-    `CustomQuantization` stands beside the scales, and interpreters ignore it.
+    Interpreters ignore `CustomQuantization`, which is an addition to the scales.
     """
     if number in (tflite.QuantizationDetails.NONE, tflite.QuantizationDetails.CustomQuantization):
         return ""
@@ -315,7 +314,7 @@ def _unknown_quantization(number: int) -> str:
 def _new_builtin_code(code: Any) -> int:
     """Returns the field `builtin_code` of an operator code.
 
-    Read here because the schema package returns the deprecated field in its place for all operators below 127.
+    The schema package cannot be used: it returns the deprecated field instead for all operators below 127.
     """
     table = code._tab  # noqa: SLF001 - the package has no other way to the field itself
     offset = table.Offset(_BUILTIN_CODE_SLOT)
@@ -323,7 +322,7 @@ def _new_builtin_code(code: Any) -> int:
 
 
 def _table(operator: Any) -> str:
-    """Returns the name of the options table that the file states for an operator: of the first union, or the second."""
+    """Returns the name of the options table of an operator in the file, from the first or the second union."""
     number = operator.BuiltinOptionsType()
     if number or not operator.BuiltinOptions2Type():
         return tflite_options.table_name(tflite.BuiltinOptions, number)

@@ -1,8 +1,8 @@
-"""The options tables of TFLite's operators: which table belongs to which operator, and what is in it.
+"""The options tables of TFLite's operators: the table of each operator, and the fields of each table.
 
-An operator's options lie in a table of a union, whose type the file states beside the operator. Most tables have the
-operator's own name (`ADD`, `AddOptions`), some serve several operators, and some operators have none. A file may leave
-a table out, which means that all options have the schema's defaults.
+An operator's options are a table of a union, whose type the file states beside the operator. Most tables have the
+operator's own name (`ADD`, `AddOptions`), some serve several operators, and some operators have none. A file may omit
+a table; then all options have the schema's defaults.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import flatbuffers
 import tflite
 
-#: Tables that are not named as their operators are, from the schema and TFLite's `flatbuffer_conversions.cc`.
+#: Tables with other names than their operators, from the schema and TFLite's `flatbuffer_conversions.cc`.
 _SHARED = {
     "Conv3DOptions": ("CONV_3D_TRANSPOSE",),
     "L2NormOptions": ("L2_NORMALIZATION",),
@@ -34,7 +34,7 @@ _SHARED = {
     "SequenceRNNOptions": ("UNIDIRECTIONAL_SEQUENCE_RNN",),
 }
 
-#: What a file states where an operator has no options table.
+#: The type in the file for an operator without an options table.
 NONE = "NONE"
 
 
@@ -45,20 +45,20 @@ def numbers(enumeration: type) -> dict[int, str]:
 
 
 def table_name(union: type, number: int) -> str:
-    """Returns the name of the table that a number stands for in a union (`BuiltinOptions` or `BuiltinOptions2`)."""
+    """Returns the name of a table by its number in a union (`BuiltinOptions` or `BuiltinOptions2`)."""
     return numbers(union).get(number, f"table number {number}")
 
 
 @cache
 def expected_table(kind: str) -> str:
-    """Returns the name of the options table of an operator, `NONE` where the schema has none for it."""
+    """Returns the name of the options table of an operator, `NONE` if the schema has none."""
     shared = next((table for table, kinds in _SHARED.items() if kind in kinds), None)
     return shared or _tables().get(kind.replace("_", "").lower(), NONE)
 
 
 @cache
 def _tables() -> dict[str, str]:
-    """Returns the names of all tables by the operator that each is named after: `conv2d` gives `Conv2DOptions`."""
+    """Returns the names of all tables by the name of their operator: `conv2d` gives `Conv2DOptions`."""
     unions = (tflite.BuiltinOptions, tflite.BuiltinOptions2)
     names = (name for union in unions for name in numbers(union).values() if name != NONE)
     return {name.removesuffix("Options").lower(): name for name in names}
@@ -66,7 +66,7 @@ def _tables() -> dict[str, str]:
 
 @cache
 def table_class(name: str) -> Any | None:
-    """Returns the class that reads a table; None where the schema package has none of this name."""
+    """Returns the class that reads a table; None if the schema package has no such class."""
     found = getattr(tflite, name, None)
     return found if isinstance(found, type) else None
 
@@ -86,7 +86,7 @@ def fields(cls: type) -> tuple[tuple[str, bool], ...]:
 
 @cache
 def defaults(table: str) -> Mapping[str, Any]:
-    """Returns the schema's defaults of an options table; nothing for `NONE`."""
+    """Returns the schema's defaults of an options table; empty for `NONE`."""
     cls = table_class(table)
     if cls is None:
         return {}

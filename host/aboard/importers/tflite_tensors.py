@@ -1,6 +1,6 @@
-"""Turns a tensor of a TFLite file into a type of the IR, or reports the element type, shape or quantisation at fault.
+"""Converts tensors of a TFLite file to types of the IR, or reports a wrong element type, shape or quantisation.
 
-Problems are returned as text, `<what>, got <x>, expected <y>. <what to do>`, without the name of the tensor: many
+Problems are text, `<what>, got <x>, expected <y>. <what to do>`, without the name of the tensor, because many
 tensors of a file have the same problem.
 """
 
@@ -19,10 +19,10 @@ _TYPES = {dtype.value.upper(): dtype for dtype in DType}
 _MAX_RANK = 6
 _MAX_BYTES = 2**31 - 1
 
-#: Types without quantisation; some converters state one nevertheless.
+#: Types without quantisation; some converters write one nevertheless.
 _UNQUANTIZED = (DType.FLOAT16, DType.FLOAT32, DType.BOOL)
 
-#: Types whose arithmetic uses the scale, so that it must not be 0.
+#: Types whose arithmetic uses the scale, which must not be 0.
 _SCALED = (DType.INT8, DType.UINT8, DType.INT16)
 
 
@@ -41,12 +41,12 @@ def biases(file: File) -> frozenset[int]:
 
 
 def problem(tensor: FileTensor, *, computed: bool, bias: bool) -> str | None:
-    """Returns why a tensor is not supported, and what to do; None for a supported tensor.
+    """Returns why a tensor is unsupported, and advice; None for a supported tensor.
 
     Args:
-        tensor: As the file has it.
-        computed: Whether its values are known only at run time.
-        bias: Whether operators read it only as a bias.
+        tensor: The tensor of the file.
+        computed: True if its values are known only at run time.
+        bias: True if operators read it only as a bias.
     """
     if type_name(tensor.type) not in _TYPES:
         return (
@@ -71,14 +71,14 @@ def problem(tensor: FileTensor, *, computed: bool, bias: bool) -> str | None:
 
 
 def tensor_type(tensor: FileTensor, *, bias: bool) -> TensorType:
-    """Returns the type of a tensor that has no `problem`."""
+    """Returns the type of a tensor for which `problem` is None."""
     dtype = _TYPES[type_name(tensor.type)]
     quantized = tensor.scales and not bias and dtype not in _UNQUANTIZED
     return TensorType(tensor.shape, dtype, _quantization(tensor) if quantized else None)
 
 
 def values(content: bytes, tensor_type: TensorType) -> Array:
-    """Returns the values of a constant from its buffer, which has the size that the type asks for."""
+    """Returns the values of a constant from its buffer, whose size fits the type."""
     stored = np.dtype(np.uint8) if tensor_type.dtype is DType.BOOL else tensor_type.dtype.numpy.newbyteorder("<")
     array = np.frombuffer(content, stored).reshape(tensor_type.shape)
     return (array != 0) if tensor_type.dtype is DType.BOOL else array.astype(tensor_type.dtype.numpy, copy=False)
@@ -117,10 +117,10 @@ def _quantization_problem(tensor: FileTensor, dtype: DType, computed: bool) -> s
 
 
 def _scale_problem(scales: Iterable[float], *, zero_allowed: bool) -> str | None:
-    """Returns which scale is wrong.
+    """Returns the error in the scales as text, or None.
 
-    A constant may have the scale 0: all its values stand for 0, or nothing reads its scale. Ops that divide by it
-    refuse it.
+    A constant may have the scale 0: all its values are 0, or no op reads its scale. Ops that divide by the scale refuse
+    it.
     """
     wrong = next((s for s in scales if not math.isfinite(s) or s < 0 or (s == 0 and not zero_allowed)), None)
     if wrong is None:
