@@ -1,1 +1,1 @@
-"""Devices that come with the package; each uses only what plug-ins may use."""
+"""Devices that come with the package; each uses only the interface for plug-ins."""

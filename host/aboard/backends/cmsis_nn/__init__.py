@@ -1,4 +1,4 @@
-"""The device `cmsis-nn`: Arm's library of kernels for Cortex-M, as a device that claims what the library computes."""
+"""The device `cmsis-nn`: Arm's library of kernels for Cortex-M, as a device that claims the nodes it can compute."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ATTRIBUTES = (
 
 
 def _patterns(target: Target) -> tuple[Any, ...]:
-    # Patterns belong to the compile path, which a device-only installation does not load.
+    # Patterns belong to the compile path, which is not loaded in a device-only installation.
     from aboard.backends.cmsis_nn.patterns import patterns
 
     return patterns(target)

@@ -1,4 +1,4 @@
-"""Which function of CMSIS-NN computes a node, and with what: parameter structs, packed constants, scratch."""
+"""The call of a CMSIS-NN function for a node: function, parameter structs, packed constants, scratch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aboard.ops import arithmetic, conv2d, depthwise_conv2d, fully_connected, po
 from aboard.ops.activation import Activation
 from aboard.ops.registry import get
 
-#: Bits that operands of an addition are moved up by, so that their scaling loses nothing.
+#: Left shift of the operands of an addition, in bits, so that their scaling is exact.
 _SUM_SHIFT = 20
 
 
@@ -24,8 +24,8 @@ class Struct:
     """A parameter struct.
 
     Attributes:
-        ctype: Its type.
-        fields: Its fields; a string is the name of something that the generated function has.
+        ctype: Type of the struct.
+        fields: Fields of the struct; a string is the name of a variable of the generated function.
     """
 
     ctype: str
@@ -38,7 +38,7 @@ class LibraryCall:
 
     Attributes:
         function: C function.
-        arguments: Its arguments in order: a struct (its address is passed), the name of an operand (`x0`, `x1`), of the
+        arguments: Its arguments in order: a struct (passed by address), the name of an operand (`x0`, `x1`), of the
             result (`y0`) or of a constant, NULL, or a number.
         constants: Packed constants by name.
         scratch: Bytes of scratch (`s0`); 0 for none.
@@ -53,7 +53,7 @@ class LibraryCall:
 
 
 def call_of(node: Node, unit: Unit) -> LibraryCall:
-    """Returns the call that computes a node that a pattern has accepted."""
+    """Returns the call for a node that a pattern accepts."""
     return _CALLS[node.op](node, unit)
 
 
@@ -72,7 +72,7 @@ def _depthwise(node: Node, unit: Unit) -> LibraryCall:
 
 
 def _sliding(node: Node, window: WindowedLayer, function: str, scratch: int) -> LibraryCall:
-    """Returns the call of a convolution. All functions take the same arguments except those given here."""
+    """Returns the call of a convolution. All functions take the same arguments, apart from the ones given here."""
     is_depthwise = node.op == "depthwise_conv2d"
     axis = depthwise_conv2d.AXIS if is_depthwise else conv2d.AXIS
     multiplier, shift = weighted.multipliers(node, axis)
@@ -124,7 +124,7 @@ def _fully_connected(node: Node, unit: Unit) -> LibraryCall:
     }
     sums = sizes.fully_connected(outputs, unit)
     if sums:
-        # With Helium the library wants bias and zero point in one sum per output; it can be stored in flash.
+        # With Helium the library requires bias and zero point in one sum per output, which can be stored in flash.
         zero_point = node.input(0).quant.zero_point
         of_weights = constants["weights"].reshape(outputs, inputs).astype(np.int64).sum(axis=1)
         constants["sums"] = _int32(constants["bias"] - zero_point * of_weights)
@@ -229,7 +229,7 @@ _CALLS: Mapping[str, Callable[[Node, Unit], LibraryCall]] = {
     "mul": _mul,
 }
 
-#: The library declares these pointers without const, and only reads.
+#: The library only reads these pointers, but declares them without const.
 _MULTIPLIERS: Mapping[str, Literal] = {
     "multiplier": "(int32_t *)(uintptr_t)multipliers",
     "shift": "(int32_t *)(uintptr_t)shifts",
@@ -258,14 +258,14 @@ def _clamp(node: Node, activation: Activation) -> Mapping[str, Literal]:
 
 
 def _weights(node: Node, outputs: int) -> dict[str, Array]:
-    """Returns weights as the model has them, and a bias, of zeros where there is none."""
+    """Returns the weights of the model, and a bias, which is zero if absent."""
     bias = node.optional_input(weighted.BIAS)
     values = np.zeros(outputs, np.int32) if bias is None else _data(bias)
     return {"weights": _data(node.input(weighted.WEIGHTS)), "bias": _int32(values)}
 
 
 def _operands(node: Node) -> tuple[str, str]:
-    """Returns what an elementwise function reads: a constant, or the region's input, which may serve twice."""
+    """Returns the operands of an elementwise function: a constant, or the region's input, which may be both."""
     names: list[str] = []
     inputs: list[Tensor] = []
     for index, tensor in enumerate(node.inputs):
@@ -290,7 +290,7 @@ def _data(tensor: Tensor) -> Array:
     """Returns the values of a constant.
 
     Raises:
-        ValueError: The tensor is computed, which the patterns exclude.
+        ValueError: The tensor is computed; the patterns exclude this.
     """
     if tensor.data is None:
         raise ValueError(f"{tensor.name} is no constant")

@@ -1,4 +1,4 @@
-"""The C function of a region: one call of the library, its parameter structs beside it."""
+"""The C function of a region: one call of the library, with its parameter structs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.target import Target
 
-#: The reference rounds twice; so does the library by default.
+#: The reference uses double rounding; so does the library by default.
 _ROUNDING = """\
 #ifdef CMSIS_NN_USE_SINGLE_ROUNDING
 #error "CMSIS_NN_USE_SINGLE_ROUNDING is defined: results would not be those of the reference. Remove it"
@@ -22,15 +22,15 @@ _ROUNDING = """\
 """
 
 
-#: zig's clang knows no functions of the C library on bare metal, and would call one wherever the library reads a word.
+#: zig's clang has no C library on bare metal, and would call its functions wherever the library reads a word.
 _BARE_METAL = {"clang": ("-Dmemcpy=__builtin_memcpy",)}
 
 
 def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
-    """Returns the code of a region, with the sources that it needs.
+    """Returns the code of a region, with the required sources.
 
     Raises:
-        TargetError: There is no source tree, or it is of another release.
+        TargetError: The source tree is missing, or has another release.
     """
     if region.host is None or len(region.patterns) != 1:
         raise TargetError(
@@ -88,7 +88,7 @@ def _argument(argument: Struct | str | int, structs: list[Struct]) -> str:
 
 
 def _declared(call: LibraryCall) -> Iterator[str]:
-    """Yields the parameters of the generated function as its definition has them."""
+    """Yields the declarations of the generated function's parameters."""
     for argument in parameters(call):
         if isinstance(argument, InputArg):
             yield f"{argument.ctype}x{argument.index}"

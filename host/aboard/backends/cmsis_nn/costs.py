@@ -1,8 +1,8 @@
-"""What the library's kernels cost: measured of its layers in another system, on cores with DSP extension and Helium.
+"""Costs of the library's kernels: measured on layers in another system, for cores with the DSP extension and Helium.
 
-`instructions.json` is made by `tests/bench/costs.py` from the layers that the record of the benchmarks has. What it
-does not have is taken to cost what the host's own kernel does. A core with neither extension is taken for one with DSP,
-which makes the library look quicker there than it is.
+`tests/bench/costs.py` makes `instructions.json` from the layers in the benchmark record. Layers without a record are
+assumed to cost as much as with the host's own kernels. A core with neither extension uses the figures for DSP, so the
+library appears faster there than it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE = Path(__file__).with_name("instructions.json")
 
 
 def cost(target: Target, region: ClaimedRegion) -> Cost:
-    """Returns what a region costs; the library runs on the host itself, so nothing is transferred.
+    """Returns the cost of a region; the library runs on the host, so there are no transfers.
 
     Args:
         target: The device.

@@ -1,4 +1,4 @@
-"""Where a path that CMSIS-NN's wrappers take gives what the reference gives, and where another has to be taken."""
+"""Conditions under which the paths of CMSIS-NN's wrappers are exact, and another path if they are not."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from aboard.backends.cmsis_nn.sizes import becomes_convolution, ends_of_line, is
 
 
 def convolve_wrapper_is_exact(window: WindowedLayer, unit: Unit) -> bool:
-    """True when `arm_convolve_wrapper_s8` can be called; else `arm_convolve_s8` is."""
+    """True if `arm_convolve_wrapper_s8` is exact; otherwise `arm_convolve_s8` is called."""
     return unit is not Unit.MVE or not window.is_1xn or _line_is_exact(window)
 
 
 def depthwise_wrapper_is_exact(window: WindowedLayer, unit: Unit) -> bool:
-    """True when `arm_depthwise_conv_wrapper_s8` can be called; else `arm_depthwise_conv_s8` is."""
+    """True if `arm_depthwise_conv_wrapper_s8` is exact; otherwise `arm_depthwise_conv_s8` is called."""
     if unit is Unit.MVE:
         return not becomes_convolution(window) or convolve_wrapper_is_exact(window, unit)
     by_channel = window.channels == window.outputs and window.batch == 1 and window.dilation == Size(1, 1)
     if not by_channel or not is_3x3(window):
         return True
-    # Its function for 3x3 looks at the middle column of every window without asking whether that is in the image.
+    # Its function for 3x3 reads the middle column of every window without checking that it is in the image.
     last = (window.result.w - 1) * window.stride.w - window.padding.w
     return last + 1 < window.image.w
 
 
 def _line_is_exact(window: WindowedLayer) -> bool:
-    """Follows `arm_convolve_1_x_n_s8` with Helium: which pixel it multiplies with each tap.
+    """Models `arm_convolve_1_x_n_s8` with Helium: the pixel that it multiplies with each tap.
 
-    It copies the ends of a line with their padding, as many pixels at each as padding with a stride of 1 needs. With
-    other strides, or where the last pixels of the image are not seen, the copy is not what the windows see, or it reads
-    beyond the image.
+    The function copies the ends of a line with their padding, as many pixels at each end as padding with a stride of 1
+    needs. With other strides, or if no window contains the last pixels of the image, the copy differs from the windows,
+    or the function reads beyond the image.
     """
     ends, stride, taps, pad = ends_of_line(window), window.stride.w, window.taps.w, window.padding.w
     if not ends.padding_fits:
@@ -55,7 +55,7 @@ def _line_is_exact(window: WindowedLayer) -> bool:
 
 
 def _seen(window: WindowedLayer, column: int) -> list[int | None]:
-    """Returns the pixels that the window of a column of the result covers; None for padding."""
+    """Returns the pixels in the window of a column of the result; None for padding."""
     start = column * window.stride.w - window.padding.w
     covered = range(start, start + window.taps.w)
     return [pixel if 0 <= pixel < window.image.w else None for pixel in covered]

@@ -1,4 +1,4 @@
-"""Layers with windows as CMSIS-NN's functions see them: sizes, and which of its paths takes a layer."""
+"""Layers with windows in the terms of CMSIS-NN's functions: sizes, and the library's path for a layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aboard.target import Target
 
 
 class Unit(Enum):
-    """The instructions that the library is compiled for, which its macros take from the compiler."""
+    """The instructions for which the library is compiled; its macros read them from the compiler."""
 
     C = "c"
     DSP = "dsp"
@@ -19,14 +19,14 @@ class Unit(Enum):
 
     @classmethod
     def of(cls, host: Target) -> Unit:
-        """Returns what the library uses on a CPU."""
+        """Returns the instructions that the library uses on a CPU."""
         features = host.cpu.features if host.cpu.is_arm_m else frozenset()
         return cls.MVE if "mve" in features else cls.DSP if "dsp" in features else cls.C
 
 
 @dataclass(frozen=True)
 class Size:
-    """Rows and columns; of a padding those above and on the left."""
+    """Rows and columns; for padding, rows above and columns on the left."""
 
     h: int
     w: int
@@ -37,16 +37,16 @@ class WindowedLayer:
     """A layer whose window slides over images.
 
     Attributes:
-        batch: Images.
-        image: Of the input.
-        channels: Of the input.
-        taps: Of the window.
-        depth: Input channels that one output channel of a convolution sees; 1 where each sees its own.
-        result: Of the output.
+        batch: Number of images.
+        image: Size of the input.
+        channels: Channels of the input.
+        taps: Size of the window.
+        depth: Input channels that one output channel of a convolution reads; 1 if each output channel reads one.
+        result: Size of the output.
         outputs: Channels of the output.
-        stride: Pixels from a window to the next.
-        padding: Pixels assumed above and on the left; those at the other ends follow from the sizes.
-        dilation: Pixels from a tap to the next.
+        stride: Pixels from one window to the next.
+        padding: Pixels above and on the left; padding at the other ends follows from the sizes.
+        dilation: Pixels from one tap to the next.
     """
 
     batch: int
@@ -62,23 +62,23 @@ class WindowedLayer:
 
     @property
     def is_1x1(self) -> bool:
-        """True for what the library computes as a product of matrices."""
+        """True for layers that the library computes as a matrix product."""
         return self.taps == self.dilation == Size(1, 1) and self.padding == Size(0, 0)
 
     @property
     def is_1xn(self) -> bool:
-        """True for what the library computes as a convolution in one direction."""
+        """True for layers that the library computes as a one-dimensional convolution."""
         in_words = self.stride.w * self.channels % 4 == 0
         return not self.is_1x1 and self.image.h == self.taps.h == self.dilation.w == 1 and in_words
 
     @property
     def is_dense(self) -> bool:
-        """True when an output channel sees all input channels."""
+        """True if an output channel reads all input channels."""
         return self.depth == self.channels
 
 
 def of_convolution(node: Node) -> WindowedLayer:
-    """Returns the geometry of a conv2d; of a depthwise_conv2d with a depth of 1."""
+    """Returns the geometry of a conv2d, or of a depthwise_conv2d with a depth of 1."""
     attrs = conv2d.attributes(node)
     batch, height, width, channels = node.input(0).shape
     weights, (_, rows, cols, outputs) = node.input(1).shape, node.output.shape

@@ -1,4 +1,4 @@
-"""CMSIS-NN's source tree: where it is, and which of its files a call needs."""
+"""CMSIS-NN's source tree: its location, and the files that a call needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aboard.target import Need, Runtime, Target
 VARIABLE = "CMSIS_NN_PATH"
 ZEPHYR = "ZEPHYR_BASE"
 
-#: Where a Zephyr workspace has the library, from ZEPHYR_BASE.
+#: Path of the library in a Zephyr workspace, from ZEPHYR_BASE.
 _MODULE = Path("..") / "modules" / "lib" / "cmsis-nn"
 
 _HEADER = Path("Include") / "arm_nnfunctions.h"
@@ -26,7 +26,7 @@ HOW_TO_GET = (
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _WORD = re.compile(r"\barm_\w+")
-#: A function at the left margin, with its body: the library's style. Group 1 is its name, 2 its parameters.
+#: A function at the left margin with its body: the library's style. Group 1 is its name, 2 its parameters.
 _DEFINITION = re.compile(r"^(?!static\b)[A-Za-z_][\w \t\n*]*?\b(arm_\w+)\s*\(([^(){};]*)\)\s*\{", re.MULTILINE)
 _DECLARATION = re.compile(r"^[A-Za-z_][\w \t\n*]*?\b(arm_\w+)\s*\(([^(){};]*)\)\s*;", re.MULTILINE)
 
@@ -35,10 +35,10 @@ def find(target: Target) -> Path:
     """Returns the folder of the source tree.
 
     Args:
-        target: Of the kind `cmsis-nn`; its attribute comes first, then the environment.
+        target: Device of the kind `cmsis-nn`; its attribute takes precedence over the environment.
 
     Raises:
-        TargetError: There is none, or what is named is none.
+        TargetError: No source tree is named, or the named folder is not one.
     """
     for name, folder in _named(target.get("cmsis-nn")):
         if _is_tree(folder):
@@ -62,7 +62,7 @@ def probe() -> Sequence[Need]:
 
 
 def _named(attribute: object) -> Iterator[tuple[str, Path]]:
-    """Yields what names a tree, first what counts first, with the folder it names."""
+    """Yields the sources of a tree's path in order of precedence, with the folder each names."""
     if attribute is not None:
         yield "-cmsis-nn=", Path(str(attribute)).expanduser()
     if os.environ.get(VARIABLE):
@@ -76,15 +76,15 @@ def _is_tree(folder: Path) -> bool:
 
 
 def sources(tree: Path, function: str, arguments: int) -> Runtime:
-    """Returns the files that a call needs: of the function, of all that it calls, of all that these include.
+    """Returns the files that a call needs: of the function, of all functions that it calls, and their headers.
 
     Args:
         tree: The source tree.
-        function: What is called.
-        arguments: With how many arguments.
+        function: Name of the function.
+        arguments: Number of arguments of the call.
 
     Raises:
-        TargetError: The tree has no such function, or it takes other arguments.
+        TargetError: The tree has no such function, or the function takes other arguments.
     """
     texts, places = _read(tree)
     _check(tree, function, arguments, texts, places)

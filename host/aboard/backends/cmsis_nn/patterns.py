@@ -1,4 +1,4 @@
-"""What CMSIS-NN computes bit for bit as the reference does: int8 layers, one call each."""
+"""Layers that CMSIS-NN computes bit for bit like the reference: int8, one call each."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from aboard.partition.pattern import (
 )
 from aboard.target import Target
 
-#: Largest number of channels for which arm_softmax_s8 shifts by less than 32 bits; the sum of its powers decides.
+#: Largest number of channels for which arm_softmax_s8 shifts by less than 32 bits, which depends on the sum of powers.
 _SOFTMAX_CHANNELS = 511
 
-#: Largest extent of a tensor, and number of products of an output: the library counts some of them in 16 bits.
+#: Largest extent of a tensor, and of products per output: the library counts some in 16 bits.
 _EXTENT = 32767
 
 
@@ -58,7 +58,7 @@ def _int8_problem(node: Node) -> str | None:
 def _conv_problem(node: Node) -> str | None:
     window = of_convolution(node)
     if not window.is_dense and (window.is_1x1 or window.is_1xn):
-        # The library's wrapper and its function for sizes disagree on which path these take.
+        # The library's wrapper and its buffer size function disagree on the path of these layers.
         got = window.channels // window.depth
         return f"groups with a window of {window.taps.h}x{window.taps.w}, got {got}, expected 1"
     return _window_problem(node, conv2d.AXIS)
@@ -69,7 +69,7 @@ def _depthwise_problem(node: Node) -> str | None:
 
 
 def _window_problem(node: Node, axis: int) -> str | None:
-    """The library pads at the top and on the left; what is missing at the other ends follows from the sizes."""
+    """Returns why the library's rules for windows do not hold: it derives padding below and on the right from sizes."""
     attrs = conv2d.attributes(node)
     size = conv2d.window(node)
     before = attrs.padding.top, attrs.padding.left
@@ -89,7 +89,7 @@ def _product_problem(node: Node) -> str | None:
 
 
 def _sums_problem(node: Node, axis: int) -> str | None:
-    """The library leaves undefined what the reference wraps around: sums beyond 32 bits, before and after a shift."""
+    """Returns why sums may exceed 32 bits, before or after a shift: the reference wraps, the library is undefined."""
     weights, bias = node.input(weighted.WEIGHTS).data, node.optional_input(weighted.BIAS)
     if weights is None:
         return "weights are computed, expected constants"

@@ -1,7 +1,7 @@
-"""Bytes of scratch, as CMSIS-NN's own functions for buffer sizes return them (release 7.0.0).
+"""Bytes of scratch, equal to the results of CMSIS-NN's own functions for buffer sizes (release 7.0.0).
 
-They are the functions `arm_*_get_buffer_size` for a core with the given instructions; tests compare them with recorded
-values, and with the compiled functions where there is a source tree.
+They model `arm_*_get_buffer_size` for a core with the given instructions; tests compare them with recorded values, and
+with the compiled functions if a source tree is available.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def convolve_wrapper(window: WindowedLayer, unit: Unit) -> int:
 
 
 def convolve(window: WindowedLayer, unit: Unit) -> int:
-    """Returns the size for `arm_convolve_s8`: a few pixels with all that their windows see."""
+    """Returns the size for `arm_convolve_s8`: a few pixels with their receptive fields."""
     length = window.taps.w * window.taps.h * window.channels
     if unit is Unit.MVE:
         return 4 * -(-length // 16) * 16
@@ -34,7 +34,7 @@ def convolve(window: WindowedLayer, unit: Unit) -> int:
 
 
 def _convolve_1xn(window: WindowedLayer) -> int:
-    """Returns the size for `arm_convolve_1_x_n_s8` with Helium: the windows that padding reaches, in one line."""
+    """Returns the size for `arm_convolve_1_x_n_s8` with Helium: the windows with padding, in one line."""
     ends = ends_of_line(window)
     if not ends.add_up:
         return convolve(window, Unit.MVE)
@@ -57,12 +57,12 @@ def depthwise_wrapper(window: WindowedLayer, unit: Unit) -> int:
 
 
 def becomes_convolution(window: WindowedLayer) -> bool:
-    """True for a depthwise convolution that the library computes as a convolution, where there is Helium."""
+    """True for a depthwise convolution that the library computes as a convolution, with Helium."""
     return window.channels == 1 and window.outputs > 1
 
 
 def is_3x3(window: WindowedLayer) -> bool:
-    """True for a depthwise convolution that has a function of its own, where there is no Helium."""
+    """True for a depthwise convolution with its own function, without Helium."""
     return window.taps == Size(3, 3) and window.padding.h <= 1 and window.padding.w <= 1
 
 
@@ -78,15 +78,15 @@ def fully_connected(outputs: int, unit: Unit) -> int:
 
 @dataclass(frozen=True)
 class EndsOfLine:
-    """How `arm_convolve_1_x_n_s8` with Helium divides a line: what padding reaches on the left, the middle, the right.
+    """Division of a line by `arm_convolve_1_x_n_s8` with Helium: padding on the left, the middle, padding on the right.
 
     Attributes:
         left: Pixels of the result that it computes with padding on the left.
-        middle: Those between.
-        right: Those with padding on the right.
-        pad_right: Pixels of padding it puts behind the image.
-        add_up: True when the three parts are the whole line; where not, the library takes another path.
-        padding_fits: True when the padding is what the sizes imply; where not, the library reports a failure.
+        middle: Pixels of the result between left and right.
+        right: Pixels of the result that it computes with padding on the right.
+        pad_right: Pixels of padding behind the image.
+        add_up: True if the three parts are the whole line; if not, the library takes another path.
+        padding_fits: True if the padding follows from the sizes; if not, the library reports a failure.
     """
 
     left: int
@@ -101,7 +101,7 @@ def ends_of_line(window: WindowedLayer) -> EndsOfLine:
     """Returns how a line is divided."""
     pad, stride, columns = window.padding.w, window.stride.w, window.result.w
     total = (columns - 1) * stride + window.taps.w - window.image.w
-    # The remainder has the sign of what is divided, as in C: -1 where the last pixels of the image are not seen.
+    # The remainder has the sign of the dividend, as in C: -1 if no window contains the last pixels of the image.
     odd = abs(total) % 2 * (1 if total > 0 else -1)
     right = _reached(pad + odd, stride)
     left = _reached(pad, stride)
@@ -112,5 +112,5 @@ def ends_of_line(window: WindowedLayer) -> EndsOfLine:
 
 
 def _reached(pad: int, stride: int) -> int:
-    """Returns how many windows padding reaches, as the library counts them."""
+    """Returns the number of windows with padding, as the library counts them."""
     return max(1, int((pad + stride - 1) / stride)) if pad != 0 else 0

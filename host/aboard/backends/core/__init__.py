@@ -1,7 +1,7 @@
 """Another core of the host's board as a device: targets of the kind `c` among the devices of a composite.
 
-The core computes what its own kernels can, compiled for its own units. It is started by the first call, and gets work
-through a mailbox (`firmware/cores/`). Where the host's runtime is `host`, the same functions are called plainly.
+The core runs its own kernels, compiled for its own units. The first call starts the core, which then receives calls
+through a mailbox (`firmware/cores/`). If the host's runtime is `host`, the same functions are called directly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aboard.kernels.accelerator import ClaimedRegion, Cost, DeviceCode
 
 
-# What these call belongs to the compile path, which a device-only installation does not load.
+# The called modules belong to the compile path, which is not loaded in a device-only installation.
 def _patterns(target: Target) -> tuple[Any, ...]:
     from aboard.backends.core.patterns import patterns
 

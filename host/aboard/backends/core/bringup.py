@@ -1,4 +1,4 @@
-"""Calls of another core: the files that start the core and serve its calls, and the flags of the code it executes."""
+"""Calls of another core: the files that start the core and serve its calls, and the flags of its code."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from aboard.target.kind import CLAIM_NODES, CLAIM_OPS
 
 #: ABOARD_CORE_ARGUMENT_WORDS of firmware/include/aboard/core.h.
 ARGUMENTS = 32
-#: Bytes of the core's stack: kernels keep what is large in scratch.
+#: Bytes of the core's stack: kernels keep large buffers in scratch.
 STACK_BYTES = 4096
 
-# What a core is given before it is called dead, in cycles: several times what portable kernels take without a FPU.
+# Cycles until a core without an answer counts as dead: several times the cycles of portable kernels without an FPU.
 _PATIENCE_CYCLES, _PATIENCE_PER_MAC, _PATIENCE_PER_ELEMENT = 4_000_000, 64, 1024
 _CYCLES_PER_ROUND = 256
 
 
 @dataclass(frozen=True)
 class CoreCall:
-    """How a region's function is called.
+    """The call of a region's function.
 
     Attributes:
-        function: What calls it; "" for a plain call.
-        rounds: How long to wait for it.
-        headers: What the host's file includes.
-        files: Files that go with it, by path.
-        core_files: Those of them that the core executes.
+        function: Function that makes the call; "" for a direct call.
+        rounds: Limit of the wait for the call.
+        headers: Headers that the host's file includes.
+        files: Additional files by path.
+        core_files: The files that the core executes.
         flags: Flags that select the core, by compiler.
     """
 
@@ -53,11 +53,11 @@ class CoreCall:
         """Checks that a call has room for its arguments.
 
         Args:
-            arguments: How many pointers it hands over.
-            where: The region, for messages.
+            arguments: Number of pointers that the call passes.
+            where: The region, for error messages.
 
         Raises:
-            TargetError: They are too many.
+            TargetError: The call has too many arguments.
         """
         if self.function and arguments > ARGUMENTS:
             raise TargetError(
@@ -67,7 +67,7 @@ class CoreCall:
 
 
 def core_call(device: Target, host: Target | None, macs: int, elements: int) -> CoreCall:
-    """Returns how a core is called.
+    """Returns the call of a core.
 
     Args:
         device: The core.
@@ -76,7 +76,7 @@ def core_call(device: Target, host: Target | None, macs: int, elements: int) -> 
         elements: Elements that the call writes.
 
     Raises:
-        TargetError: It is not known which core of which board it is.
+        TargetError: The target does not name the board and the core.
     """
     if host is None or host.runtime == "host":
         return CoreCall()
@@ -105,11 +105,11 @@ def core_call(device: Target, host: Target | None, macs: int, elements: int) -> 
 
 
 def flags(core: Cpu, host: Cpu) -> dict[str, tuple[str, ...]]:
-    """Returns the flags that select a core, behind those of a host that its code is linked with.
+    """Returns the flags that select a core, after the flags of the host whose image contains its code.
 
     Args:
         core: The core.
-        host: The host. Where it has no FPU, floats are passed in integer registers on both.
+        host: The host. If it has no FPU, both cores pass floats in integer registers.
     """
     has_fpu = "fpu" in core.features
     abi = "hard" if host.float_abi == "hard" else "softfp" if has_fpu else "soft"
@@ -131,7 +131,7 @@ def _header(board: Board, core: Core, name: str) -> str:
 
 
 def _own(board: Board, core: Core, name: str) -> str:
-    """Returns the file with vector table, stack and loop of the core, which executes it."""
+    """Returns the file with vector table, stack and loop, which the core executes."""
     bank = board.data_memory.name if board.data_memory else ""
     return (
         f"/* The core {core.name} of {board.id}, which executes this file. Generated.\n"
@@ -147,7 +147,7 @@ def _own(board: Board, core: Core, name: str) -> str:
 
 
 def _start(board: Board, core: Core, name: str) -> str:
-    """Returns the file that lets the core run, which the host executes."""
+    """Returns the file that starts the core, which the host executes."""
     number = [known.name for known in board.cores].index(core.name)
     steps = "".join(f"    {line}\n" for step in core.start for line in _step(step, name))
     return (

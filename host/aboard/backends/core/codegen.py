@@ -1,4 +1,4 @@
-"""C for a region that another core computes: the function that the host calls, and the one that the core runs."""
+"""C for a region on another core: the function that the host calls, and the function that the core runs."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from aboard.target import Runtime, Target
 
 @dataclass(frozen=True)
 class _ConstantPool:
-    """All constants of an element type, one after another.
+    """All constants of one element type, one after another.
 
     Attributes:
-        name: Of the parameter that holds them.
-        values: The elements, with zeros where alignment wants a gap.
-        offsets: Where each array begins, in elements.
+        name: Name of the parameter for them.
+        values: The elements, with zeros in gaps for alignment.
+        offsets: Index of each array's first element.
     """
 
     name: str
@@ -46,7 +46,7 @@ class _ConstantPool:
 
 
 def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
-    """Returns the code for a region: the files are the same whether the core is called or, on a host, a function."""
+    """Returns the code for a region: the files are the same for a call of the core and for a direct call on a host."""
     found = lowered(target, region)
     instances = Instances(found.program, executor(target))
     pools = _pools(instances.arrays)
@@ -171,7 +171,7 @@ def _core_source(
 
 
 def _copies(found: LoweredRegion, tensors: Sequence[Tensor], kind: str) -> list[str]:
-    """Returns what brings operands to where the kernels want them, or results from there, where it is elsewhere."""
+    """Returns the statements that copy operands to the kernels' buffers, or results from these, if they differ."""
     lines = []
     for number, tensor in enumerate(tensors):
         place = found.place(tensor)

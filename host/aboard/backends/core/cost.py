@@ -1,4 +1,4 @@
-"""What a region costs on another core, for `-partition=cost`."""
+"""The cost of a region on another core, for `-partition=cost`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from aboard.kernels.select.cost_model import predict
 from aboard.memory.problem import lower_bound
 from aboard.target import Target
 
-#: Instructions from the call on the host to the first of the region's on the core, and back (measured in QEMU).
+#: Instructions between the call on the host and the region's first instruction, and back (measured in QEMU).
 _CALL = 120
 
 
 def cost(target: Target, region: ClaimedRegion) -> Cost:
-    """Returns the estimated instructions of the core, and its scratch; it reads and writes where the host does."""
+    """Returns the estimated instructions of the core, and its scratch; the core shares the host's memory."""
     core = executor(target)
     program, homes = schedule(target, region)
     _, live_ranges, overlaps = memory(program, homes)

@@ -1,4 +1,4 @@
-"""A region as another core computes it: with passes, kernels, buffers and a memory plan of its own."""
+"""A region lowered for another core: with its own passes, kernels, buffers and memory plan."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class LoweredRegion:
     """A region, lowered.
 
     Attributes:
-        program: Its steps. Buffers that `offsets` does not name are operands and results of the region.
-        homes: Buffers that are an operand or a result of the region: `x` or `y`, and its number.
+        program: Its steps. Buffers without an entry in `offsets` are operands and results of the region.
+        homes: Buffers of the region's operands and results: `x` or `y`, and the number.
         offsets: Offset of each other buffer in the scratch buffer, in bytes, by its index in `Program.live_ranges`.
         scratch_bytes: Size of the scratch buffer; 0 for none.
     """
@@ -56,16 +56,16 @@ class LoweredRegion:
 
 
 def executor(device: Target) -> Target:
-    """Returns the core that executes what a device claims: the device, or the host where its runtime is `host`."""
+    """Returns the core that executes a device's regions: the device, or the host if its runtime is `host`."""
     caller = device.caller
     core = caller if caller is not None and caller.runtime == "host" else device
     kept = {name: core.attrs[name] for name in ("mcpu", "mfpu", "opt", "runtime")}
-    # The operands of a region may be read again outside of it.
+    # Nodes outside of the region may read its operands again.
     return Target({"kind": core.kind.name, **kept, "input": "kept"})
 
 
 def schedule(device: Target, region: ClaimedRegion) -> tuple[Program, dict[Buffer, tuple[str, int]]]:
-    """Returns the steps of a region, and the buffers that are an operand or a result of it; nothing is placed yet.
+    """Returns the steps of a region, and the buffers of its operands and results; no buffer has an address yet.
 
     Args:
         device: The core, as a device.

@@ -1,4 +1,4 @@
-"""What a core can compute: every op of which one of its kernels takes the node."""
+"""Patterns of another core: every op with a kernel that accepts the node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aboard.target import Target
 
 
 def patterns(target: Target) -> tuple[DevicePattern, ...]:
-    """Returns a pattern for every op with kernels; neighbours become one region, which is one call."""
+    """Returns a pattern for every op with kernels; neighbouring matches become one region, which is one call."""
     core = executor(target)
 
     def problem(node: Node) -> str | None:
