@@ -58,8 +58,8 @@ typedef struct {
  *
  * @param server  Memory of the caller; need not be cleared.
  * @param config  Configuration. The server stores the address.
- * @return ABOARD_OK; ABOARD_ERROR_NULL (a pointer that is needed is NULL), ABOARD_ERROR_RANGE (db_bytes is not what the
- *         input takes), ABOARD_ERROR_UNSUPPORTED (the type of the input or output is not supported),
+ * @return ABOARD_OK; ABOARD_ERROR_NULL (a pointer that is needed is NULL), ABOARD_ERROR_RANGE (db_bytes is not the size
+ * of the input), ABOARD_ERROR_UNSUPPORTED (the type of the input or output is not supported),
  *         ABOARD_ERROR_ARENA_TOO_SMALL, ABOARD_ERROR_ARENA_MISALIGNED. The server must not be polled unless it is
  *         ABOARD_OK.
  */

@@ -31,7 +31,7 @@ int aboard_hex_digit(char digit);
 /** Length of a text in bytes, without its terminator. */
 size_t aboard_text_bytes(const char *text);
 
-/** True when two texts are equal. */
+/** True if two texts are equal. */
 bool aboard_text_equal(const char *text, const char *other);
 
 #endif

@@ -16,7 +16,7 @@ extern "C" {
 /**
  * Continues a CRC over more bytes.
  *
- * @param crc    0 for the first bytes, else what the last call returned.
+ * @param crc    0 for the first bytes, else the result of the last call.
  * @param data   May be NULL when `count` is 0.
  * @param count  Number of bytes.
  * @return       The CRC of all bytes so far, equal to zlib's crc32.

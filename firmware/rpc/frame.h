@@ -2,9 +2,9 @@
 /**
  * @file frame.h
  * Messages on a line of bytes. A message is followed by its CRC-32 (little-endian), the two are encoded with COBS
- * (Consistent Overhead Byte Stuffing), which leaves no zero byte, and a zero byte stands before and after.
+ * (Consistent Overhead Byte Stuffing), which leaves no zero byte, between two zero bytes.
  *
- * Nothing here allocates or keeps state of its own.
+ * No function here allocates memory or keeps state.
  */
 #ifndef ABOARD_RPC_FRAME_H
 #define ABOARD_RPC_FRAME_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** What a byte did to a reader. */
+/** The effect of a byte on a reader. */
 typedef enum {
     ABOARD_FRAME_MORE = 0,    /**< Nothing is complete. */
     ABOARD_FRAME_READY = 1,   /**< A message is complete: `count` bytes at `data`, without the CRC. */
@@ -32,7 +32,7 @@ typedef struct {
     size_t capacity;   /**< Its size: the longest message with its CRC. */
     size_t count;      /**< Bytes so far. */
     uint8_t left;      /**< Bytes until the next code byte. */
-    bool stuffed_zero; /**< A zero stands between the last block and the next. */
+    bool stuffed_zero; /**< A zero byte is between the last block and the next. */
     bool started;      /**< At least one byte of a frame was seen. */
     bool too_long;     /**< The frame does not fit. */
     bool complete;     /**< The last byte completed a message, which the next one clears. */
@@ -54,12 +54,12 @@ typedef struct {
     size_t count;
 } aboard_span_t;
 
-/** Where encoded bytes go; has the form of aboard_port_write. */
+/** Sends encoded bytes; has the form of aboard_port_write. */
 typedef void (*aboard_frame_sink_t)(const uint8_t *data, size_t count);
 
 /**
  * Sends the message that consists of the spans, one after another. The bytes are read twice (CRC, then encoding), and
- * not copied but for pieces of 32 bytes: tensors are sent from where they lie.
+ * copied only in pieces of 32 bytes: tensors are sent in place.
  */
 void aboard_frame_write(const aboard_span_t *spans, size_t span_count, aboard_frame_sink_t sink);
 

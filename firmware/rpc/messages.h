@@ -98,7 +98,7 @@ enum {
  *   READ     data
  *   RUN      0 u32 runs that were made, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes,
  *            32 u32 TRACE events
- *   PROFILE  u64 ticks for each node asked for
+ *   PROFILE  u64 ticks for each requested node
  *   OP_READ  data
  *   OP_RUN   as RUN
  *   STOP     as the RUN or OP_RUN before it, its status too

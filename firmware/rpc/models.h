@@ -3,7 +3,7 @@
  * @file models.h
  * Finds the models of a configuration and the memory in which each of them runs.
  *
- * Unless a function says otherwise, `model` is one of the configuration's and the server has passed
+ * Unless a function says otherwise, `model` is a model of the configuration and the server has passed
  * aboard_server_init.
  */
 #ifndef ABOARD_RPC_MODELS_H

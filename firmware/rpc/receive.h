@@ -14,10 +14,10 @@
 #include "state.h"
 
 /**
- * Takes at most 32 bytes that have arrived, and stops behind the first new request: server->waiting is true then.
+ * Takes at most 32 bytes that have arrived, and stops after the first new request; server->waiting is then true.
  *
  * While a request is being executed (server->busy) a repetition of it is answered with ACCEPTED. Sends CREDIT and
- * DAMAGED where they are due. Called by aboard_server_poll and by a series of runs.
+ * DAMAGED when due. Called by aboard_server_poll and by a series of runs.
  *
  * @return True if there were bytes.
  */

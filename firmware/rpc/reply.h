@@ -64,7 +64,8 @@ void aboard_send_reply(const aboard_server_t *server);
 void aboard_send_refusal(const aboard_message_t *request, aboard_status_t status, const uint8_t *payload, size_t count);
 
 /**
- * Sends an event. It bears the number of the request that is being executed, else 0; CREDIT that of the last request.
+ * Sends an event. It has the number of the request that is being executed, else 0; CREDIT has the number of the last
+ * request.
  *
  * @param head, head_count  First piece of the payload; NULL, 0 for none.
  * @param data, data_count  Second piece; NULL, 0 for none. Together at most aboard_payload_max.

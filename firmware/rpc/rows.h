@@ -4,7 +4,7 @@
  * Serves streamed inputs (-input=rows): BEGIN, and WRITE from the first byte of the input to the last. Each row is
  * pushed to the model as soon as its last byte has arrived; RUN then computes the rest.
  *
- * The linker takes this code only where a configuration names it:
+ * The linker includes this code only if a configuration names it:
  *
  *     .rows = &aboard_server_rows,
  */

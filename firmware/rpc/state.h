@@ -65,7 +65,7 @@ typedef struct {
 typedef struct {
     const uint8_t *payload; /**< In the frame buffer, until more bytes are received. */
     size_t count;           /**< Bytes of the payload. */
-    uint32_t session;       /**< The server's, or that of a HELLO, which may be any number. */
+    uint32_t session;       /**< Session of the server, or of a HELLO, which may be any number. */
     uint16_t id;            /**< Number of the request. */
     uint8_t type;           /**< 0x01 to 0x3f. */
     uint8_t code;           /**< 0 in a well-formed request. */
@@ -84,7 +84,7 @@ typedef struct {
 /**
  * A server. The caller provides the memory, and reads or writes no field.
  *
- * Models are counted from 1 in the fields that say so; 0 means none there.
+ * Fields that count models from 1 use 0 for none.
  */
 struct aboard_server {
     const aboard_server_config_t *config;
@@ -111,7 +111,7 @@ struct aboard_server {
     uint8_t byte_next;       /* first of `bytes` that the reader has not taken */
     uint8_t byte_count;
     uint8_t bytes[32]; /* from the line */
-    /* The last reply, kept for repetitions of its request. reply_data points at the data itself, which therefore must
+    /* The last reply, kept for repetitions of its request. reply_data points to the data itself, which therefore must
      * not change before the next request. */
     uint8_t reply_type;
     uint8_t reply_status;

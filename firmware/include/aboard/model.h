@@ -58,7 +58,7 @@ typedef struct {
 /**
  * Rows that a node has just produced.
  *
- * `data` points at the first element of the first row. Element (r, x, c) is stored at
+ * `data` points to the first element of the first row. Element (r, x, c) is stored at
  * `data + r * row_stride + x * pixel_stride + c * element_bytes`.
  */
 typedef struct {

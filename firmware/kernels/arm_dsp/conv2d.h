@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file conv2d.h
- * int8 convolution with the DSP extension: what the windows of two pixels see is staged as halfwords, then all channels
- * are computed for both.
+ * int8 convolution with the DSP extension: the windows of two pixels are copied as halfwords, then all channels of both
+ * are computed.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_CONV2D_H
 #define ABOARD_KERNELS_ARM_DSP_CONV2D_H
@@ -22,21 +22,21 @@
 /** Parameters of aboard_conv2d_dsp. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t wide; /**< Weights of 16 bits and lines: most tap groups of the code, see aboard_dsp_pair_wide; 0:
-                     SWAR-packed weights. */
+    int32_t wide;            /**< 16-bit weights: largest number of tap groups in the code, see aboard_dsp_pair_wide; 0:
+                                SWAR-packed weights. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
-    int32_t clamped;         /**< 1: results are kept between low and high. */
-    int32_t zero_point;      /**< Of the input: what padding holds. */
+    int32_t clamped;         /**< 1: results are clamped to [low, high]. */
+    int32_t zero_point;      /**< Zero point of the input, and value of padding. */
     int32_t low;
     int32_t high;
 } aboard_conv2d_dsp_t;
 
-/** Taps of a window, up to whole tap groups. */
+/** Taps of a window, in whole tap groups. */
 ABOARD_INLINE int32_t aboard_conv2d_dsp_taps(const aboard_conv2d_shape_t *s) {
     return (aboard_conv2d_taps(s) + ABOARD_DSP_TAP_GROUP - 1) / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
 }
 
-/** True where the pixels of a window hold whole tap groups each, and are staged from where they lie. */
+/** True if the pixels of a window consist of whole tap groups and are copied directly from the input. */
 ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_shape_t *s) {
     return s->in.channels / s->groups % ABOARD_DSP_TAP_GROUP == 0;
 }
@@ -47,7 +47,7 @@ ABOARD_INLINE int32_t aboard_conv2d_dsp_block(const aboard_conv2d_dsp_t *p) {
     return words + (p->single_rounding ? ABOARD_DSP_SINGLE_WORDS : ABOARD_DSP_DOUBLE_WORDS);
 }
 
-/** Address of result pixel (row, col), which then becomes the next one. */
+/** Address of result pixel (row, col); advances (row, col) by one pixel. */
 ABOARD_INLINE int8_t *aboard_conv2d_dsp_next(const aboard_conv2d_shape_t *s, int8_t *out, int32_t *row, int32_t *col) {
     int8_t *const y = aboard_row_out_s8(&s->out, out, *row) + *col * s->out.pixel_stride;
     if (++*col == s->out.cols) {
@@ -57,12 +57,12 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_next(const aboard_conv2d_shape_t *s, int
     return y;
 }
 
-/** True where a row of a window lies within the input from its first to its last column. */
+/** True if a row of a window is within the input from its first to its last column. */
 ABOARD_INLINE bool aboard_conv2d_dsp_inside(const aboard_conv2d_shape_t *s, int32_t left) {
     return left >= 0 && left + (s->window_width - 1) * s->dilation_w < s->in.cols;
 }
 
-/** Address of tap (ky, kx) of a window, or `padding` where it lies outside the input. */
+/** Address of tap (ky, kx) of a window, or `padding` if the tap is outside the input. */
 ABOARD_INLINE const int8_t *aboard_conv2d_dsp_tap(const aboard_conv2d_shape_t *s, const int8_t *x,
                                                   const aboard_conv2d_window_t *w, int32_t ky, int32_t kx,
                                                   const int8_t *padding) {
@@ -74,7 +74,7 @@ ABOARD_INLINE const int8_t *aboard_conv2d_dsp_tap(const aboard_conv2d_shape_t *s
     return aboard_row_s8(&s->in, x, w->base + row) + col * s->in.pixel_stride;
 }
 
-/** Stages the windows of two pixels from where they lie; `padding` holds a pixel of zero points. */
+/** Copies the windows of two pixels directly from the input; `padding` contains a pixel of zero points. */
 ABOARD_INLINE void aboard_conv2d_dsp_im2col(const aboard_conv2d_dsp_t *p, const int8_t *x,
                                             const aboard_conv2d_window_t *w, uint32_t *pairs, const int8_t *padding) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -98,8 +98,8 @@ ABOARD_INLINE void aboard_conv2d_dsp_im2col(const aboard_conv2d_dsp_t *p, const 
     }
 }
 
-/** A row of a window of one word of which `before` or `after` pixels lie outside the input, which holds at least as
- * much in a row; `from` is the row's first pixel within the window. */
+/** A row of a window of one word with `before` or `after` pixels outside the input, whose rows have at least as many
+ * pixels; `from` is the row's first pixel within the window. */
 ABOARD_INLINE uint32_t aboard_conv2d_dsp_word(const aboard_conv2d_dsp_t *p, const int8_t *from, int32_t before,
                                               int32_t after) {
     const int32_t depth = p->shape.in.channels / p->shape.groups;
@@ -112,14 +112,15 @@ ABOARD_INLINE uint32_t aboard_conv2d_dsp_word(const aboard_conv2d_dsp_t *p, cons
     return aboard_dsp_load(from - after * depth) >> bits | padding << (32 - bits);
 }
 
-/** Copies a row of a window of which `before` and `after` pixels lie outside the input; `from` is that of the first. */
+/** Copies a row of a window with `before` and `after` pixels outside the input; `from` is the address of the first
+ * pixel. */
 ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p, const int8_t *from, int32_t before,
                                                    int32_t after, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
     const int32_t inside = s->window_width - before - after;
     if (inside == s->window_width) {
-        /* In line where the size is a literal. */
+        /* Inlined if the size is a literal. */
         memcpy(column, from, (size_t)(s->window_width * depth));
         return column + s->window_width * depth;
     }
@@ -133,7 +134,7 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p,
     return aboard_im2col_fill_shared(column, p->zero_point, after * depth);
 }
 
-/** Copies what a window sees, pixels of any number of channels. */
+/** Copies a window of pixels with any number of channels. */
 ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const int8_t *x,
                                             const aboard_conv2d_window_t *w, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -158,13 +159,13 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
     }
 }
 
-/** Rows of a window, one after another at equal distances. */
+/** Rows of a window at equal distances. */
 typedef struct {
     const int8_t *from;
     int32_t stride;
 } aboard_conv2d_dsp_lines_t;
 
-/** Where the rows of a window lie: in the input, or, where part of it does not, in `column`. */
+/** Location of a window's rows: in the input, or in `column` if a part of the window is outside the input. */
 ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
                                                                 const aboard_conv2d_window_t *w, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -182,7 +183,7 @@ ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_con
     return copied;
 }
 
-/** Puts a tap group of two pixels side by side as halfwords; returns behind them. */
+/** Writes a tap group of two pixels side by side as halfwords; returns the end. */
 ABOARD_INLINE uint32_t *aboard_conv2d_dsp_tap_group(uint32_t *pairs, uint32_t a, uint32_t b) {
     pairs[0] = aboard_dsp_even(a);
     pairs[1] = aboard_dsp_even(b);
@@ -191,7 +192,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_tap_group(uint32_t *pairs, uint32_t a,
     return pairs + ABOARD_DSP_PAIR_WORDS;
 }
 
-/** Puts a tap group of two pixels side by side and steps on; to where the next one goes. */
+/** Writes a tap group of two pixels side by side, and advances both. */
 ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_tap_group(uint32_t *pairs, const int8_t **a, const int8_t **b) {
 #if ABOARD_DSP_ASM
     __asm__ volatile("ldr r6, [%[a]], #4\n ldr r8, [%[b]], #4\n"
@@ -209,7 +210,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_tap_group(uint32_t *pairs, const 
 #endif
 }
 
-/** Quad of bytes behind the whole tap groups of a window's rows, from byte `at` of all of them; 0 behind the last. */
+/** Four bytes after the whole tap groups of a window's rows, from byte `at` of all rows; 0 beyond the last. */
 ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, const aboard_conv2d_dsp_lines_t *lines,
                                               int32_t at) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
@@ -226,8 +227,7 @@ ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, co
     return word;
 }
 
-/** Stages the windows of two pixels of any number of channels: tap groups of each row, then what is left of all rows.
- */
+/** Copies the windows of two pixels with any number of channels: tap groups of each row, then the rest of all rows. */
 ABOARD_INLINE void aboard_conv2d_dsp_im2col_lines(const aboard_conv2d_shape_t *s,
                                                   const aboard_conv2d_dsp_lines_t *lines, uint32_t *pairs) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
@@ -262,7 +262,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_d
     }
 }
 
-/** Results of all channels of a group for two pixels, from their staged windows. */
+/** Results of all channels of a group for two pixels, from their copied windows. */
 ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
     const int32_t channels = p->shape.out.channels / p->shape.groups;
     const int32_t even = channels / 2 * 2;
@@ -273,7 +273,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboa
         aboard_conv2d_dsp_pair(p, job);
     }
     if (even < channels) {
-        /* Of the last block the second channel is none. */
+        /* The last block may have only one channel. */
         int8_t last[2][2];
         aboard_dsp_pair_t one = *job;
         one.y0 = last[0];
@@ -290,7 +290,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboa
     }
 }
 
-/** Finds two pixels from (row, col) on, which becomes the one behind them; a last single one is both. */
+/** Finds two pixels from (row, col) on, and advances (row, col) past them; a single last pixel takes both places. */
 ABOARD_INLINE void aboard_conv2d_dsp_two(const aboard_conv2d_shape_t *s, int8_t *out, int32_t *row, int32_t *col,
                                          int32_t last, aboard_conv2d_window_t *windows, int8_t **y) {
     windows[0] = windows[1] = aboard_conv2d_window(s, *row, *col);
@@ -334,13 +334,13 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
     }
 }
 
-/** True where windows are single pixels, each result pixel's own. */
+/** True if windows are single pixels at the positions of the result pixels. */
 ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_shape_t *s) {
     return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
            s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows && aboard_conv2d_dsp_whole(s);
 }
 
-/** As aboard_conv2d_dsp_group, where aboard_conv2d_dsp_flat holds: rows without gaps are one long row. */
+/** Like aboard_conv2d_dsp_group, if aboard_conv2d_dsp_flat is true: rows without gaps are one long row. */
 ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
                                             const uint32_t *weights, uint32_t *pairs, int32_t first, int32_t last) {
     const aboard_view_t *in = &p->shape.in;
@@ -369,11 +369,11 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     Packed, see aboard_dsp_pair_t and aboard_dsp_pair_wide; groups after one another.
- * @param pairs       Scratch of ABOARD_DSP_PAIR_WORDS words for each tap group of taps.
- * @param bytes       Scratch: a pixel of padding where pixels hold whole tap groups, otherwise the windows of two
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     Packed, see aboard_dsp_pair_t and aboard_dsp_pair_wide; one group after another.
+ * @param pairs       Scratch of ABOARD_DSP_PAIR_WORDS words per tap group.
+ * @param bytes       Scratch: a pixel of padding if pixels consist of whole tap groups, otherwise the windows of two
  * pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */

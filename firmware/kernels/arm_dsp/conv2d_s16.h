@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file conv2d_s16.h
- * Convolution of int16 with the DSP extension: what the windows of two pixels see is interleaved, then all channels are
- * computed for both.
+ * Convolution of int16 with the DSP extension: the windows of two pixels are interleaved, then all channels of both are
+ * computed.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_CONV2D_S16_H
 #define ABOARD_KERNELS_ARM_DSP_CONV2D_S16_H
@@ -20,12 +20,12 @@
 /** Parameters of aboard_conv2d_dsp_s16. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t wide;                   /**< 1: weights of 16 bits; 0: packed. */
-    int32_t chunk;                  /**< Tap groups whose products a sum of 32 bits holds. */
-    aboard_epilogue_s16_t epilogue; /**< Of the result. */
+    int32_t wide;                   /**< 1: 16-bit weights; 0: packed. */
+    int32_t chunk;                  /**< Number of tap groups whose products fit a 32-bit sum. */
+    aboard_epilogue_s16_t epilogue; /**< Epilogue of the result. */
 } aboard_conv2d_dsp_s16_t;
 
-/** Two pixels of the result: where their windows begin, and where their results go. */
+/** Two pixels of the result: the starts of their windows, and the addresses of their results. */
 typedef struct {
     int32_t row[2];
     int32_t col[2];
@@ -42,7 +42,7 @@ ABOARD_INLINE int32_t aboard_conv2d_dsp_s16_block(const aboard_conv2d_dsp_s16_t 
     return aboard_conv2d_dsp_s16_tap_groups(&p->shape) * (p->wide ? 4 : 2) + 2 * aboard_s16_words(p->epilogue.form);
 }
 
-/** Interleaves `words` words of two taps of two pixels, at any address; returns behind them. */
+/** Interleaves `words` words of two taps of two pixels, at any address; returns the end. */
 ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_im2col(uint32_t *to, const int16_t *a, const int16_t *b, int32_t words) {
     for (; words >= 2; words -= 2) {
 #if ABOARD_DSP_ASM
@@ -68,7 +68,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_im2col(uint32_t *to, const int16_t
     return to;
 }
 
-/** Row `tap` of a pixel's window: in the input, or, where part of it does not lie there, in `column`. */
+/** Row `tap` of a pixel's window: in the input, or in `column` if a part of the row is outside the input. */
 ABOARD_INLINE const int16_t *aboard_conv2d_dsp_s16_row(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row,
                                                        int32_t col, int32_t tap, int16_t *column) {
     const int32_t depth = s->in.channels / s->groups;
@@ -87,7 +87,7 @@ ABOARD_INLINE const int16_t *aboard_conv2d_dsp_s16_row(const aboard_conv2d_shape
     return column;
 }
 
-/** Interleaves the windows of two pixels, up to whole tap groups. */
+/** Interleaves the windows of two pixels, in whole tap groups. */
 ABOARD_INLINE void aboard_conv2d_dsp_s16_windows(const aboard_conv2d_shape_t *s, const int16_t *x,
                                                  const aboard_conv2d_dsp_s16_two_t *two, uint32_t *pairs,
                                                  int16_t *columns) {
@@ -100,7 +100,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_s16_windows(const aboard_conv2d_shape_t *s,
             pairs = aboard_conv2d_dsp_s16_im2col(pairs, a, b, row / 2);
         }
     } else {
-        /* Rows that end in the middle of a word are put after one another first; what lies behind the last tap is
+        /* Rows that end in the middle of a word are first copied one after another; bytes after the last tap are
          * multiplied by 0. */
         int16_t *const second = columns + taps + 1;
         columns[taps] = 0;
@@ -141,7 +141,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_s16_epilogue(const aboard_conv2d_dsp_s16_t 
         aboard_conv2d_dsp_s16_short(p, &job);
     }
     if (even < channels) {
-        /* Of the last block the second channel is none. */
+        /* The last block may have only one channel. */
         int16_t last[2][2];
         const aboard_dsp_s16_pair_t one = {
             last[0], last[1], last[0] + 2, pairs, end, weights + even / 2 * aboard_conv2d_dsp_s16_block(p), tap_groups};
@@ -155,7 +155,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_s16_epilogue(const aboard_conv2d_dsp_s16_t 
     }
 }
 
-/** Results of all channels of a group for two pixels in a long form. Not expanded: one copy serves all layers. */
+/** Results of all channels of a group for two pixels in a long form. Not inlined: one copy serves all layers. */
 ABOARD_SHARED void aboard_conv2d_dsp_s16_long(const aboard_conv2d_dsp_s16_t *p, const uint32_t *pairs,
                                               const uint32_t *weights, int16_t *y0, int16_t *y1) {
     const int32_t tap_groups = aboard_conv2d_dsp_s16_tap_groups(&p->shape);
@@ -184,7 +184,7 @@ ABOARD_SHARED void aboard_conv2d_dsp_s16_long(const aboard_conv2d_dsp_s16_t *p, 
     }
 }
 
-/** Finds two pixels from (row, col) on, which becomes the one behind them; a last single one is both. */
+/** Finds two pixels from (row, col) on, and advances (row, col) past them; a single last pixel takes both places. */
 ABOARD_INLINE aboard_conv2d_dsp_s16_two_t aboard_conv2d_dsp_s16_two(const aboard_conv2d_shape_t *s, int16_t *out,
                                                                     int32_t *row, int32_t *col, int32_t last) {
     aboard_conv2d_dsp_s16_two_t two;
@@ -211,13 +211,13 @@ ABOARD_INLINE aboard_conv2d_dsp_s16_two_t aboard_conv2d_dsp_s16_two(const aboard
  * Convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     Packed, see aboard_dsp_s16_pair_t; in the long forms for each two channels weights, then constants
  *                    (aboard_epilogue_s16) of both. Groups after one another.
- * @param pairs       Scratch of ABOARD_DSP_S16_PAIR_WORDS words for each tap group of taps.
- * @param columns     Scratch of a row of the windows of two pixels; of whole windows, and a tap more of each, where a
- *                    row has an odd number of taps.
+ * @param pairs       Scratch of ABOARD_DSP_S16_PAIR_WORDS words per tap group.
+ * @param columns     Scratch of a row of the windows of two pixels; if a row has an odd number of taps, of whole
+ *                    windows with one more tap each.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_dsp_s16(const aboard_conv2d_dsp_s16_t *p, const int16_t *in, int16_t *out,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file depthwise_conv2d.h
- * int8 depthwise convolution of 3x3 with the DSP extension: strips of rows of four channels are staged as line buffers.
+ * int8 depthwise convolution of 3x3 with the DSP extension: strips of rows of four channels are copied to line buffers.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_ARM_DSP_DEPTHWISE_CONV2D_H
@@ -14,38 +14,37 @@
 #include "line_buffer.h"
 #include "line_buffer_narrow.h"
 
-/** Parameters of aboard_depthwise_conv2d_dsp: windows of 3x3 without dilation, one result channel for each channel. */
+/** Parameters of aboard_depthwise_conv2d_dsp: windows of 3x3 without dilation, one result channel per channel. */
 typedef struct {
     aboard_view_t in;   /**< Any view; a multiple of four channels. */
     aboard_view_t out;  /**< Any view. */
-    int32_t in_height;  /**< Rows of an image; the view counts those of all images of the batch. */
-    int32_t out_height; /**< Likewise. */
+    int32_t in_height;  /**< Rows of an image of the input; the view counts the rows of all images of the batch. */
+    int32_t out_height; /**< Rows of an image of the result. */
     int32_t stride;     /**< In both directions: 1 or 2. */
     int32_t pad_top;
     int32_t pad_left;   /**< 0 or 1. */
-    int32_t strip;      /**< Rows of the result for which rows are staged at once. */
+    int32_t strip;      /**< Rows of the result per strip. */
     int32_t pitch;      /**< Bytes of a row of a line buffer. */
     int32_t count;      /**< Results of a block, see aboard_dsp_rows. */
     int32_t blocks;     /**< Blocks of a row. */
-    int32_t rest;       /**< Results of a last, smaller block; 0: there is none. */
-    int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; line buffers hold no padding on the sides. */
-    int32_t zero_point; /**< Of the input. */
+    int32_t rest;       /**< Results of a last, smaller block; 0: no such block. */
+    int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; line buffers contain no padding on the sides. */
+    int32_t zero_point; /**< Zero point of the input. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
-    int32_t clamped;         /**< 1: results are kept between low and high. */
+    int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t low;
     int32_t high;
 } aboard_depthwise_conv2d_dsp_t;
 
-/** Rows of input that `rows` rows of the result see. */
+/** Rows of the input in the receptive field of `rows` rows of the result. */
 ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_span(const aboard_depthwise_conv2d_dsp_t *p, int32_t rows) {
     return (rows - 1) * p->stride + 3;
 }
 
-/** What a strip sees of its image lies in this many pieces at most: a rolling buffer holds it all, and begins anew
- * once. */
+/** Largest number of pieces of a strip's input rows: a rolling buffer contains all rows, and wraps around once. */
 #define ABOARD_DEPTHWISE_CONV2D_DSP_PIECES 2
 
-/** How to stage a piece; `from` is the first channel's. */
+/** The copy of a piece; `from` is the first channel. */
 ABOARD_INLINE aboard_dsp_fill_t aboard_depthwise_conv2d_dsp_piece(const aboard_depthwise_conv2d_dsp_t *p,
                                                                   const int8_t *from, int32_t rows, uint32_t *buffers,
                                                                   int32_t buffer) {
@@ -60,16 +59,16 @@ ABOARD_INLINE aboard_dsp_fill_t aboard_depthwise_conv2d_dsp_piece(const aboard_d
 }
 
 /**
- * Finds how to stage what a strip sees; rows outside the image, which are the same for all channels, are cleared.
+ * Finds the copies of a strip's input rows; clears rows outside the image, which are the same for all channels.
  *
  * @param p      Parameters.
  * @param in     First channel.
  * @param image  First row of the image in the input's view.
- * @param top    First row seen, within the image; it may lie outside.
- * @param count  Rows seen.
- * @param line buffers Four line buffers of `count` rows.
- * @param pieces Receives what to stage.
- * @return Pieces.
+ * @param top     First row of the receptive field, relative to the image; may be outside.
+ * @param count   Rows of the receptive field.
+ * @param buffers Four line buffers of `count` rows.
+ * @param pieces  Receives the copies.
+ * @return Number of pieces.
  */
 ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_find(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
                                                        int32_t image, int32_t top, int32_t count, uint32_t *buffers,
@@ -96,7 +95,7 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_find(const aboard_depthwise_co
     return found;
 }
 
-/** Computes the rows of `job` of four channels, whose line buffers are staged. */
+/** Computes the rows of `job` of four channels from their line buffers. */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_conv2d_dsp_t *p,
                                                         const aboard_dsp_rows_t *job) {
     if (p->narrow) {
@@ -117,16 +116,16 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_c
 }
 
 /**
- * Computes rows of the result that lie one after another and belong to one image.
+ * Computes contiguous rows of the result of one image.
  *
  * @param p       Parameters.
  * @param in      Input.
  * @param image   First row of the image in the input's view.
- * @param top     First row seen, within the image; it may lie outside.
+ * @param top     First row of the receptive field, relative to the image; may be outside.
  * @param y       First row of the result.
  * @param rows    Rows of the result, at most a strip.
- * @param weights Those of all channels.
- * @param line buffers  Scratch.
+ * @param weights Weights of all channels.
+ * @param buffers Scratch.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
                                                      int32_t image, int32_t top, int8_t *y, int32_t rows,
@@ -153,7 +152,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv
     }
 }
 
-/** Keeps the results of a row within the range of the activation. */
+/** Clamps the results of a row to the range of the activation. */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_clamp(const aboard_depthwise_conv2d_dsp_t *p, int8_t *y) {
     for (int32_t col = 0; col < p->out.cols; ++col) {
         aboard_dsp_clamp(y + col * p->out.pixel_stride, p->out.channels, p->low, p->high);
@@ -164,10 +163,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_clamp(const aboard_depthwise_conv
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     ABOARD_DSP_LINE_BUFFER_WORDS words for each channel.
- * @param line buffers      Scratch of four line buffers of the rows that a strip sees, `pitch` bytes each.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     ABOARD_DSP_LINE_BUFFER_WORDS words per channel.
+ * @param buffers     Scratch of four line buffers with the input rows of a strip, `pitch` bytes each.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in, int8_t *out,

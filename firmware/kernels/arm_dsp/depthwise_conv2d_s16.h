@@ -2,7 +2,7 @@
 /**
  * @file depthwise_conv2d_s16.h
  * Depthwise convolution of int16 with the DSP extension: two channels of several pixels of a row at once, which share
- * each load of weights. Pixels whose windows reach into the padding are computed one by one.
+ * each load of weights. Pixels whose windows contain padding are computed one by one.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DEPTHWISE_CONV2D_S16_H
 #define ABOARD_KERNELS_ARM_DSP_DEPTHWISE_CONV2D_S16_H
@@ -15,10 +15,10 @@
 #include "aboard/view.h"
 #include "dot_s16.h"
 
-/** Pixels computed at once, or as many as there are in a row that see no padding. */
+/** Largest number of pixels computed at once, all without padding. */
 #define ABOARD_DEPTHWISE_DSP_S16_BLOCK 4
 
-/** Parameters of aboard_depthwise_conv2d_dsp_s16: as many channels in the result as in the input, an even number. */
+/** Parameters of aboard_depthwise_conv2d_dsp_s16: the result has as many channels as the input, an even number. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
     int32_t low;  /**< Smallest result. */
@@ -66,9 +66,9 @@ ABOARD_INLINE void aboard_depthwise_dsp_s16_row(const aboard_depthwise_conv2d_sh
  * Two channels of `pixels` pixels (a literal) side by side.
  *
  * @param p         Parameters.
- * @param w         The part of the first pixel's window that lies within the input; those of the others lie whole.
+ * @param w         The part of the first pixel's window within the input; the other windows are whole.
  * @param in        First of both channels of the input's first pixel.
- * @param weights   Words of both channels' weights for each tap, row by row; then biases, then multipliers.
+ * @param weights   Words with both channels' weights per tap, row by row; then biases, then multipliers.
  * @param y         First of both results.
  */
 ABOARD_INLINE void aboard_depthwise_dsp_s16_pixels(const aboard_depthwise_conv2d_dsp_s16_t *p,
@@ -88,7 +88,8 @@ ABOARD_INLINE void aboard_depthwise_dsp_s16_pixels(const aboard_depthwise_conv2d
         const uint32_t *row_weights = weights;
         ABOARD_UNROLL(5)
         for (int32_t row = 0; row < s->window_height; ++row) {
-            /* So that no row's loads are put before those of another: there are no registers for that. */
+            /* Prevents the compiler from moving a row's loads before those of another row, for which no registers are
+             * free. */
             ABOARD_OPAQUE(x);
             ABOARD_OPAQUE(row_weights);
             aboard_depthwise_dsp_s16_row(s, sums, x, row_weights, 0, s->window_width, pixels);
@@ -118,9 +119,9 @@ ABOARD_INLINE void aboard_depthwise_dsp_s16_pixels(const aboard_depthwise_conv2d
  * Depthwise convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     For each two channels, see aboard_depthwise_dsp_s16_pixels.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     For every two channels, see aboard_depthwise_dsp_s16_pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_s16(const aboard_depthwise_conv2d_dsp_s16_t *p, const int16_t *in,
@@ -136,7 +137,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_s16(const aboard_depthwise_conv2d
         int16_t *const row = aboard_row_out_s16(&s->out, out, r);
         for (int32_t col = 0; col < s->out.cols;) {
             const bool whole = col >= begin && col < end && end - begin >= most;
-            /* The last block ends with the pixels that see no padding, and may compute some of them again. */
+            /* The last block ends with the last pixel without padding, and may compute some pixels again. */
             const int32_t at = whole ? ABOARD_MIN(col, end - most) : col;
             const aboard_depthwise_s16_window_t window = aboard_depthwise_s16_window(s, r, at);
             int16_t *const y = row + at * (s->out.pixel_stride / (int32_t)sizeof(int16_t));

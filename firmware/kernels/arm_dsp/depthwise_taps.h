@@ -3,8 +3,8 @@
  * @file depthwise_taps.h
  * int8 depthwise convolution of any window with the DSP extension: four channels of a pixel at once, tap after tap.
  *
- * SXTB16 makes halfwords of the even and of the odd channels, of inputs and weights alike; SMLABB and SMLATT multiply
- * the halves.
+ * SXTB16 extends the even and the odd channels of inputs and weights to halfwords; SMLABB and SMLATT multiply the
+ * halves.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DEPTHWISE_TAPS_H
 #define ABOARD_KERNELS_ARM_DSP_DEPTHWISE_TAPS_H
@@ -22,16 +22,15 @@
 /** Parameters of aboard_depthwise_conv2d_taps: a multiple of four channels, each with one result. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    int32_t padded;          /**< 1: windows may see pixels outside the input. */
-    int32_t zero_point;      /**< Of the input: what padding holds. */
+    int32_t padded;          /**< 1: windows may contain pixels outside the input. */
+    int32_t zero_point;      /**< Zero point of the input, and value of padding. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
-    int32_t clamped;         /**< 1: results are kept between low and high. */
+    int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t low;
     int32_t high;
 } aboard_depthwise_conv2d_taps_t;
 
-/** Words of four channels behind their word of weights for each tap: biases, factor and constant of each,
- * shifts. */
+/** Words of four channels after one word of weights per tap: biases, factor and constant of each, shifts. */
 #define ABOARD_DSP_TAPS_WORDS 13
 
 /** acc plus the product of the lower halfwords. */
@@ -69,8 +68,8 @@ ABOARD_INLINE int8_t aboard_dsp_result(int32_t acc, int32_t factor, int32_t cons
 }
 
 /**
- * The pixel that a tap sees, in a word of scratch: its address for the assembly. Where C is compiled an address may be
- * wider than a word; there it is the distance from the operand's first byte, or ABOARD_DSP_OUTSIDE for padding.
+ * The pixel of a tap, in a word of scratch: its address in assembly. In C, where an address may be wider than a word,
+ * the distance from the operand's first byte, or ABOARD_DSP_OUTSIDE for padding.
  */
 #if ABOARD_DSP_ASM
 typedef const int8_t *aboard_dsp_seen_t;
@@ -79,13 +78,13 @@ typedef int32_t aboard_dsp_seen_t;
 #define ABOARD_DSP_OUTSIDE INT32_MIN
 #endif
 
-/** Where pixels lie. */
+/** Locations of pixels. */
 typedef struct {
     const int8_t *in;      /**< The operand's first byte. */
     const int8_t *padding; /**< A pixel of zero points. */
 } aboard_dsp_pixels_t;
 
-/** What a tap sees that sees the operand's first pixel. */
+/** Word for a tap at the operand's first pixel. */
 ABOARD_INLINE aboard_dsp_seen_t aboard_dsp_first_seen(const aboard_dsp_pixels_t *pixels) {
 #if ABOARD_DSP_ASM
     return pixels->in;
@@ -95,7 +94,7 @@ ABOARD_INLINE aboard_dsp_seen_t aboard_dsp_first_seen(const aboard_dsp_pixels_t 
 #endif
 }
 
-/** What a tap sees outside the operand. */
+/** Word for a tap outside the operand. */
 ABOARD_INLINE aboard_dsp_seen_t aboard_dsp_padding_seen(const aboard_dsp_pixels_t *pixels) {
 #if ABOARD_DSP_ASM
     return pixels->padding;
@@ -105,7 +104,7 @@ ABOARD_INLINE aboard_dsp_seen_t aboard_dsp_padding_seen(const aboard_dsp_pixels_
 #endif
 }
 
-/** Loads four channels of the pixel that a tap sees. */
+/** Loads four channels of the pixel of a tap. */
 ABOARD_INLINE uint32_t aboard_dsp_load_seen(const aboard_dsp_pixels_t *pixels, aboard_dsp_seen_t seen,
                                             int32_t channel) {
 #if ABOARD_DSP_ASM
@@ -124,7 +123,7 @@ ABOARD_INLINE void aboard_dsp_tap(int32_t *sums, uint32_t x, uint32_t w) {
     sums[3] = aboard_dsp_mac_top(aboard_dsp_odd(x), aboard_dsp_odd(w), sums[3]);
 }
 
-/** Adds the products of two taps of four channels; pixels and weights are then those of the next. */
+/** Adds the products of two taps of four channels, and advances pixels and weights. */
 ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const aboard_dsp_pixels_t *pixels, const aboard_dsp_seen_t **tap,
                                        const uint32_t **words, int32_t channel) {
 #if ABOARD_DSP_ASM
@@ -161,10 +160,10 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const aboard_dsp_pixels_t 
 /**
  * All channels of one pixel.
  *
- * @param pixels   Where pixels lie.
- * @param seen     Pixel that each tap sees.
+ * @param pixels   Locations of pixels.
+ * @param seen     Pixel of each tap.
  * @param taps     At least 1.
- * @param words    For each four channels a word of weights for each tap, then ABOARD_DSP_TAPS_WORDS.
+ * @param words    For every four channels one word of weights per tap, then ABOARD_DSP_TAPS_WORDS.
  * @param y        Results.
  * @param channels A multiple of 4.
  * @param single   True: results by a single rounding.
@@ -191,7 +190,7 @@ ABOARD_INLINE void aboard_dsp_taps_any(const aboard_dsp_pixels_t *pixels, const 
     }
 }
 
-/** Finds what each tap of the window of result pixel (row, col) sees. */
+/** Finds the pixel of each tap in the window of result pixel (row, col). */
 ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv2d_taps_t *p,
                                                      const aboard_dsp_pixels_t *pixels, int32_t row, int32_t col,
                                                      aboard_dsp_seen_t *seen) {
@@ -216,11 +215,11 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param words       Packed, see aboard_dsp_taps_any.
- * @param seen        Scratch of a word for each tap.
- * @param padding     Scratch of a pixel; not used where `padded` is 0.
+ * @param seen        Scratch of one word per tap.
+ * @param padding     Scratch of a pixel; unused if `padded` is 0.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_taps(const aboard_depthwise_conv2d_taps_t *p, const int8_t *in, int8_t *out,

@@ -2,19 +2,17 @@
 /**
  * @file dot.h
  * Sums of products with the DSP extension of Armv7E-M and Armv8-M: two channels for two pixels at once.
- * host/aboard/kernels/arm_dsp/dot.py packs what these functions read.
+ * host/aboard/kernels/arm_dsp/dot.py packs their weights and constants.
  *
- * Weights lie in flash SWAR-packed: halfwords w_0 + 256 w_1 of the same tap of two channels, so that they take no
- * more than their int8 values. Such a halfword itself is an operand of SMLAD, which sums raw = acc_0 + 256 acc_1;
- * SXTB16 makes w_0 of it, which sums acc_0; and (raw - acc_0) / 256 is acc_1 exactly, as long as |acc_1| < 2^23, which
- * the host proves.
+ * Weights in flash are SWAR-packed: halfwords w_0 + 256 w_1 of the same tap of two channels, so that they are as small
+ * as int8 values. Such a halfword is an operand of SMLAD, which sums raw = acc_0 + 256 acc_1; SXTB16 extracts w_0,
+ * which sums acc_0; and (raw - acc_0) / 256 is exactly acc_1 if |acc_1| < 2^23, which the host proves.
  *
- * Taps come in tap groups (t0, t1, t2, t3), of which SXTB16 makes the words (t0, t2) and (t1, t3). A tap group is two
+ * Taps form tap groups (t0, t1, t2, t3), from which SXTB16 extracts the words (t0, t2) and (t1, t3). A tap group is two
  * words of SWAR-packed weights, and four words of inputs: both words of each pixel, even words first.
  *
- * Two assembly functions find all their registers at once and keep what is left on the stack; they are naked, as no
- * compiler has registers to spare for its own use between them. The same in C stands beside them: it says what they
- * compute, and serves other compilers.
+ * Two assembly functions allocate all registers themselves and keep the other values on the stack; they are naked,
+ * because compilers leave too few registers. Equal functions in C document the computation, and serve other compilers.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DOT_H
 #define ABOARD_KERNELS_ARM_DSP_DOT_H
@@ -33,15 +31,15 @@
 #endif
 #endif
 
-/** Taps of a tap group, and words of inputs that a tap group of two pixels takes. */
+/** Taps of a tap group, and words of inputs per tap group of two pixels. */
 #define ABOARD_DSP_TAP_GROUP 4
 #define ABOARD_DSP_PAIR_WORDS 4
 
-/** Words of a block of two channels beside its two SWAR-packed words for each tap group: biases and requantisation. */
+/** Words of a block of two channels apart from its two SWAR-packed words per tap group: biases and requantisation. */
 #define ABOARD_DSP_SINGLE_WORDS 6
 #define ABOARD_DSP_DOUBLE_WORDS 7
 
-/** Right shift of the single rounding; the same for every layer, as it stands in the instruction. */
+/** Right shift of the single rounding; the same for every layer, because it is part of the instruction. */
 #define ABOARD_DSP_SINGLE_SHIFT 4
 
 /** Word at any address. */
@@ -90,7 +88,7 @@ ABOARD_INLINE int8_t aboard_dsp_single_rounding(uint32_t acc, int32_t factor, in
     return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> shift);
 }
 
-/** As aboard_dsp_single_rounding, from 256 times the sum; its constant counts 1/256. */
+/** Like aboard_dsp_single_rounding, from 256 times the sum; the unit of its constant is 1/256. */
 ABOARD_INLINE int8_t aboard_dsp_single_rounding_256(uint32_t acc, int32_t factor, int32_t constant, int32_t shift) {
     const int64_t product = (int64_t)(int32_t)acc * factor;
     return aboard_dsp_saturate(((int32_t)(product >> 32) + constant) >> (shift + 8));
@@ -110,17 +108,17 @@ ABOARD_INLINE int8_t aboard_dsp_double_rounding(uint32_t acc, int32_t factor, in
 }
 
 /**
- * All channels of two pixels; the assembly knows the order.
+ * All channels of two pixels; the assembly depends on the order of fields.
  *
  * The results of y1 are written first, and it may equal y0.
  */
 typedef struct {
     int8_t *y0;
     int8_t *y1;
-    int8_t *end;           /**< Behind the results of y0, an even number, at least 2. */
+    int8_t *end;           /**< End of the results of y0; their number is even, and at least 2. */
     const uint32_t *x;     /**< ABOARD_DSP_PAIR_WORDS for each tap group. */
-    const uint32_t *x_end; /**< Behind them. */
-    uint32_t entries[3];   /**< 0 before the first call; the kernel's own. */
+    const uint32_t *x_end; /**< End of the inputs. */
+    uint32_t entries[3];   /**< 0 before the first call; then private to the kernel. */
     const uint32_t
         *weights;       /**< For each two channels: bias of the first, raw bias, two SWAR-packed words for each
                          * tap group, factors, constants. By single roundings the second constant is for 256 times the sum; by
@@ -131,8 +129,8 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** A step is two tap groups, 23 instructions of 4 bytes; a number of steps that is no multiple of ABOARD_DSP_STEPS enters the
- * iteration in its middle. A power of two; a iteration costs 4 instructions. */
+/** A step is two tap groups, 23 instructions of 4 bytes. If the number of steps is not a multiple of ABOARD_DSP_STEPS, the
+ * first iteration is entered in the middle. A power of two; an iteration costs 4 instructions. */
 #ifdef __OPTIMIZE_SIZE__
 #define ABOARD_DSP_STEPS "4"
 #else
@@ -148,8 +146,8 @@ typedef struct {
     "smlad r8, r0, " w0 ", r8\n smlad r9, r1, " w0 ", r9\n"             \
     "smlad r8, r2, " w1 ", r8\n smlad r9, r3, " w1 ", r9\n"
 
-/** Frame: the job's fields but the last two. Sums: r8, r9 of channel 0 for both pixels, r10, r11 raw; r12 x, lr weights.
- * A job's first call finds where iterations are entered and left: one iteration ends without asking whether there is another. */
+/** Frame: the job's fields except the last two. Sums: r8, r9 of channel 0 for both pixels, r10, r11 raw; r12 x, lr weights.
+ * A job's first call computes the entry and the exit of the iterations: one iteration ends without a test for another. */
 #define ABOARD_DSP_PAIR_HEAD                                           \
     "push {r4-r11, lr}\n"                                              \
     "ldm r0, {r4-r12}\n"                                               \
@@ -187,7 +185,7 @@ typedef struct {
     "7:\n"                                                             \
     "sub r10, r10, r8\n sub r11, r11, r9\n"
 
-/** Results in r8 to r11 are stored, those of the second pixel first; the next block follows. */
+/** Stores the results in r8 to r11, the second pixel first, and advances to the next block. */
 #define ABOARD_DSP_PAIR_TAIL                                           \
     "ldm sp, {r4-r6, r12}\n"                                           \
     "strb r11, [r5, #1]\n strb r9, [r5], #2\n"                         \
@@ -198,7 +196,7 @@ typedef struct {
     "add sp, #32\n"                                                    \
     "pop {r4-r11, pc}\n"
 
-/** Where a job's first call finds its entries. */
+/** Computes the entries of a job in its first call. */
 #define ABOARD_DSP_PAIR_ENTRIES                                        \
     "5:\n"                                                             \
     "ldr r1, [r0, #36]\n"                                              \
@@ -256,12 +254,12 @@ ABOARD_NAKED void aboard_dsp_pair_double(aboard_dsp_pair_t *p ABOARD_UNUSED) {
 }
 
 /**
- * Puts taps of two pixels side by side as halfwords: ABOARD_DSP_PAIR_WORDS for each tap group.
+ * Writes taps of two pixels side by side as halfwords: ABOARD_DSP_PAIR_WORDS per tap group.
  *
- * @param to   Where to.
+ * @param to   Destination.
  * @param a, b First tap of each pixel, at any address.
  * @param taps A multiple of 4, at least 4.
- * @return Behind the last word written.
+ * @return End of the written words.
  */
 ABOARD_NAKED uint32_t *aboard_dsp_fill_pair(uint32_t *to ABOARD_UNUSED, const int8_t *a ABOARD_UNUSED,
                                                  const int8_t *b ABOARD_UNUSED, int32_t taps ABOARD_UNUSED) {
@@ -358,7 +356,7 @@ ABOARD_SHARED uint32_t *aboard_dsp_fill_pair(uint32_t *to, const int8_t *a, cons
 
 #endif
 
-/** Restricts `count` results to [low, high], where the range of int8 is too wide. */
+/** Clamps `count` results to [low, high], if this is less than the range of int8. */
 ABOARD_SHARED void aboard_dsp_clamp(int8_t *y, int32_t count, int32_t low, int32_t high) {
     for (int32_t i = 0; i < count; ++i) {
         y[i] = (int8_t)(y[i] < low ? low : y[i] > high ? high : y[i]);

@@ -2,14 +2,13 @@
 /**
  * @file dot_s16.h
  * Sums of products of int16 with int8 with the DSP extension: two channels for two pixels, or four channels, at once.
- * host/aboard/kernels/arm_dsp/dot_s16.py packs what these functions read.
+ * host/aboard/kernels/arm_dsp/dot_s16.py packs their weights and constants.
  *
  * Taps come in tap groups. Inputs are words of two taps; those of two pixels are interleaved. Weights are packed, a
- * word for the four taps of a channel, of which SXTB16 makes the words (t0, t1) and (t2, t3); or wide, words of two
- * taps as they are. Sums have 32 bits, which the host has proven to be enough for all taps, or for the chunk that is
- * asked for.
- *
- * As in dot.h, functions that find all their registers at once are assembly; the same in C stands beside them.
+ * Taps form tap groups. Inputs are words of two taps; words of two pixels are interleaved. Weights are packed, one word
+ * for four taps of a channel, from which SXTB16 extracts the words (t0, t1) and (t2, t3); or wide, words of two taps.
+ * Sums have 32 bits, which the host has proven to suffice for all taps, or for the requested chunk. As in dot.h,
+ * functions that allocate all registers themselves are assembly; equal functions in C are beside them.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DOT_S16_H
 #define ABOARD_KERNELS_ARM_DSP_DOT_S16_H
@@ -22,7 +21,7 @@
 #include "aboard/config.h"
 #include "dot.h"
 
-/** Words of inputs that a tap group takes: of a pair of pixels, and of a single sample. */
+/** Words of inputs per tap group: of a pair of pixels, and of a single sample. */
 #define ABOARD_DSP_S16_PAIR_WORDS 4
 #define ABOARD_DSP_S16_SAMPLE_WORDS 2
 
@@ -33,30 +32,31 @@ ABOARD_INLINE uint32_t aboard_dsp_load_s16(const int16_t *from) {
     return word;
 }
 
-/** All channels of two pixels whose sums take the short form of aboard_epilogue_s16; the assembly knows the order. */
+/** All channels of two pixels whose sums take the short form of aboard_epilogue_s16; the assembly depends on the order
+ * of fields. */
 typedef struct {
     int16_t *y0;
     int16_t *y1;       /**< Written first; may equal y0. */
-    int16_t *end;      /**< Behind the results of y0, an even number, at least 2. */
+    int16_t *end;      /**< End of the results of y0; their number is even, and at least 2. */
     const uint32_t *x; /**< ABOARD_DSP_S16_PAIR_WORDS for each tap group: a(t0, t1), b(t0, t1), a(t2, t3), b(t2, t3). */
-    const uint32_t *x_end;   /**< Behind them. */
+    const uint32_t *x_end;   /**< End of the inputs. */
     const uint32_t *weights; /**< For each two channels both biases; for each tap group a word of each channel, or with
                               * wide weights (t0, t1) of both channels and (t2, t3) of both; both multipliers. */
     int32_t tap_groups;      /**< At least 1. */
 } aboard_dsp_s16_pair_t;
 
-/** All channels of a sample whose sums take the short form; the assembly knows the order. */
+/** All channels of a sample whose sums take the short form; the assembly depends on the order of fields. */
 typedef struct {
     int16_t *y;
-    int16_t *end;          /**< Behind the results, a multiple of 4, at least 4. */
+    int16_t *end;          /**< End of the results; their number is a multiple of 4, and at least 4. */
     const uint32_t *x;     /**< ABOARD_DSP_S16_SAMPLE_WORDS for each tap group. */
-    const uint32_t *x_end; /**< Behind them. */
+    const uint32_t *x_end; /**< End of the inputs. */
     const uint32_t
         *weights;       /**< For each four channels biases; for each tap group a word of each channel; multipliers. */
     int32_t tap_groups; /**< At least 1. */
 } aboard_dsp_s16_sample_t;
 
-/** Four sums over some tap groups; the assembly knows the order. */
+/** Four sums over some tap groups; the assembly depends on the order of fields. */
 typedef struct {
     const uint32_t *x;
     const uint32_t *x_end;
@@ -75,11 +75,11 @@ typedef struct {
     "smlad r8, r2, " w2 ", r8\n smlad r9, r3, " w2 ", r9\n"            \
     "smlad r10, r2, " w3 ", r10\n smlad r11, r3, " w3 ", r11\n"
 
-/** Tap groups of a iteration, a power of two. */
+/** Tap groups of an iteration, a power of two. */
 #define ABOARD_DSP_S16_WIDE_TAP_GROUPS "16"
 #define ABOARD_DSP_S16_PACKED_TAP_GROUPS "8"
 
-/** A iteration: inputs from r12, weights from lr, sums in r8 to r11. Tap groups of 10, 14 and 18 instructions of 4 bytes each. */
+/** An iteration: inputs from r12, weights from lr, sums in r8 to r11. Tap groups of 10, 14 and 18 instructions of 4 bytes. */
 #define ABOARD_DSP_S16_WIDE_STEP                                       \
     ".rept " ABOARD_DSP_S16_WIDE_TAP_GROUPS "\n"                                                       \
     "ldmia r12!, {r0-r3}\n ldmia lr!, {r4-r7}\n"                       \
@@ -102,7 +102,7 @@ typedef struct {
     ABOARD_DSP_S16_CHANNEL("r4", "r10") ABOARD_DSP_S16_CHANNEL("r5", "r11") \
     ".endr\n"
 
-/** Where a iteration of `most` tap groups of `bytes` each is entered for a number of tap groups in `tap groups`, into `tap groups`. */
+/** Replaces a number of tap groups by the entry of an iteration of `most` tap groups of `bytes` each. */
 #define ABOARD_DSP_S16_ENTRY(tap_groups, other, most, bytes)                \
     "rsb " tap_groups ", " tap_groups ", #0\n and " tap_groups ", " tap_groups ", #" most " - 1\n" \
     "movs " other ", #" bytes "\n mul " tap_groups ", " tap_groups ", " other "\n" \
@@ -179,7 +179,7 @@ typedef struct {
             "pop {r4-r11, pc}\n");                                     \
     }
 
-/** aboard_dsp_s16_sums_t. Frame: behind the inputs, where sums go. */
+/** aboard_dsp_s16_sums_t. Frame: address of the sums, after the inputs. */
 #define ABOARD_DSP_S16_SUMS(name, step, most, bytes)                   \
     ABOARD_NAKED void name(const aboard_dsp_s16_sums_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
@@ -203,7 +203,7 @@ typedef struct {
             "pop {r4-r11, pc}\n");                                     \
     }
 
-/** Restricts to int16; where results are not negative, to 0 and more. */
+/** Clamps to int16; if results are not negative, to 0 and above. */
 #define ABOARD_DSP_S16_SIGNED(r) "ssat " r ", #16, " r "\n"
 #define ABOARD_DSP_S16_UNSIGNED(r) "usat " r ", #15, " r "\n"
 
@@ -229,7 +229,7 @@ ABOARD_INLINE uint32_t aboard_dsp_s16_half(uint32_t packed, int32_t half) {
     return half ? aboard_dsp_odd(packed) : aboard_dsp_even(packed);
 }
 
-/** Sums of a block of two channels for two pixels; returns behind its weights. */
+/** Sums of a block of two channels for two pixels; returns the end of its weights. */
 ABOARD_INLINE const uint32_t *aboard_dsp_s16_pair_sums(const uint32_t *w, const uint32_t *x, int32_t tap_groups,
                                                        bool wide, uint32_t *sums) {
     for (int32_t tap_group = 0; tap_group < tap_groups; ++tap_group) {
@@ -245,11 +245,11 @@ ABOARD_INLINE const uint32_t *aboard_dsp_s16_pair_sums(const uint32_t *w, const 
     return w;
 }
 
-/** Sums of a block of four channels for a sample; returns behind its weights. */
+/** Sums of a block of four channels for a sample; returns the end of its weights. */
 ABOARD_INLINE const uint32_t *aboard_dsp_s16_sample_sums(const uint32_t *w, const uint32_t *x, int32_t tap_groups,
                                                          uint32_t *sums) {
     for (int32_t tap_group = 0; tap_group < tap_groups; ++tap_group) {
-        /* The sample may be an array of int16, which C does not let be read as words. */
+        /* The sample may be an array of int16, which C does not allow to be read as words. */
         uint32_t pairs[ABOARD_DSP_S16_SAMPLE_WORDS];
         memcpy(pairs, x, sizeof(pairs));
         for (int32_t i = 0; i < 4; ++i) {
@@ -312,7 +312,7 @@ ABOARD_SHARED void aboard_dsp_s16_sample_relu(const aboard_dsp_s16_sample_t *p) 
     aboard_dsp_s16_sample_any(p, 0);
 }
 
-/** Gives sums away. */
+/** Writes the sums. */
 ABOARD_INLINE void aboard_dsp_s16_give(const aboard_dsp_s16_sums_t *p, const uint32_t *sums) {
     for (int32_t i = 0; i < 4; ++i) {
         p->sums[i] = (int32_t)sums[i];
@@ -336,14 +336,14 @@ ABOARD_SHARED void aboard_dsp_s16_sums_sample(const aboard_dsp_s16_sums_t *p) {
 
 #endif
 
-/** Adds four sums of 32 bits to totals of 64. */
+/** Adds four 32-bit sums to 64-bit totals. */
 ABOARD_INLINE void aboard_dsp_s16_add(int64_t *totals, const int32_t *sums) {
     for (int32_t i = 0; i < 4; ++i) {
         totals[i] += sums[i];
     }
 }
 
-/** Restricts `count` results to [low, high]. */
+/** Clamps `count` results to [low, high]. */
 ABOARD_SHARED void aboard_dsp_s16_clamp(int16_t *y, int32_t count, int32_t low, int32_t high) {
     for (int32_t i = 0; i < count; ++i) {
         y[i] = (int16_t)(y[i] < low ? low : y[i] > high ? high : y[i]);

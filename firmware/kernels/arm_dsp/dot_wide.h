@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file dot_wide.h
- * As dot.h, with weights of 16 bits: 20 instructions instead of 23 for eight taps of four sums. For windows of at most
- * ABOARD_DSP_WIDE_TAP_GROUPS tap groups of layers with many pixels, where wider weights cost few bytes.
+ * Like dot.h, with 16-bit weights: 20 instructions instead of 23 for eight taps of four sums. For windows of at most
+ * ABOARD_DSP_WIDE_TAP_GROUPS tap groups in layers with many pixels, where wider weights cost few bytes.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DOT_WIDE_H
 #define ABOARD_KERNELS_ARM_DSP_DOT_WIDE_H
@@ -12,7 +12,7 @@
 #include "aboard/config.h"
 #include "dot.h"
 
-/** Most tap groups of a window. */
+/** Largest number of tap groups of a window. */
 #define ABOARD_DSP_WIDE_TAP_GROUPS 16
 
 #if ABOARD_DSP_ASM
@@ -63,11 +63,11 @@ ABOARD_DSP_PAIR_WIDE(16)
 /* clang-format on */
 
 /**
- * All channels of two pixels, requantised by single roundings; `most`, 8 or 16, is a literal and not less than the
- * job's tap groups.
+ * All channels of two pixels, requantised by single roundings; `most`, 8 or 16, is a literal and at least the job's
+ * number of tap groups.
  *
- * Of the job weights are, for each two channels: both biases; for each tap group its even taps of both channels, then
- * its odd ones; factors, constants.
+ * The weights of a job are, for every two channels: both biases; for each tap group the even taps of both channels,
+ * then the odd ones; factors, constants.
  */
 ABOARD_INLINE void aboard_dsp_pair_wide(aboard_dsp_pair_t *p, int32_t most) {
     if (most <= 8) {

@@ -3,9 +3,9 @@
  * @file fully_connected.h
  * int8 products of samples with a matrix with the DSP extension: four channels of a sample at once.
  *
- * Weights are SWAR-packed weights of two channels, see dot.h. A tap group of taps of four channels is four words: even
- * taps of the first two channels, of the other two, then the odd taps likewise. Constants of the requantisation are the
- * same for all channels, or follow the weights of each block.
+ * Weights are SWAR-packed for pairs of channels, see dot.h. A tap group of four channels is four words: even taps of
+ * the first two channels, even taps of the other two, then odd taps in the same order. The requantisation constants are
+ * the same for all channels, or follow the weights of each block.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_H
@@ -20,19 +20,19 @@
 /** Parameters of aboard_fully_connected_dsp. Input and result are stored whole and without gaps. */
 typedef struct {
     int32_t inputs;          /**< Values of a sample. */
-    int32_t outputs;         /**< Results of a sample. */
-    int32_t samples;         /**< Samples for each row of the result. */
+    int32_t outputs;         /**< Samples per row of the result. */
+    int32_t samples;         /**< Samples per row of the result. */
     int32_t direct;          /**< 1: inputs, whole tap groups, are widened in every block; 0: once, into scratch. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t constants[3]; /**< Of all channels: factor, constant, and: single rounding: the constant of 256 times a sum;
                            * otherwise: the shift. */
-    int32_t clamped;      /**< 1: results are kept between low and high. */
+    int32_t clamped;      /**< 1: results are clamped to [low, high]. */
     int32_t low;
     int32_t high;
 } aboard_fully_connected_dsp_t;
 
-/** Channels computed at once, and words of their block beside its four SWAR-packed words for each tap group: bias of
- * the first channel and raw bias of the first two, likewise of the other two. */
+/** Channels computed at once, and words of their block apart from four SWAR-packed words per tap group: bias of the
+ * first channel and raw bias of the first two, then those of the other two. */
 #define ABOARD_DSP_WIDE 4
 
 /** Words of constants behind the weights of a block: of each channel factor and constant, with lines of odd channels
@@ -45,7 +45,7 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two tap groups of a iteration, 27 instructions of 4 bytes each; how many stand in a iteration, a power of two. */
+/** Two tap groups of an iteration, 27 instructions of 4 bytes each; and the number of such pairs in it, a power of two. */
 #ifdef __OPTIMIZE_SIZE__
 #define ABOARD_DSP_WIDE_STEPS "2"
 #else
@@ -115,14 +115,14 @@ typedef struct {
 #define ABOARD_DSP_WIDE_STAGED                                         \
     ABOARD_DSP_WIDE_HEAD("3", "108", "ldrd r0, r1, [r12], #8\n", "ldmia r12!, {r0-r3}\n")
 
-/** Inputs where they lie: five instructions more for two tap groups. */
+/** Inputs read directly: five more instructions for two tap groups. */
 #define ABOARD_DSP_WIDE_ONE(even, odd)                                 \
     "ldr " odd ", [r12], #4\n sxtb16 " even ", " odd "\n sxtb16 " odd ", " odd ", ror #8\n"
 #define ABOARD_DSP_WIDE_DIRECT                                         \
     ABOARD_DSP_WIDE_HEAD("2", "128", ABOARD_DSP_WIDE_ONE("r0", "r1"),   \
                          ABOARD_DSP_WIDE_ONE("r0", "r1") ABOARD_DSP_WIDE_ONE("r2", "r3"))
 
-/** Results in r8 to r11 are stored; end in r3, result in r4, x in r12; the next block follows. */
+/** Stores the results in r8 to r11; end in r3, result in r4, x in r12; advances to the next block. */
 #define ABOARD_DSP_WIDE_TAIL                                           \
     "strb r9, [r4, #1]\n strb r10, [r4, #2]\n"                         \
     "strb r11, [r4, #3]\n strb r8, [r4], #4\n"                         \
@@ -133,14 +133,14 @@ typedef struct {
     "pop {r4-r11, pc}\n"
 
 /**
- * Channels of one sample: requantised by one line or by a double rounding, inputs widened before or where they lie.
+ * Channels of one sample: with a single or a double rounding, inputs widened in advance or read directly.
  *
- * @param weights   For each four channels: bias, raw bias, bias, raw bias, four SWAR-packed words for each tap group; of
- *                  the functions `each` the constants (ABOARD_DSP_WIDE_EACH).
+ * @param weights    For every four channels: bias, raw bias, bias, raw bias, four SWAR-packed words per tap group; for
+ *                   the functions `each` also the constants (ABOARD_DSP_WIDE_EACH).
  * @param x         Staged: two words for each tap group. Direct: int8 at any address.
  * @param y         Results.
  * @param channels  A multiple of 4, at least 4.
- * @param tap groups     At least 1.
+ * @param tap_groups At least 1.
  * @param constants As in aboard_fully_connected_dsp_t.
  */
 #define ABOARD_DSP_WIDE_FUNCTION(name, head, requantize)               \
@@ -164,7 +164,7 @@ typedef struct {
     ABOARD_DSP_ANY("r10", "r0", "r1", "r2")                            \
     ABOARD_DSP_ANY("r11", "r0", "r1", "r2")
 
-/** Likewise with constants of each channel. */
+/** The same with constants of each channel. */
 #define ABOARD_DSP_WIDE_SINGLE_EACH                                      \
     "ldmia lr!, {r0-r7}\n"                                             \
     "smmlar r8, r8, r0, r1\n smmla r9, r9, r2, r3\n"                   \
@@ -216,7 +216,7 @@ ABOARD_INLINE const uint32_t *aboard_dsp_wide_sums(const uint32_t *w, const void
     return w;
 }
 
-/** A result from its sum, of an odd channel 256 times it, and its constants. */
+/** A result from its sum (256 times the sum for an odd channel) and its constants. */
 ABOARD_INLINE int8_t aboard_dsp_wide_result(uint32_t sum, bool odd, const int32_t *c, bool single) {
     if (!single) {
         return aboard_dsp_double_rounding(odd ? (uint32_t)((int32_t)sum >> 8) : sum, c[0], c[1], (uint32_t)c[2]);
@@ -285,7 +285,7 @@ ABOARD_INLINE void aboard_fully_connected_dsp_block(const aboard_fully_connected
     }
 }
 
-/** Widens a sample; what lies behind its last value is 0. */
+/** Widens a sample; the rest of its last tap group is 0. */
 ABOARD_INLINE void aboard_fully_connected_dsp_widen(const int8_t *from, uint32_t *to, int32_t inputs) {
     const int8_t *const end = from + inputs / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
     while (from != end) {
@@ -308,15 +308,15 @@ ABOARD_INLINE void aboard_fully_connected_dsp_widen(const int8_t *from, uint32_t
 }
 
 /**
- * int8 product, results equal to TFLite's reference kernel; see aboard_fully_connected_dsp and, with a scale for each
+ * int8 product, results equal to TFLite's reference kernel; see aboard_fully_connected_dsp and, with a scale per
  * channel, aboard_fully_connected_dsp_each.
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     Packed, see aboard_dsp_wide_single; the last block filled up with zeros.
- * @param words       Scratch of two words for each tap group of inputs; not used where `direct` is set.
+ * @param weights     Packed, see aboard_dsp_wide_single; the last block padded with zeros.
+ * @param words       Scratch of two words per tap group of inputs; unused if `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
- * @param each        1: constants of each channel follow the weights of its block; 0: those in the parameters serve.
+ * @param each        1: constants of each channel follow the weights of its block; 0: all channels use the parameters'.
  */
 ABOARD_INLINE void aboard_fully_connected_dsp_any(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
                                                   const uint32_t *weights, uint32_t *words, int32_t first, int32_t last,
@@ -354,7 +354,7 @@ ABOARD_INLINE void aboard_fully_connected_dsp(const aboard_fully_connected_dsp_t
     aboard_fully_connected_dsp_any(p, in, out, weights, words, first, last, 0);
 }
 
-/** A scale for each channel. */
+/** A scale per channel. */
 ABOARD_INLINE void aboard_fully_connected_dsp_each(const aboard_fully_connected_dsp_t *p, const int8_t *in, int8_t *out,
                                                    const uint32_t *weights, uint32_t *words, int32_t first,
                                                    int32_t last) {

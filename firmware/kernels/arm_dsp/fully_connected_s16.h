@@ -20,9 +20,9 @@
 typedef struct {
     int32_t inputs;                 /**< Values of a sample. */
     int32_t outputs;                /**< Results of a sample. */
-    int32_t samples;                /**< Samples for each row of the result. */
-    int32_t chunk;                  /**< Tap groups whose products a sum of 32 bits holds. */
-    aboard_epilogue_s16_t epilogue; /**< Of the result. */
+    int32_t samples;                /**< Samples per row of the result. */
+    int32_t chunk;                  /**< Number of tap groups whose products fit a 32-bit sum. */
+    aboard_epilogue_s16_t epilogue; /**< Epilogue of the result. */
 } aboard_fully_connected_dsp_s16_t;
 
 /** Results of a sample in the short form. */
@@ -58,7 +58,7 @@ ABOARD_INLINE void aboard_fully_connected_dsp_s16_epilogue(const aboard_fully_co
     }
 }
 
-/** All results of a sample in a long form. Not expanded: one copy serves all layers of a model. */
+/** All results of a sample in a long form. Not inlined: one copy serves all layers of a model. */
 ABOARD_SHARED void aboard_fully_connected_dsp_s16_long(const aboard_fully_connected_dsp_s16_t *p, const uint32_t *x,
                                                        const uint32_t *weights, int32_t tap_groups, int16_t *y) {
     const int32_t words = aboard_s16_words(p->epilogue.form);
@@ -87,7 +87,7 @@ ABOARD_SHARED void aboard_fully_connected_dsp_s16_long(const aboard_fully_connec
  * @param in, out     Different memory, without gaps; `in` is aligned to 4 bytes.
  * @param weights     Packed, see aboard_dsp_s16_sample_t; in the long forms for each four channels weights, then
  *                    constants (aboard_epilogue_s16) of each.
- * @param staged      Scratch of a sample, up to whole tap groups; not used where samples are whole tap groups.
+ * @param staged      Scratch of a sample, in whole tap groups; unused if samples are whole tap groups.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_dsp_s16(const aboard_fully_connected_dsp_s16_t *p, const int16_t *in,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file line_buffer.h
- * Windows of 3x3 over one channel that was staged as a line buffer, with the DSP extension: up to six results of a row
- * at once. host/aboard/kernels/arm_dsp/depthwise_conv2d.py chooses the blocks and packs the weights.
+ * Windows of 3x3 over one channel in a line buffer, with the DSP extension: up to six results of a row at once.
+ * host/aboard/kernels/arm_dsp/depthwise_conv2d.py chooses the blocks and packs the weights.
  *
- * With the weights (w0, w1) and (w1, w2) of a row, two instructions give the row's part of a result, whether its window
- * begins with the first or the second pixel of a word.
+ * With the weights (w0, w1) and (w1, w2) of a row, two instructions compute the row's part of a result, for windows
+ * that begin with the first or the second pixel of a word.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_H
 #define ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_H
@@ -16,14 +16,14 @@
 #include "dot.h"
 #include "line_buffer_fill.h"
 
-/** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), of which two SXTB16 make both pairs; bias, factor,
- * constant; behind them the right shift where results are rounded twice. */
+/** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), from which two SXTB16 extract both pairs; bias,
+ * factor, constant; then the right shift for double rounding. */
 #define ABOARD_DSP_LINE_BUFFER_WORDS(single) ((single) ? 6 : 7)
 
 /** Right shift of the single rounding of depthwise layers. */
 #define ABOARD_DSP_LINE_BUFFER_SHIFT 2
 
-/** What to compute of four channels; the assembly knows the order. */
+/** Job for four channels; the assembly depends on the order of fields. */
 typedef struct {
     const uint32_t *weights; /**< ABOARD_DSP_LINE_BUFFER_WORDS of each channel. */
     const uint32_t *x;       /**< First word of the first window. */
@@ -31,9 +31,10 @@ typedef struct {
     int32_t pixel_stride;    /**< Of the results. */
     int32_t row_stride;      /**< Of the results. */
     int32_t pitch;           /**< Bytes of a row of the line buffer. */
-    int32_t reach;           /**< Bytes in the line buffer from the first row's windows to behind the last row's. */
-    int32_t blocks;          /**< Blocks of a row; not of narrow rows. */
-    int32_t buffer;          /**< Bytes from a line buffer to the next; not of narrow rows. */
+    int32_t
+        reach; /**< Bytes in the line buffer from the start of the first row's windows to the end of the last row's. */
+    int32_t blocks; /**< Blocks of a row; not of narrow rows. */
+    int32_t buffer; /**< Bytes from a line buffer to the next; not of narrow rows. */
 } aboard_dsp_rows_t;
 
 #if ABOARD_DSP_ASM
@@ -82,7 +83,7 @@ typedef struct {
 #define ABOARD_DSP_ROWS_1 ABOARD_DSP_ROW_1("0") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("1") ABOARD_DSP_DOWN ABOARD_DSP_ROW_1("2")
 #define ABOARD_DSP_DOWN "add r12, lr\n"
 
-/** What of a block with results in r0 up depends on their number; r8 result, r9 pixel stride, r10 three times that. */
+/** The parts of a block that depend on its number of results, in r0 up; r8 result, r9 pixel stride, r10 three times r9. */
 #define ABOARD_DSP_EACH_1(each) each("r0")
 #define ABOARD_DSP_EACH_2(each) ABOARD_DSP_EACH_1(each) each("r1")
 #define ABOARD_DSP_EACH_3(each) ABOARD_DSP_EACH_2(each) each("r2")
@@ -102,7 +103,7 @@ typedef struct {
     "add lr, " a ", " a ", asr #31\n smmlar " a ", " a ", r6, lr\n"     \
     "add " a ", r7\n asr " a ", r11\n ssat " a ", #8, " a "\n"
 
-/** Words of a channel, and what to do with the shift, in both forms of results. */
+/** Words of a channel, and the use of the shift, in both forms of results. */
 #define ABOARD_DSP_WORDS_SINGLE "{r1-r6}\n"
 #define ABOARD_DSP_WORDS_ANY "{r1-r7}\n str r7, [sp, #72]\n"
 
@@ -299,7 +300,7 @@ ABOARD_DSP_APART(2, "8")
 ABOARD_DSP_APART(1, "4")
 /* clang-format on */
 
-/** Calls one of the functions above; `count` and `stride` are literals where the call is expanded. */
+/** Calls one of the functions above; `count` and `stride` are literals if the call is inlined. */
 #define ABOARD_DSP_ROWS_CASE(number, name)                                                                             \
     case number:                                                                                                       \
         single ? aboard_dsp_##name##_single(p) : aboard_dsp_##name##_double(p);                                        \
@@ -308,9 +309,9 @@ ABOARD_DSP_APART(1, "4")
 /**
  * Results of four channels: blocks of `count` results, row after row.
  *
- * @param p      What to compute.
+ * @param p      The job.
  * @param count  1 to 6 with a stride of 1, where only an even number may have several blocks; 1 to 4 with 2.
- * @param stride Of windows in both directions, 1 or 2.
+ * @param stride Stride of windows in both directions, 1 or 2.
  * @param single 1: results by a single rounding; 0: by a double rounding.
  */
 ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t single) {

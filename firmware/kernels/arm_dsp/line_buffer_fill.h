@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file line_buffer_fill.h
- * Line buffers: a channel each, rows of words with two neighbouring pixels as halfwords less the input's zero point, so
- * that padding is 0.
+ * Line buffers: one per channel; rows of words with two neighbouring pixels as halfwords minus the input's zero point,
+ * so that padding is 0.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_FILL_H
 #define ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_FILL_H
@@ -12,18 +12,18 @@
 #include "aboard/config.h"
 #include "dot.h"
 
-/** Channels staged at once. */
+/** Channels copied at once. */
 #define ABOARD_DSP_LINE_BUFFERS 4
 
-/** What to stage; the assembly knows the order. A row of a line buffer is `lead` words (0, pixel), then words of two
- * pixels, `tail` words (pixel, 0) and words of 0. */
+/** Job of a copy; the assembly depends on the order of fields. A row of a line buffer is `lead` words (0, pixel), then
+ * words of two pixels, `tail` words (pixel, 0) and words of 0. */
 typedef struct {
     const int8_t *from; /**< First pixel of the first row, first of four channels. */
     int32_t row_stride;
     int32_t rows; /**< At least 1. */
     int32_t pixel_stride;
-    uint32_t *to;    /**< Plane of the first channel. */
-    int32_t buffer;  /**< Bytes from a line buffer to the next. */
+    uint32_t *to;    /**< Line buffer of the first channel. */
+    int32_t buffer;  /**< Bytes from one line buffer to the next. */
     uint32_t offset; /**< Zero point of the input, negative, in both halfwords. */
     int32_t lead;    /**< 0 or 1. */
     int32_t pairs;   /**< Bytes of the words of two pixels. */
@@ -34,7 +34,7 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two pixels of four channels: words of channels 0 and 1 and of 2 and 3 of both, then a word less the zero point of
+/** Two pixels of four channels: words of channels 0 and 1 and of 2 and 3 of both, then a word minus the zero point for
  * each channel. */
 #define ABOARD_DSP_TWO_PIXELS                                          \
     "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
@@ -43,7 +43,7 @@ typedef struct {
     "sxtab16 r12, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"               \
     "str r11, [r2], #4\n str r10, [r3], #4\n str r12, [r4], #4\n str r8, [r5], #4\n"
 
-/** Likewise four pixels. */
+/** The same for four pixels. */
 #define ABOARD_DSP_FOUR_PIXELS                                         \
     "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
     "ldr r10, [r0]\n ldr r11, [r0, r1]\n add r0, r0, r1, lsl #1\n"     \
@@ -119,7 +119,7 @@ ABOARD_NAKED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p ABOARD
 
 #else
 
-/** Stages four channels. */
+/** Copies four channels. */
 ABOARD_SHARED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p) {
     const int32_t words = p->lead + p->pairs / 4 + p->tail;
     const int32_t pixels = p->lead + p->pairs / 2 + p->tail;

@@ -2,7 +2,7 @@
 /**
  * @file line_buffer_narrow.h
  * Windows of 3x3 over whole rows of up to six pixels with one pixel of padding on both sides. Line buffers are as in
- * line buffers.h but hold no padding, whose products are left out; four channels are computed in one call.
+ * line_buffer.h without padding, whose products are left out; one call computes four channels.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_NARROW_H
 #define ABOARD_KERNELS_ARM_DSP_LINE_BUFFER_NARROW_H
@@ -51,7 +51,7 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
 #define ABOARD_DSP_RIGHT_ODD(a, sum, x0, x1) "smlatb " a ", " x0 ", r10, " sum "\n smlabt " a ", " x1 ", r10, " a "\n"
 #define ABOARD_DSP_ONLY(a, sum, x0) "smlabt " a ", " x0 ", r10, " sum "\n"
 
-/** One row of the windows of a narrow row; then x is that of the next. */
+/** One row of the windows of a narrow row; advances x to the next. */
 #define ABOARD_DSP_NEXT(x, row) "ldmia r12!, {" x "}\n ldrd r10, r11, [sp, #" row "*8]\n"
 #define ABOARD_DSP_NARROW_1(row, a0, a1, a2, a3, a4, a5)               \
     "ldr r6, [r12], #4\n ldr r10, [sp, #" row "*8]\n" ABOARD_DSP_ONLY("r0", a0, "r6")
@@ -162,7 +162,7 @@ ABOARD_DSP_NARROW(2, "8")
 ABOARD_DSP_NARROW(1, "8")
 /* clang-format on */
 
-/** Stages narrow rows, of which `cols` is a literal; see aboard_dsp_fill_line_buffers. */
+/** Copies narrow rows; `cols` is a literal; see aboard_dsp_fill_line_buffers. */
 ABOARD_INLINE void aboard_dsp_fill_narrow(const aboard_dsp_fill_t *p, int32_t cols) {
     if (cols == 5) {
         aboard_dsp_fill_five(p);

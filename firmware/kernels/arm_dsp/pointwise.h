@@ -2,8 +2,8 @@
 /**
  * @file pointwise.h
  * int8 convolution of 1x1 over 8 or 16 channels with the DSP extension: a pixel is widened into registers and stays
- * there for all channels of the result, whose weights lie in flash as halfwords. One LDM then loads what a channel of
- * 8 taps needs, and nothing is staged in memory.
+ * there for all channels of the result, whose weights are halfwords in flash. One LDM then loads all weights of a
+ * channel with 8 taps, and no copy in memory is needed.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_POINTWISE_H
 #define ABOARD_KERNELS_ARM_DSP_POINTWISE_H
@@ -15,27 +15,27 @@
 #include "aboard/view.h"
 #include "dot.h"
 
-/** Most channels of a pixel. */
+/** Largest number of channels of a pixel. */
 #define ABOARD_DSP_POINT_DEPTH 16
 
 /** Parameters of aboard_pointwise_dsp. */
 typedef struct {
     aboard_view_t in;  /**< Any view of 8 or 16 channels. */
     aboard_view_t out; /**< Any view of a multiple of four channels, with as many rows and columns. */
-    int32_t clamped;   /**< 1: results are kept between low and high. */
+    int32_t clamped;   /**< 1: results are clamped to [low, high]. */
     int32_t low;
     int32_t high;
 } aboard_pointwise_dsp_t;
 
-/** Pixels at equal distances; the assembly knows the order. */
+/** Pixels at equal distances; the assembly depends on the order of fields. */
 typedef struct {
-    const uint32_t *weights; /**< For each channel: bias, a word for each two taps, factor, constant. */
+    const uint32_t *weights; /**< For each channel: bias, one word per two taps, factor, constant. */
     const int8_t *x;         /**< First pixel, at any address. */
     int32_t x_stride;
     int32_t channels;  /**< Of the result. */
-    const int8_t *end; /**< Behind the last pixel: x_stride from it. */
+    const int8_t *end; /**< End: x_stride after the last pixel. */
     int8_t *y;
-    int32_t gap; /**< From a pixel's last result to the next pixel's first. */
+    int32_t gap; /**< Bytes from a pixel's last result to the next pixel's first. */
 } aboard_dsp_points_t;
 
 /** Words of a channel of `depth` taps. */
@@ -131,7 +131,7 @@ ABOARD_INLINE void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
 ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth) {
     int8_t *y = p->y;
     for (const int8_t *x = p->x; x != p->end; x += p->x_stride) {
-        /* As in registers: the results of a pixel may be written over it. */
+        /* The results of a pixel may overwrite it, as with registers. */
         int8_t pixel[ABOARD_DSP_POINT_DEPTH];
         memcpy(pixel, x, (size_t)depth);
         const uint32_t *words = p->weights;
@@ -155,9 +155,10 @@ ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
  * int8 convolution of 1x1 with a stride of 1, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. A pixel is read before its first result is written, so that
- * the results may lie over the operand as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     ABOARD_DSP_POINT_WORDS for each channel, see aboard_dsp_points_t.
+ * @param in, out     Any views, including rolling buffers. A pixel is read before its first result is written;
+ * otherwise the operand starts after the result by at least the minimum in-place offset
+ *                    (host/aboard/kernels/overlap.py).
+ * @param weights     ABOARD_DSP_POINT_WORDS words per channel, see aboard_dsp_points_t.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_pointwise_dsp(const aboard_pointwise_dsp_t *p, const int8_t *in, int8_t *out,

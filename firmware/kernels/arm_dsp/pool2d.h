@@ -14,13 +14,13 @@
 #include "aboard/view.h"
 #include "dot.h"
 
-/** Sums of four channels: those of channels 0 and 2, then of 1 and 3, as halfwords with sign. */
+/** Sums of four channels as signed halfwords: channels 0 and 2, then 1 and 3. */
 typedef struct {
     uint32_t even;
     uint32_t odd;
 } aboard_dsp_sums_t;
 
-/** Sums of both halfwords, each by itself. */
+/** Separate sums of both halfwords. */
 ABOARD_INLINE uint32_t aboard_dsp_add_halves(uint32_t a, uint32_t b) {
     return ((a + b) & 0xffffu) | ((a & 0xffff0000u) + (b & 0xffff0000u));
 }
@@ -54,7 +54,7 @@ ABOARD_INLINE int8_t aboard_dsp_average(const aboard_pool2d_s8_t *p, int32_t sum
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters; a multiple of four channels, windows of at most 255 pixels.
- * @param in, out      As those of aboard_average_pool2d_s8.
+ * @param in, out      As for aboard_average_pool2d_s8.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
@@ -82,12 +82,12 @@ ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const 
 }
 
 /**
- * Average over an image of at most 255 pixels that comes row by row: as aboard_average_pool2d_rows_s8.
+ * Average over an image of at most 255 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
  *
  * @param p            Parameters; a multiple of four channels, the result is one pixel.
- * @param in, out      As those of aboard_average_pool2d_rows_s8.
- * @param sums         Scratch of a halfword for each channel, kept from call to call.
- * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.
+ * @param in, out      As for aboard_average_pool2d_rows_s8.
+ * @param sums         Scratch of a halfword per channel; keeps its content between calls.
+ * @param first, last  Rows [first, last) of the operand are accumulated, in order; row 0 begins an image.
  */
 ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
                                                   aboard_dsp_sums_t *sums, int32_t first, int32_t last) {
@@ -111,7 +111,7 @@ ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, c
     }
 }
 
-/** Of each byte with sign the larger one, or the smaller one. */
+/** The larger, or the smaller, of each pair of signed bytes. */
 ABOARD_INLINE uint32_t aboard_dsp_larger(uint32_t a, uint32_t b) {
 #if ABOARD_DSP_ASM
     uint32_t result;

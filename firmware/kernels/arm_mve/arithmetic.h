@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/arithmetic.h
- * Sums and differences of int8 with Helium, four at a time, by the one line that the host has proven equal.
+ * Sums and differences of int8 with Helium, four at a time, by the short form that the host has proven to be equal.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_ARITHMETIC_H
 #define ABOARD_KERNELS_ARM_MVE_ARITHMETIC_H
@@ -16,9 +16,9 @@
 /** Parameters of aboard_sum_mve: result = (a_factor * a + b_factor * b + constant) >> shift. */
 typedef struct {
     aboard_view_t a; /**< Any view. */
-    aboard_view_t b; /**< Any view of as many rows, pixels and channels. */
+    aboard_view_t b; /**< Any view with as many rows, pixels and channels. */
     aboard_view_t out;
-    int32_t joined; /**< 1: all three run on from pixel to pixel and row to row. */
+    int32_t joined; /**< 1: pixels and rows of all three are contiguous. */
     int32_t a_factor;
     int32_t b_factor;
     int32_t constant;
@@ -40,7 +40,7 @@ ABOARD_INLINE int32x4_t aboard_sum_mve_four(const aboard_sum_mve_t *p, int32x4_t
     return vminq_s32(vmaxq_s32(x, vdupq_n_s32(p->low)), vdupq_n_s32(p->high));
 }
 
-/** True when sixteen elements can be shifted in two steps: the second to int8, with rounding and saturation. */
+/** True if sixteen elements can be shifted in two steps: the second to int8, with rounding and saturation. */
 ABOARD_INLINE int32_t aboard_sum_mve_in_two_steps(const aboard_sum_mve_t *p) {
     const int64_t factors = (int64_t)ABOARD_MAX(p->a_factor, -p->a_factor) + ABOARD_MAX(p->b_factor, -p->b_factor);
     const int64_t most = ABOARD_MAX((int64_t)p->constant, -(int64_t)p->constant) + 128 * factors;
@@ -48,10 +48,10 @@ ABOARD_INLINE int32_t aboard_sum_mve_in_two_steps(const aboard_sum_mve_t *p) {
     return shifts && most + (INT64_C(1) << (p->shift - 1)) <= INT32_MAX;
 }
 
-/* Formatted by hand: one instruction a line. */
+/* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** Four results; the rounding of the second shift is taken from the constant. */
+/** Four results; the constant is corrected for the rounding of the second shift. */
 #define ABOARD_SUM_MVE_FOUR \
     "vldrb.s32 %q[x], [%[a]], #4\n\t" \
     "vldrb.s32 %q[y], [%[b]], #4\n\t" \
@@ -124,7 +124,7 @@ ABOARD_INLINE void aboard_sum_mve_run(const aboard_sum_mve_t *p, const int8_t *a
  *
  * @param p            Parameters.
  * @param a, b         Operands, of the shape of the result.
- * @param out          Result; may be the memory of an operand that has the same view.
+ * @param out          Result; may share the memory of an operand that has the same view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_sum_mve(const aboard_sum_mve_t *p, const int8_t *a, const int8_t *b, int8_t *out,

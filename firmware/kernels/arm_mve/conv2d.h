@@ -3,9 +3,9 @@
  * @file arm_mve/conv2d.h
  * int8 convolution with Helium: two pixels times four channels at once, sixteen taps per instruction.
  *
- * Input rows are first copied into a line buffer, as many as a window is high, with padding around and without gaps
- * between pixels. A window then is a few runs of bytes at equal distances. Where runs are whole chunks of sixteen bytes
- * the products are computed from there; else each window is copied into an im2col column, a single run filled up to
+ * As many input rows as a window has are first copied into a line buffer, with padding and without gaps between pixels.
+ * A window then consists of a few runs of bytes at equal distances. If runs are whole chunks of sixteen bytes, the
+ * products are computed from the line buffer; else each window is copied into an im2col column, a single run padded to
  * whole chunks.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_H
@@ -26,17 +26,17 @@
 typedef struct {
     aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
     aboard_view_t out;                    /**< Any view. */
-    int32_t joined;                       /**< 1: rows of input and result run on into the next, as one long row. */
-    int32_t column; /**< Bytes of an im2col column, a multiple of 16; 0 where windows are read where they lie. */
-    aboard_mve_reach_t reach; /**< What products are computed from. */
+    int32_t joined;                       /**< 1: rows of input and result are contiguous, like one long row. */
+    int32_t column;           /**< Bytes of an im2col column, a multiple of 16; 0 if windows are read in place. */
+    aboard_mve_reach_t reach; /**< The chunks of a window. */
     int32_t alone;            /**< 1: a window is one run of at most sixteen bytes, see aboard_conv2d_mve_alone. */
-    aboard_mve_epilogue_t epilogue; /**< Of the result. */
+    aboard_mve_epilogue_t epilogue; /**< Epilogue of the result. */
 } aboard_conv2d_mve_t;
 
 #if ABOARD_MVE_ASM
 
 /**
- * Computes pixels whose windows are one chunk, four channels at a time: with weights and constants in registers.
+ * Computes pixels whose windows are one chunk, four channels at a time, with weights and constants in registers.
  *
  * @param x, y    First window and its results.
  * @param count   Pixels, 1 or more; sixteen bytes are read for each.
@@ -83,7 +83,7 @@ ABOARD_INLINE void aboard_conv2d_mve_alone(const aboard_conv2d_mve_t *p, const i
     }
 }
 
-/** Pixels at the end of a run of which sixteen bytes could reach beyond the input. */
+/** Number of pixels at the end of a run for which a load of sixteen bytes may exceed the input. */
 ABOARD_INLINE int32_t aboard_conv2d_mve_rest(const aboard_conv2d_mve_t *p) {
     const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
     const int32_t step = p->line_buffer.stride_w * p->line_buffer.in.pixel_stride;
@@ -108,7 +108,7 @@ ABOARD_INLINE void aboard_conv2d_mve_block(const aboard_conv2d_mve_t *p, const i
 ABOARD_INLINE void aboard_conv2d_mve_pixels(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
                                             const int8_t *weights, const int32_t *constants, int8_t *y0, int8_t *y1) {
     int32_t n = 0;
-    /* A compiler that knew the constants would keep a copy of this for every four channels. */
+    /* With known constants, a compiler would copy this code for every four channels. */
     ABOARD_OPAQUE(constants);
     ABOARD_UNROLL(1)
     for (; n + 4 <= p->out.channels; n += 4) {
@@ -120,8 +120,7 @@ ABOARD_INLINE void aboard_conv2d_mve_pixels(const aboard_conv2d_mve_t *p, const 
     }
 }
 
-/** Returns what a window sees, given its first byte in the line buffer: that, or an im2col column into which it was
- * copied. */
+/** Returns a window, given its first byte in the line buffer: that address, or an im2col column with a copy. */
 ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *p, const int8_t *x, int32_t stride,
                                                      int8_t *column) {
     if (p->column == 0) {
@@ -134,9 +133,8 @@ ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *
         if (p->line_buffer.cols == 0) {
             aboard_mve_copy(to, x, bytes);
         } else {
-            /* Behind the line buffer and behind an im2col column there is room. What is too much is overwritten, or its
-             * weights are 0.
-             */
+            /* The line buffer and an im2col column are followed by free bytes. Excess bytes are overwritten, or have
+             * weights of 0. */
             aboard_mve_copy_and_more(to, x, bytes);
         }
         to += bytes;
@@ -149,10 +147,10 @@ ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rolling buffers included.
- * @param weights     [channels / 4][chunks of a window][4][16], filled up with zeros.
- * @param constants   Of the epilogue: vectors of four channels, channel blocks after one another.
- * @param scratch     The line buffer, two im2col columns, and a vector more.
+ * @param in, out     Different memory. Any views, including rolling buffers.
+ * @param weights     [channels / 4][chunks of a window][4][16], padded with zeros.
+ * @param constants   Constants of the epilogue: vectors of four channels, one block of channels after another.
+ * @param scratch     The line buffer, two im2col columns, and one more vector.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t *in, int8_t *out, const int8_t *weights,

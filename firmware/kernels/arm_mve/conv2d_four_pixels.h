@@ -3,9 +3,9 @@
  * @file arm_mve/conv2d_four_pixels.h
  * int8 convolution with Helium: four pixels times two channels at once, sixteen taps per instruction.
  *
- * Windows are read from the input where they are single pixels, else from a line buffer of input rows (line buffer.h)
- * where pixels are whole chunks of sixteen bytes, else from im2col columns into which they are copied. For 1x1 and
- * im2col columns the four pixels may be the end of a row and the beginning of the next.
+ * Windows of single pixels are read from the input. Other windows are read from a line buffer of input rows
+ * (line_buffer.h) if pixels are whole chunks of sixteen bytes, else from im2col columns into which they are copied. For
+ * 1x1 and im2col columns, four pixels may be the end of a row and the start of the next.
  * host/aboard/kernels/arm_mve/conv2d_four_pixels.py chooses.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
@@ -23,9 +23,9 @@
 #include "line_buffer.h"
 #include "sums.h"
 
-/** Windows of a pixel are read where they lie. */
+/** Windows of a pixel are read in place. */
 #define ABOARD_FOUR_PIXELS_DIRECT 0
-/** Windows are read in the line buffer; a row of the result has four pixels or more. */
+/** Windows are read from the line buffer; a row of the result has four pixels or more. */
 #define ABOARD_FOUR_PIXELS_LINE_BUFFER 1
 /** Windows are copied, each into an im2col column. */
 #define ABOARD_FOUR_PIXELS_IM2COL 2
@@ -40,17 +40,18 @@
 typedef struct {
     aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
     aboard_view_t out;                    /**< Any view. */
-    int32_t source;                       /**< ABOARD_FOUR_PIXELS_DIRECT, _BAND or _PATCH. */
-    int32_t joined;   /**< 1: results run on from row to row, and where they are read DIRECT the inputs too. */
-    int32_t rows;     /**< Of a window; 1 but in a line buffer. */
-    int32_t taps;     /**< Pixels of a row of a window that overlap with those of the next window, 1 to 5. */
-    int32_t chunks;   /**< Of a tap. */
-    int32_t distance; /**< Bytes from a window to the next, a multiple of 4. */
+    int32_t source;                       /**< ABOARD_FOUR_PIXELS_DIRECT, _LINE_BUFFER or _IM2COL. */
+    int32_t joined;   /**< 1: rows of the result are contiguous, and for DIRECT also rows of the input. */
+    int32_t rows;     /**< Rows of a window in a line buffer, else 1. */
+    int32_t taps;     /**< Pixels of a window's row if neighbouring windows share loads, else 1; at most 5. */
+    int32_t chunks;   /**< Chunks of a tap. */
+    int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
     int32_t exact;    /**< 1: a window is as long as its chunks. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
-/** Where two channels of four pixels go. Of the last ones there may be fewer than four: all others are the last. */
+/** Addresses of the results of two channels of four pixels. With fewer than four last pixels, the last one is repeated.
+ */
 typedef struct {
     uint16_t results[8];
 } aboard_four_pixels_table_t;
@@ -131,8 +132,8 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
 #endif
 
 /**
- * Computes `count` pixels that are read where they lie. The last ones are copied to `scratch`, if there are fewer than
- * four, or if vectors would reach beyond them.
+ * Computes `count` pixels directly from the input. The last pixels are copied to `scratch` if there are fewer than
+ * four, or if vectors would exceed them.
  */
 ABOARD_INLINE void aboard_four_pixels_direct(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int32_t count,
                                              const int8_t *weights, int8_t *scratch, int8_t *out) {
@@ -157,8 +158,8 @@ ABOARD_INLINE void aboard_four_pixels_direct(const aboard_conv2d_four_pixels_mve
     }
 }
 
-/** Computes a row of pixels whose windows lie in the line buffer. An odd last four pixels begins earlier, at pixels
- * that are done. */
+/** Computes a row of pixels whose windows are in the line buffer. Four last pixels may overlap with pixels that are
+ * done. */
 ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
                                                   const int8_t *weights, const aboard_four_pixels_table_t *table,
                                                   int8_t *out) {
@@ -180,8 +181,8 @@ ABOARD_INLINE void aboard_four_pixels_im2col(const aboard_conv2d_four_pixels_mve
         if (p->line_buffer.cols == 0) {
             aboard_mve_copy(to, x, bytes);
         } else {
-            /* Behind the line buffer and behind the im2col columns there is room. What is too much is overwritten, or
-             * meets 0. */
+            /* The line buffer and the im2col columns are followed by free bytes. Excess bytes are overwritten, or are
+             * multiplied by 0. */
             aboard_mve_copy_and_more(to, x, bytes);
         }
         to += bytes;
@@ -204,8 +205,7 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
     }
 }
 
-/** Computes rows of pixels whose windows are copied: as soon as there are four, and what is left at the end of a run.
- */
+/** Computes rows of pixels with copied windows: whenever four are copied, and the rest at the end of a run. */
 ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
                                               const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
                                               int32_t last) {
@@ -255,10 +255,10 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rolling buffers included; read DIRECT, bytes are at multiples of 4.
- * @param weights     For each two channels [rows][chunks][taps][2][16], filled up with zeros, and [2][3] words: the
+ * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
+ * @param weights     For every two channels [rows][chunks][taps][2][16], padded with zeros, and [2][3] words: the
  *                    constants of the epilogue.
- * @param scratch     The line buffer and four im2col columns, and a vector more; read DIRECT, four pixels.
+ * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/depthwise_block.h
- * What depthwise_conv2d.h does for a row of results of sixteen channels, whose input is staged.
+ * The computation of depthwise_conv2d.h for a row of results of sixteen channels, whose input is in the line buffer.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_DEPTHWISE_BLOCK_H
 #define ABOARD_KERNELS_ARM_MVE_DEPTHWISE_BLOCK_H
@@ -16,25 +16,26 @@
 /** Channels of a block: lanes of a vector. */
 #define ABOARD_DEPTHWISE_MVE_BLOCK 16
 
-/** Highest window. */
+/** Largest height of a window. */
 #define ABOARD_DEPTHWISE_MVE_ROWS 16
 
 /** Parameters of aboard_depthwise_conv2d_mve. */
 typedef struct {
     aboard_view_t in;      /**< Any view. */
-    aboard_view_t out;     /**< Any view; without gaps between pixels where a vector holds several. */
-    int32_t in_height;     /**< Rows of an image; the view counts those of all images of the batch. */
-    int32_t out_height;    /**< Likewise. */
+    aboard_view_t out;     /**< Any view; without gaps between pixels if a vector contains several. */
+    int32_t in_height;     /**< Rows of an image of the input; the view counts the rows of all images of the batch. */
+    int32_t out_height;    /**< Rows of an image of the result. */
     int32_t window_height; /**< At most ABOARD_DEPTHWISE_MVE_ROWS. */
     int32_t window_width;
     int32_t stride_h;
-    int32_t stride_w; /**< 1 where a vector holds several pixels. */
+    int32_t stride_w; /**< 1 if a vector contains several pixels. */
     int32_t pad_top;
     int32_t pad_left;
     int32_t cols;  /**< Pixels of a row of the line buffer. */
-    int32_t pixel; /**< Bytes of a pixel in the line buffer: 16; the channels where a vector holds several pixels. */
-    int32_t group; /**< Taps that may be added up in 16 bits. */
-    int32_t zero_point; /**< Of the input: what padding holds. */
+    int32_t pixel; /**< Bytes of a pixel in the line buffer: 16; the number of channels if a vector contains several
+                      pixels. */
+    int32_t group; /**< Number of taps whose products can be summed in 16 bits. */
+    int32_t zero_point; /**< Zero point of the input, and value of padding. */
     aboard_mve_epilogue_t epilogue;
 } aboard_depthwise_conv2d_mve_t;
 
@@ -55,11 +56,11 @@ typedef struct {
 } aboard_depthwise_mve_group_t;
 
 /*
- * The following are assembler because they need all eight vector registers: compilers load everything at once and then
- * have nowhere to put it.
+ * The following functions are assembly because they need all eight vector registers: compilers load all values first
+ * and then have no free registers.
  */
 
-/** Products of the first tap of a group: pixels at `x` and a literal, weights at `w`, which moves on. */
+/** Products of the first tap of a group: pixels at `x` and a literal; weights at `w`, which is advanced. */
 ABOARD_INLINE aboard_depthwise_mve_group_t aboard_depthwise_mve_first_at(const int8_t *x, int32_t offset,
                                                                          const int8_t **w) {
     aboard_depthwise_mve_group_t g;
@@ -74,7 +75,7 @@ ABOARD_INLINE aboard_depthwise_mve_group_t aboard_depthwise_mve_first_at(const i
     return g;
 }
 
-/** Adds the products of a further tap. Pixels are loaded twice, as there is no register for both products. */
+/** Adds the products of a further tap. Pixels are loaded twice, because no register is free for both products. */
 ABOARD_INLINE void aboard_depthwise_mve_next_at(aboard_depthwise_mve_group_t *g, const int8_t *x, int32_t offset,
                                                 const int8_t **w) {
     int8x16_t pixels;
@@ -92,7 +93,7 @@ ABOARD_INLINE void aboard_depthwise_mve_next_at(aboard_depthwise_mve_group_t *g,
         : "memory");
 }
 
-/** Products of the first tap of a group: pixels at `x + offset`, which is a literal where loops over taps unroll. */
+/** Products of the first tap of a group: pixels at `x + offset`, which is a literal if loops over taps are unrolled. */
 ABOARD_INLINE aboard_depthwise_mve_group_t aboard_depthwise_mve_first(const int8_t *x, int32_t offset,
                                                                       const int8_t **w) {
     if (__builtin_constant_p(offset)) {
@@ -101,7 +102,7 @@ ABOARD_INLINE aboard_depthwise_mve_group_t aboard_depthwise_mve_first(const int8
     return aboard_depthwise_mve_first_at(x + offset, 0, w);
 }
 
-/** Likewise, of a further tap. */
+/** The same for a further tap. */
 ABOARD_INLINE void aboard_depthwise_mve_next(aboard_depthwise_mve_group_t *g, const int8_t *x, int32_t offset,
                                              const int8_t **w) {
     if (__builtin_constant_p(offset)) {
@@ -126,7 +127,7 @@ ABOARD_INLINE void aboard_depthwise_mve_widen(aboard_depthwise_mve_sums_t *s, ab
                        [from3] "+&w"(s->from3), [even] "+&w"(g.even), [odd] "+&w"(g.odd), [wide] "=&w"(wide));
 }
 
-/** Scaled sums of four channels from their sums of products, bias included. */
+/** Scaled sums of four channels from their sums of products, including the bias. */
 ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2d_mve_t *p, int32x4_t sums,
                                                     const int32_t *constants, int32_t part) {
     const int32_t vectors = aboard_mve_epilogue_words(&p->epilogue) / 4;
@@ -143,8 +144,8 @@ ABOARD_INLINE int32x4_t aboard_depthwise_mve_scaled(const aboard_depthwise_conv2
 /**
  * Computes sixteen results.
  *
- * @param rows      Rows of a window, each at the first pixel the window sees.
- * @param at        Bytes from there.
+ * @param rows      Rows of a window, each from the first pixel of the window.
+ * @param at        Offset in bytes.
  * @param weights   [taps][16].
  * @param constants Of channels 0, 4, 8, 12, then from 2, from 1 and from 3.
  */
@@ -175,7 +176,7 @@ ABOARD_INLINE int8x16_t aboard_depthwise_mve_vector(const aboard_depthwise_conv2
     return aboard_mve_epilogue_sixteen(&p->epilogue, s.from0, s.from2, s.from1, s.from3);
 }
 
-/** Computes a block of channels for a row of results; `y` points at its first channel in the first pixel. */
+/** Computes a block of channels for a row of results; `y` is the address of its first channel in the first pixel. */
 ABOARD_INLINE void aboard_depthwise_mve_row(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
                                             const int8_t *weights, const int32_t *constants, int32_t channels,
                                             int8_t *y) {
@@ -201,7 +202,7 @@ ABOARD_INLINE void aboard_depthwise_mve_row(const aboard_depthwise_conv2d_mve_t 
 
 #else
 
-/** Sum of products of a lane; `weights` are those of its first tap. */
+/** Sum of products of a lane; `weights` are the weights of its first tap. */
 ABOARD_INLINE int32_t aboard_depthwise_mve_sum(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
                                                int32_t at, const int8_t *weights) {
     int32_t sum = 0;
@@ -225,7 +226,7 @@ ABOARD_INLINE int8_t aboard_depthwise_mve_result(const aboard_depthwise_conv2d_m
     return aboard_mve_result(&p->epilogue, sum, c[0], 0, c[4], c[8]);
 }
 
-/** Computes a block of channels for a row of results; `y` points at its first channel in the first pixel. */
+/** Computes a block of channels for a row of results; `y` is the address of its first channel in the first pixel. */
 ABOARD_INLINE void aboard_depthwise_mve_row(const aboard_depthwise_conv2d_mve_t *p, const int8_t *const *rows,
                                             const int8_t *weights, const int32_t *constants, int32_t channels,
                                             int8_t *y) {

@@ -3,12 +3,12 @@
  * @file arm_mve/depthwise_conv2d.h
  * int8 depthwise convolution with Helium: sixteen channels of a pixel at once.
  *
- * Products of int8 are computed eight at a time in 16 bits. The host says how many taps can be added up there before
- * the sum could overflow; then it is widened and added to 32-bit sums.
+ * Products of int8 are computed eight at a time in 16 bits. The host computes how many taps can be summed before the
+ * sum could overflow; then the sum is widened and added to 32-bit sums.
  *
- * Input rows are first copied into a line buffer, as many as a window is high, with padding around. There each block of
- * sixteen channels lies by itself, so that neighbouring pixels are sixteen bytes apart. Where a pixel has only two,
- * four or eight channels, a vector holds neighbouring pixels instead.
+ * As many input rows as a window has are first copied into a line buffer, with padding. There each block of sixteen
+ * channels is separate, so that neighbouring pixels are sixteen bytes apart. If a pixel has only two, four or eight
+ * channels, a vector contains neighbouring pixels instead.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_ARM_MVE_DEPTHWISE_CONV2D_H
@@ -21,7 +21,7 @@
 #include "helium.h"
 #include "line_buffer.h"
 
-/** Bytes of a row of the line buffer, of one block. A vector of several pixels may reach beyond the last. */
+/** Bytes of a row of the line buffer, of one block. A vector of several pixels may exceed the last pixel. */
 ABOARD_INLINE int32_t aboard_depthwise_mve_row_bytes(const aboard_depthwise_conv2d_mve_t *p) {
     return p->cols * p->pixel + ABOARD_DEPTHWISE_MVE_BLOCK - p->pixel;
 }
@@ -42,7 +42,7 @@ ABOARD_INLINE int8_t *aboard_depthwise_mve_pad(const aboard_depthwise_conv2d_mve
     return to + pixels * p->pixel;
 }
 
-/** Copies pixels of a block of channels, of which there are `count`. */
+/** Copies pixels of a block of `count` channels. */
 ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_mve_t *p, int8_t *to,
                                                   const int8_t *from, int32_t pixels, int32_t count) {
     if (p->in.pixel_stride == p->pixel) {
@@ -71,7 +71,7 @@ ABOARD_INLINE int8_t *aboard_depthwise_mve_pad(const aboard_depthwise_conv2d_mve
     return to + pixels * p->pixel;
 }
 
-/** Copies pixels of a block of channels, of which there are `count`. */
+/** Copies pixels of a block of `count` channels. */
 ABOARD_INLINE int8_t *aboard_depthwise_mve_pixels(const aboard_depthwise_conv2d_mve_t *p, int8_t *to,
                                                   const int8_t *from, int32_t pixels, int32_t count) {
     for (int32_t x = 0; x < pixels; ++x) {
@@ -102,10 +102,10 @@ ABOARD_INLINE void aboard_depthwise_mve_fill(const aboard_depthwise_conv2d_mve_t
  * int8 depthwise convolution with as many output as input channels, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory. Any views, rolling buffers included.
- * @param weights     [blocks of 16 channels][taps][16], filled up with zeros.
+ * @param in, out     Different memory. Any views, including rolling buffers.
+ * @param weights     [blocks of 16 channels][taps][16], padded with zeros.
  * @param constants   [blocks][4][kinds][4], see aboard_depthwise_mve_vector.
- * @param lines        Scratch: [blocks][window height][a row of the line buffer]; keeps its content from call to call.
+ * @param lines       Scratch: [blocks][window height][a row of the line buffer]; keeps its content between calls.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_mve(const aboard_depthwise_conv2d_mve_t *p, const int8_t *in, int8_t *out,

@@ -3,12 +3,13 @@
  * @file arm_mve/depthwise_packed.h
  * int8 depthwise convolution with Helium: a channel at a time, a window in one instruction.
  *
- * VMLADAVA adds up sixteen products. So that it takes a whole window, pixels of a channel are packed: a word holds four
- * neighbours along one axis, and words follow each other along the other axis. Four words are sixteen pixels, which
- * one load fetches and which hold several windows: each is a product with the weights at another place of a vector.
+ * VMLADAVA sums sixteen products. So that it covers a whole window, pixels of a channel are packed: a word contains
+ * four neighbours along one axis, and words follow each other along the other axis. Four words are sixteen pixels,
+ * which one load reads and which contain several windows: each is a product with the weights at another place of a
+ * vector.
  *
- * A strip is such a row of words, for sixteen channels at once, since VST4 packs as many: the channels of a word's
- * neighbours are what is apart in memory. host/aboard/kernels/arm_mve/depthwise_packed.py chooses axes and form.
+ * A strip is such a row of words for sixteen channels at once, because VST4 packs as many.
+ * host/aboard/kernels/arm_mve/depthwise_packed.py chooses axes and form.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_DEPTHWISE_PACKED_H
 #define ABOARD_KERNELS_ARM_MVE_DEPTHWISE_PACKED_H
@@ -22,7 +23,7 @@
 #include "packed_channel.h"
 #include "packed_layer.h"
 
-/** Computes a block of channels of `lines` lines, which are staged. */
+/** Computes a block of channels of `lines` lines, whose strips are packed. */
 ABOARD_INLINE void aboard_depthwise_packed_block(const aboard_depthwise_packed_mve_t *p, const int8_t *strips,
                                                  int32_t lines, int32_t channels, const int8_t *record,
                                                  const aboard_depthwise_packed_table_t *tables, int8_t *out) {
@@ -45,7 +46,7 @@ ABOARD_INLINE void aboard_depthwise_packed_block(const aboard_depthwise_packed_m
     }
 }
 
-/** Packs a line of the form LINE: its pixels, four to a word. */
+/** Packs a line of the form ONE_AXIS: its pixels, four to a word. */
 ABOARD_INLINE void aboard_depthwise_packed_fill_strips_line(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
                                                             uint32_t some, const int8_t *padding, int8_t *to) {
     const int32_t words = p->along.inputs / 4;
@@ -68,7 +69,7 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips_line(const aboard_depthwi
     }
 }
 
-/** Packs the strip of which `first` is the first pixel across; such as are not there are padding. */
+/** Packs the strip whose first pixel across is `first`; missing pixels are padding. */
 ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
                                                        int32_t first, uint32_t some, const int8_t *padding,
                                                        int8_t *strip) {
@@ -99,12 +100,12 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
         }
         aboard_depthwise_packed_pack(&rows, to + whole * 4 * ABOARD_DEPTHWISE_PACKED_BLOCK, 1,
                                      (1u << bytes % ABOARD_DEPTHWISE_PACKED_BLOCK) - 1);
-        /* What is too much has overwritten the padding. */
+        /* Excess bytes have overwritten the padding. */
         aboard_mve_fill(to + pixels * pitch, p->zero_point, (p->places - p->along.pad - pixels) * pitch);
     }
 }
 
-/** Writes the padding before and behind the pixels of all strips: it stays. */
+/** Writes the padding before and behind the pixels of all strips, once. */
 ABOARD_INLINE void aboard_depthwise_packed_pad(const aboard_depthwise_packed_mve_t *p, int8_t *strips) {
     const int32_t pitch = aboard_depthwise_packed_pitch(p);
     const int32_t pixels = ABOARD_MIN(p->along.inputs, p->places - p->along.pad);
@@ -116,7 +117,7 @@ ABOARD_INLINE void aboard_depthwise_packed_pad(const aboard_depthwise_packed_mve
     }
 }
 
-/** Stages a block of channels of lines `line` to `line + lines - 1`. */
+/** Packs a block of channels of lines `line` to `line + lines - 1`. */
 ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
                                                      int32_t line, int32_t lines, uint32_t some, const int8_t *padding,
                                                      int8_t *strip) {
@@ -138,9 +139,9 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
  * int8 depthwise convolution with as many output as input channels, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory; or the same, where a slab is a whole image. Whole tensors or slices of them.
- * @param records     [channels][ABOARD_DEPTHWISE_PACKED_RECORD], weights packed as the form needs them.
- * @param scratch     The strips of a slab, and what loads reach beyond the last.
+ * @param in, out     Different memory; or the same, if a slab is a whole image. Whole tensors or slices of tensors.
+ * @param records     [channels][ABOARD_DEPTHWISE_PACKED_RECORD], weights packed for the form.
+ * @param scratch     The strips of a slab, and the bytes that loads read beyond the last.
  * @param first, last All rows of the result.
  */
 ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve_t *p, const int8_t *in, int8_t *out,

@@ -2,7 +2,7 @@
 /**
  * @file arm_mve/epilogue.h
  * From int32 accumulators to int8 results with Helium, four at a time: bias, requantisation, zero point, activation.
- * host/aboard/kernels/arm_mve/epilogue.py makes the constants and decides which form is right.
+ * host/aboard/kernels/arm_mve/epilogue.py makes the constants and chooses the form.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_EPILOGUE_H
 #define ABOARD_KERNELS_ARM_MVE_EPILOGUE_H
@@ -14,18 +14,19 @@
 #include "aboard/config.h"
 #include "helium.h"
 
-/** One line that the host has proven equal for every accumulator the layer can have: offset, factor, constant. */
+/** A single rounding that the host has proven to be equal for every possible accumulator of the layer: offset, factor,
+ * constant. */
 #define ABOARD_MVE_SINGLE_ROUNDING 0
 /** TFLite's two roundings, multipliers below 1: bias, multiplier, right shift (negative). */
 #define ABOARD_MVE_RIGHT 1
 /** TFLite's two roundings in general: bias, left shift, multiplier, right shift (negative). */
 #define ABOARD_MVE_ANY 2
 
-/** What the results of a layer have in common. */
+/** The common constants of a layer's results. */
 typedef struct {
     int32_t form;       /**< ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT or ABOARD_MVE_ANY. */
     int32_t shift;      /**< Right shift of the single rounding, 1 to 16. */
-    int32_t zero_point; /**< Of the result; in the single rounding it is part of the constant. */
+    int32_t zero_point; /**< Zero point of the result; a single rounding includes it in the constant. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */
 } aboard_mve_epilogue_t;
@@ -37,15 +38,15 @@ ABOARD_INLINE int32_t aboard_mve_epilogue_words(const aboard_mve_epilogue_t *f) 
 
 /** Constants of four channels. */
 typedef struct {
-    aboard_mve_packed_words_t bias;       /**< Or the offset of the single rounding. */
-    aboard_mve_packed_words_t left;       /**< Left shift; set for ABOARD_MVE_ANY only. */
-    aboard_mve_packed_words_t multiplier; /**< Or the factor of the single rounding. */
+    aboard_mve_packed_words_t bias;       /**< Bias, or offset of the single rounding. */
+    aboard_mve_packed_words_t left;       /**< Left shift; only set for ABOARD_MVE_ANY. */
+    aboard_mve_packed_words_t multiplier; /**< Multiplier, or factor of the single rounding. */
     aboard_mve_packed_words_t right;      /**< Right shift, negative; or the constant of the single rounding. */
 } aboard_mve_constants_t;
 
 #if ABOARD_MVE_ASM
 
-/** Loads vector number `index` from `c`. In assembler, because compilers spend an addition on every address. */
+/** Loads vector number `index` from `c`. In assembly, because compilers spend an addition on every address. */
 ABOARD_INLINE int32x4_t aboard_mve_constant(const int32_t *c, int32_t index) {
     int32x4_t values;
     __asm__ volatile("vldrw.32 %q0, [%1, %2]" : "=w"(values) : "r"(c), "i"(16 * index));
@@ -86,7 +87,7 @@ ABOARD_INLINE int32x4_t aboard_mve_narrow(int32x4_t x, int32_t shift) {
     return x;
 }
 
-/** As aboard_mve_narrow, and on to int8 in the lowest byte of each lane. */
+/** Like aboard_mve_narrow, then to int8 in the lowest byte of each lane. */
 ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
     __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(x) : "i"(shift));
     return x;
@@ -102,7 +103,7 @@ ABOARD_INLINE int32x4_t aboard_mve_epilogue_single(const aboard_mve_epilogue_t *
     return (int32x4_t)vminq_s16(narrow, vdupq_n_s16((int16_t)f->high));
 }
 
-/** Four sums, bias included, before they are narrowed; those of the single rounding still lack its right shift. */
+/** Four sums, including the bias, before they are narrowed; sums of a single rounding are not yet shifted right. */
 ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_epilogue_t *f, int32x4_t x,
                                           const aboard_mve_constants_t *c) {
     if (f->form == ABOARD_MVE_SINGLE_ROUNDING) {
@@ -112,7 +113,7 @@ ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_epilogue_t *f, int32x
         x = vshlq_s32(x, c->left);
     }
     x = vqrdmulhq_s32(x, c->multiplier);
-    /* Ties go away from zero: where a negative number is shifted, it loses one before halves are rounded up. */
+    /* Ties go away from zero: a negative number is reduced by one before halves are rounded up. */
     x = vaddq_s32(x, vshrq_n_s32(vandq_s32(x, c->right), 31));
     return vqaddq_n_s32(vrshlq_s32(x, c->right), f->zero_point);
 }
@@ -153,7 +154,7 @@ ABOARD_INLINE int8x16_t aboard_mve_epilogue_sixteen(const aboard_mve_epilogue_t 
     return results;
 }
 
-/** Writes four results, or the first `count` where that is fewer. */
+/** Writes four results, or the first `count` if this is fewer. */
 ABOARD_INLINE void aboard_mve_store(int8_t *y, int32x4_t results, int32_t count) {
     if (count >= 4) {
         vstrbq_s32(y, results);
@@ -195,7 +196,7 @@ ABOARD_INLINE aboard_mve_packed_words_t aboard_mve_epilogue(const aboard_mve_epi
     return sums;
 }
 
-/** Writes four results, or the first `count` where that is fewer; 0 or less: none. */
+/** Writes four results, or the first `count` if this is fewer; 0 or less: none. */
 ABOARD_INLINE void aboard_mve_store(int8_t *y, aboard_mve_packed_words_t results, int32_t count) {
     for (int32_t i = 0; i < ABOARD_MIN(count, 4); ++i) {
         y[i] = (int8_t)results.lanes[i];

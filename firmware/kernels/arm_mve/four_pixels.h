@@ -3,22 +3,22 @@
  * @file arm_mve/four_pixels.h
  * The instructions of conv2d_four_pixels.h: four pixels times two channels at a time, sixteen taps per product.
  *
- * Eight products need four loads of pixels and two of weights, fewer where windows of neighbouring pixels overlap. Sums
- * are the even general registers; operands are odd ones: `x` is the window of the first pixel, `w` a
- * stream of weights and constants, `out` the result, `x2` at first a table of where eight results go, and then the
- * window of the third pixel or a count, as is `left`. q0 to q3 hold pixels, q4 and q5 weights and then sums, q6 another
- * pixel, q7 the table.
+ * Eight products need four loads of pixels and two of weights, fewer if windows of neighbouring pixels overlap. Sums
+ * are in the even general registers; operands are in odd ones: `x` is the window of the first pixel, `w` a stream of
+ * weights and constants, `out` the result, `x2` first a table of the addresses of eight results, and then the window of
+ * the third pixel or a count, as is `left`. q0 to q3 hold pixels, q4 and q5 weights and then sums, q6 another pixel, q7
+ * the table.
  *
- * Literals: `pairs` of channels, `chunks`, `distance` (bytes from a pixel to the next), and `single`, `shift` and
- * `zero_point` of the epilogue; of windows also `taps`, `rows` and `advance` (bytes from a row to the next).
+ * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift` and
+ * `zero_point` of the epilogue; for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 
-/* Formatted by hand: one instruction a line. */
+/* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** For each two channels: `sums`, and then results. */
+/** For every two channels: `sums`, and then results. */
 #define ABOARD_MVE_FOUR_PIXELS(sums) \
     "movw %[left], %[pairs]\n\t" \
     "1:\n\t" \
@@ -27,14 +27,14 @@
     "subs %[left], %[left], #1\n\t" \
     "bne 1b"
 
-/** A right shift with ties away from zero: a negative number loses one, in `one`, before halves are rounded up. */
+/** A right shift with ties away from zero: a negative number is reduced by one, in `one`, before halves are rounded up. */
 #define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
     "asr " one ", " shift ", #31\n\t" \
     "vpt.s32 lt, " x ", zr\n\t" \
     "vaddt.i32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
 
-/** Sums become results. Constants of both channels follow their weights. */
+/** Converts sums to results. Constants of both channels follow their weights. */
 #define ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
     "vmov q4[2], q4[0], r0, r4\n\t" \
     "vmov q4[3], q4[1], r2, r6\n\t" \
@@ -120,7 +120,7 @@
 #define ABOARD_MVE_FOUR_PIXELS_PIXEL(x, number) \
     "vldrw.32 " x ", [%[x], #" number " * %c[distance] + " ABOARD_MVE_FOUR_PIXELS_AT "]\n\t"
 
-/** A further tap: windows are a pixel further on, of which three are loaded already. */
+/** A further tap: windows are one pixel further, of which three are already loaded. */
 #define ABOARD_MVE_FOUR_PIXELS_SLIDE(tap, number, a, b, c, d) \
     ".if %c[taps] > " tap "\n\t" \
     ABOARD_MVE_FOUR_PIXELS_PIXEL(d, number) \
@@ -143,13 +143,13 @@
     ".set aboard_chunk, aboard_chunk + 1\n\t" \
     ".endr\n\t"
 
-/** Instructions of a chunk beside its taps, of a tap, and of a further chunk of a run; lines of the text of a row. */
+/** Instructions of a chunk apart from its taps, of a tap, and of a further chunk of a run; lines of the text of a row. */
 #define ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH 3
 #define ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH 11
 #define ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH 14
 #define ABOARD_MVE_FOUR_PIXELS_ROW_LINES 100
 
-/** Back by as many rows, at once where one instruction can. */
+/** Steps back by as many rows, in one instruction if possible. */
 #define ABOARD_MVE_FOUR_PIXELS_BACK(rows) \
     ".if %c[advance] * (" rows ") < 4096\n\t" \
     "subw %[x], %[x], #%c[advance] * (" rows ")\n\t" \

@@ -22,12 +22,12 @@ typedef struct {
     int32_t outputs;
     int32_t samples;                /**< Of a row of the result. */
     aboard_mve_reach_t reach;       /**< Chunks of the inputs of a sample. */
-    aboard_mve_epilogue_t epilogue; /**< Of the result. */
+    aboard_mve_epilogue_t epilogue; /**< Epilogue of the result. */
 } aboard_fully_connected_mve_t;
 
 #if ABOARD_MVE_ASM
 
-/* Formatted by hand: one instruction a line. */
+/* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
 /** A right shift by `right`, negative, with ties away from zero. */
@@ -42,7 +42,7 @@ typedef struct {
     "vldrw.32 %q[c], [%[w]], #16\n\t" \
     "vldrw.32 %q[d], [%[w]], #16\n\t"
 
-/** Sums of even and of odd channels become eight results. */
+/** Converts sums of even and of odd channels to eight results. */
 #define ABOARD_MVE_EIGHTS_EPILOGUE \
     ABOARD_MVE_GATHER \
     ABOARD_MVE_EIGHTS_LOAD \
@@ -119,7 +119,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
 
 #else
 
-/** As the assembler. */
+/** The function above in C. */
 ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connected_mve_t *p, const int8_t *x, int8_t *y,
                                                      const int8_t *weights) {
     for (int32_t n = 0; n < p->outputs; n += 8) {
@@ -139,7 +139,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
 
 #endif
 
-/** Finishes four channels and writes them, or the first `count` where that is fewer; 0 or less: none. */
+/** Computes the results of four channels, or of the first `count` if this is fewer; 0 or less: none. */
 ABOARD_INLINE void aboard_fully_connected_mve_store(const aboard_mve_epilogue_t *f, aboard_mve_packed_words_t sums,
                                                     const int32_t *c, int8_t *y, int32_t count) {
     const aboard_mve_constants_t constants = aboard_mve_constants(f, c);
@@ -151,7 +151,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_sample(const aboard_fully_connecte
                                                      const int8_t *weights, const int32_t *constants) {
     const int32_t words = aboard_mve_epilogue_words(&p->epilogue);
     int32_t n = 0;
-    /* A compiler that knew the constants would keep a copy of this for every eight channels. */
+    /* With known constants, a compiler would copy this code for every eight channels. */
     ABOARD_OPAQUE(constants);
     ABOARD_UNROLL(1)
     for (; n + 8 <= p->outputs; n += 8) {
@@ -176,10 +176,10 @@ ABOARD_INLINE void aboard_fully_connected_mve_sample(const aboard_fully_connecte
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     Blocks of eight channels, [chunks of a sample][8][16], filled up with zeros; of a last block of at
+ * @param weights     Blocks of eight channels, [chunks of a sample][8][16], padded with zeros; of a last block of at
  *                    most four channels [chunks of a sample][4][16].
  * @param constants   Of the epilogue, for four channels after one another.
- * @param scratch     A sample's inputs, where they are no whole number of chunks.
+ * @param scratch     A sample's inputs, unless they are a whole number of chunks.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_mve(const aboard_fully_connected_mve_t *p, const int8_t *in, int8_t *out,
@@ -195,7 +195,7 @@ ABOARD_INLINE void aboard_fully_connected_mve(const aboard_fully_connected_mve_t
     }
 }
 
-/** As aboard_fully_connected_mve for blocks of eight channels: constants are among the weights. */
+/** Like aboard_fully_connected_mve for blocks of eight channels: the stream of weights includes the constants. */
 ABOARD_INLINE void aboard_fully_connected_mve_blocks(const aboard_fully_connected_mve_t *p, const int8_t *in,
                                                      int8_t *out, const int8_t *weights, int8_t *scratch, int32_t first,
                                                      int32_t last) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/helium.h
- * In which of two forms these kernels are compiled: with Helium, or in portable C.
+ * Selects one of two forms of these kernels: with Helium, or in portable C.
  *
- * Assembler and intrinsics need an optimising compiler: shifts and distances are part of instructions, and parameters
- * become literals only where they are propagated. Without optimisation, and for compilers that do not know Helium, the
- * C that stands beside each of them gives the same results from the same packed weights.
+ * Assembly and intrinsics need an optimising compiler: shifts and distances are part of instructions, and parameters
+ * become literals only through propagation. Without optimisation, and for compilers without Helium, an equal function
+ * in C gives the same results from the same packed weights.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_HELIUM_H
 #define ABOARD_KERNELS_ARM_MVE_HELIUM_H

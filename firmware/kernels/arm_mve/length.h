@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/length.h
- * How long assembler is that repeats itself.
+ * The length of assembly text that repeats itself.
  *
- * A compiler counts the lines of assembler text to learn its length, and places constants by that within the reach of
- * its loads: 1020 bytes for those of vectors and floats. It does not see what `.rept` repeats. Text that repeats
- * therefore ends with as many empty lines as it has instructions, in steps, since their number is part of the text.
- * gcc counts lines; clang counts statements, and what `.space` says.
+ * A compiler estimates the length of assembly by its lines, and places constants within the range of its loads: 1020
+ * bytes for vectors and floats. It does not count the repetitions of `.rept`. Repeating text therefore ends with as
+ * many empty lines as it has instructions, in steps, because their number is part of the text. gcc counts lines; clang
+ * counts statements, and the size in `.space`.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_LENGTH_H
 #define ABOARD_KERNELS_ARM_MVE_LENGTH_H

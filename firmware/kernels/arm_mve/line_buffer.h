@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/line_buffer.h
- * The line buffer of input rows that the windows of one row of results see, padding included.
+ * The line buffer: the input rows in the receptive field of one row of results, with padding.
  *
- * A line buffer lies in scratch: rows at a fixed distance, pixels without gaps, padding filled in. From a row of
- * results to the next it moves up by the stride, so that an input row is fetched once. Where there is no padding and
- * the input has such a form already, the line buffer is the input itself.
+ * A line buffer is stored in scratch: rows at a fixed distance, pixels without gaps, padding filled in. Between rows of
+ * results it is shifted up by the stride, so that an input row is copied once. If there is no padding and the input has
+ * this form, the line buffer is the input itself.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
 #define ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
@@ -21,8 +21,8 @@
 /** Input and windows of a layer. */
 typedef struct {
     aboard_view_t in;   /**< Any view. */
-    int32_t in_height;  /**< Rows of an image; the view counts those of all images of the batch. */
-    int32_t out_height; /**< Likewise, of the result. */
+    int32_t in_height;  /**< Rows of an image of the input; the view counts the rows of all images of the batch. */
+    int32_t out_height; /**< Rows of an image of the result. */
     int32_t window_height;
     int32_t window_width;
     int32_t stride_h;
@@ -30,7 +30,7 @@ typedef struct {
     int32_t pad_top;
     int32_t pad_left;
     int32_t cols;       /**< Pixels of a row of the line buffer; 0: the line buffer is the input itself. */
-    int32_t zero_point; /**< Of the input: what padding holds. */
+    int32_t zero_point; /**< Zero point of the input, and value of padding. */
 } aboard_mve_line_buffer_t;
 
 #if ABOARD_MVE_ASM
@@ -60,7 +60,7 @@ ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count
     }
 }
 
-/** Copies `count` bytes and up to fifteen more. */
+/** Copies `count` bytes, and up to fifteen more. */
 ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int32_t count) {
     if (count <= 4) {
         memcpy(to, from, 4);
@@ -88,7 +88,7 @@ ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count
     memcpy(to, from, (size_t)ABOARD_MAX(count, 0));
 }
 
-/** Copies `count` bytes; nobody depends on more. */
+/** Copies `count` bytes; no caller depends on more. */
 ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int32_t count) {
     aboard_mve_copy(to, from, count);
 }
@@ -110,12 +110,12 @@ ABOARD_INLINE int32_t aboard_mve_line_buffer_stride(const aboard_mve_line_buffer
     return b->cols == 0 ? b->in.row_stride : b->cols * b->in.channels;
 }
 
-/** Bytes of scratch that the line buffer takes; a vector may reach beyond the last pixel. */
+/** Bytes of scratch for the line buffer; a vector may exceed the last pixel. */
 ABOARD_INLINE int32_t aboard_mve_line_buffer_bytes(const aboard_mve_line_buffer_t *b) {
     return b->cols == 0 ? 0 : (b->window_height * b->cols * b->in.channels + 31) / 16 * 16;
 }
 
-/** Fetches input row `y` of an image, or padding, into a row of the line buffer. */
+/** Copies input row `y` of an image, or padding, into a row of the line buffer. */
 ABOARD_INLINE void aboard_mve_line_buffer_row(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
                                               int32_t y, int8_t *to) {
     const int32_t depth = b->in.channels;
@@ -141,7 +141,7 @@ ABOARD_INLINE void aboard_mve_line_buffer_row(const aboard_mve_line_buffer_t *b,
     aboard_mve_fill(to, b->zero_point, after * depth);
 }
 
-/** As aboard_mve_line_buffer_row for `count` rows; not expanded. */
+/** Like aboard_mve_line_buffer_row for `count` rows; not inlined. */
 ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
                                                int32_t y, int32_t count, int8_t *to) {
     for (int32_t i = 0; i < count; ++i) {
@@ -150,7 +150,7 @@ ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b
     }
 }
 
-/** Moves the line buffer up by the stride; what it takes over is moved in ascending order, never across itself. */
+/** Shifts the line buffer up by the stride, in ascending order of rows. */
 ABOARD_INLINE void aboard_mve_line_buffer_move(const aboard_mve_line_buffer_t *b, int8_t *line_buffer) {
     const int32_t stride = aboard_mve_line_buffer_stride(b);
     for (int32_t row = 0; row + b->stride_h < b->window_height; ++row) {
@@ -159,14 +159,14 @@ ABOARD_INLINE void aboard_mve_line_buffer_move(const aboard_mve_line_buffer_t *b
 }
 
 /**
- * Brings the line buffer to the windows of a row of results.
+ * Updates the line buffer for the windows of a row of results.
  *
- * @param b    Parameters.
- * @param in   Input.
- * @param row  Row of the result; within an image rows come one after the other.
- * @param line buffer Scratch; keeps its content from row to row.
+ * @param b           Parameters.
+ * @param in          Input.
+ * @param row         Row of the result; within an image rows come in ascending order.
+ * @param line_buffer Scratch; keeps its content between rows.
  *
- * @return The first byte that the first window sees.
+ * @return The first byte of the first window.
  */
 ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t row,
                                                    int8_t *line_buffer) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_channel.h
- * What depthwise_packed.h does for each channel: packing pixels into words, and computing results from them.
+ * The work of depthwise_packed.h per channel: packing pixels into words, and computing results from them.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_CHANNEL_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_CHANNEL_H
@@ -18,10 +18,10 @@
 
 #if ABOARD_MVE_ASM
 
-/* Formatted by hand: one instruction a line. */
+/* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** Packs `count` vectors of four rows; of each only the bytes that `some` names are read, the others are 0. */
+/** Packs `count` vectors of four rows; only the bytes in `some` are read, the others are 0. */
 ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_rows_t *rows, int8_t *to, int32_t count,
                                                uint32_t some) {
     const int8_t *a = rows->from[0];
@@ -90,7 +90,7 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
 
 #else
 
-/** Packs `count` vectors of four rows; of each only the bytes that `some` names are read, the others are 0. */
+/** Packs `count` vectors of four rows; only the bytes in `some` are read, the others are 0. */
 ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_rows_t *rows, int8_t *to, int32_t count,
                                                 uint32_t some) {
     for (int32_t i = 0; i < count; ++i) {
@@ -102,7 +102,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
     }
 }
 
-/** Sum of products of a window: `count` words at `pitch`, of each `bytes` bytes, times as many words of weights. */
+/** Sum of products of a window: `count` words at `pitch`, `bytes` bytes of each, times as many words of weights. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_sum(const int8_t *x, int32_t pitch, const int8_t *weights, int32_t count,
                                                   int32_t bytes) {
     int32_t sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_layer.h
- * Parameters of depthwise_packed.h, and what follows from them: how strips lie in scratch.
+ * Parameters of depthwise_packed.h, and the layout of strips in scratch.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_LAYER_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_LAYER_H
@@ -28,26 +28,26 @@
 typedef struct {
     int32_t inputs;     /**< Pixels. */
     int32_t outputs;    /**< Results. */
-    int32_t stride;     /**< Pixels from a window to the next. */
-    int32_t pad;        /**< Pixels of padding before the first. */
+    int32_t stride;     /**< Pixels from one window to the next. */
+    int32_t pad;        /**< Pixels of padding before the first pixel. */
     int32_t in_stride;  /**< Bytes from a pixel to the next. */
     int32_t out_stride; /**< Bytes from a result to the next. */
 } aboard_depthwise_packed_axis_t;
 
 /** Parameters of aboard_depthwise_packed_mve. */
 typedef struct {
-    aboard_depthwise_packed_axis_t across; /**< Of which four neighbours share a word; not in the form LINE. */
-    aboard_depthwise_packed_axis_t along;  /**< In which words follow each other. */
-    int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE or _LINE. */
-    int32_t lines;                         /**< Results across that are computed together: 2, or 1. */
-    int32_t slab;                          /**< How many times that many are staged before any is computed. */
-    int32_t images;                        /**< Of the batch. */
-    int32_t image_in;                      /**< Bytes from an image to the next. */
-    int32_t image_out;                     /**< Likewise, of the result. */
+    aboard_depthwise_packed_axis_t across; /**< Axis whose neighbours share a word; unused in ONE_AXIS. */
+    aboard_depthwise_packed_axis_t along;  /**< Axis of consecutive words. */
+    int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE or _ONE_AXIS. */
+    int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
+    int32_t slab;      /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t images;    /**< Number of images in the batch. */
+    int32_t image_in;  /**< Bytes from one image of the input to the next. */
+    int32_t image_out; /**< Bytes from one image of the result to the next. */
     int32_t channels;
-    int32_t words;                  /**< Of a place of a strip: 16; the channels where a vector holds several pixels. */
-    int32_t places;                 /**< Words of a channel in a strip. */
-    int32_t zero_point;             /**< Of the input: what padding holds. */
+    int32_t words;  /**< Words per place of a strip: 16; the number of channels if a vector contains several pixels. */
+    int32_t places; /**< Words of a channel in a strip. */
+    int32_t zero_point;             /**< Zero point of the input, and value of padding. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_depthwise_packed_mve_t;
 
@@ -62,7 +62,7 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_pitch(const aboard_depthwise_packe
     return 4 * p->words;
 }
 
-/** Bytes of a strip; the last vector of several pixels may reach beyond the last place. */
+/** Bytes of a strip; the last vector of several pixels may exceed the last place. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_strip(const aboard_depthwise_packed_mve_t *p) {
     return p->places * aboard_depthwise_packed_pitch(p) + 4 * (ABOARD_DEPTHWISE_PACKED_BLOCK - p->words);
 }
@@ -80,14 +80,14 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_step(const aboard_depthwise_packed
     return p->form == ABOARD_DEPTHWISE_PACKED_FOUR ? 2 : p->along.stride;
 }
 
-/** Number of the result along that lane `lane` of a group of `lines` lines holds. */
+/** Index along of the result in lane `lane` of a group of `lines` lines. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_result(int32_t lines, int32_t lane) {
     return lane / 2 + (lines == 1 ? lane % 2 * 4 : 0);
 }
 
-/** Predicate of the lanes of a group that hold one of its first `count` results along. */
+/** Predicate of the lanes of a group with one of its first `count` results along. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_first(int32_t lines, int32_t count) {
-    /* Two bits a lane. Without a loop, which -Og would not resolve to a literal. */
+    /* Two bits per lane. Without a loop, which -Og would not reduce to a literal. */
     if (lines == 2) {
         return (1 << 4 * count) - 1;
     }

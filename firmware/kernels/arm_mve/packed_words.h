@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_words.h
- * The instructions of depthwise_packed.h: windows of a channel whose pixels lie in words, eight results at a time.
+ * The instructions of depthwise_packed.h: windows of a channel with pixels packed in words, eight results at a time.
  *
- * Operands are registers with odd numbers, since the even ones hold sums: `strip`, `table`, `record` and `out` are
+ * Operands are in registers with odd numbers, because the even ones hold sums: `strip`, `table`, `record` and `out` are
  * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip_low`, `skip_high`, `strip_bytes`, and
  * `single`, `shift` and `zero_point` of the epilogue. All vector registers are used: q1 and q5 for addresses, q2 for
- * where results go, q4 to q7 for weights, q0 and q3 for words and sums.
+ * the addresses of results, q4 to q7 for weights, q0 and q3 for words and sums.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
@@ -16,27 +16,27 @@
 /** Bytes of a channel's record: a vector of weights, a word of 0, and the constants of the epilogue. */
 #define ABOARD_DEPTHWISE_PACKED_RECORD 32
 
-/** Where the words that a load fetches lie from its first, and where the eight results of a group lie. */
+/** Offsets of the words of a load from its first word, and of the eight results of a group. */
 typedef struct {
     uint32_t words[4];
     uint16_t results[8];
 } aboard_depthwise_packed_table_t;
 
-/* Formatted by hand: one instruction a line. */
+/* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** Addresses of the first words, and where results go. */
+/** Addresses of the first words and of the results. */
 #define ABOARD_DEPTHWISE_PACKED_START \
     "vldrw.32 q1, [%[table]]\n\t" \
     "vadd.i32 q1, q1, %[strip]\n\t" \
     "vldrh.16 q2, [%[table], #16]\n\t"
 
-/** Constants of the epilogue, where addresses were: bias in `strip`, multiplier in `table`, the third in `record`. */
+/** Constants of the epilogue in the registers of addresses: bias in `strip`, multiplier in `table`, the third in `record`. */
 #define ABOARD_DEPTHWISE_PACKED_CONSTANTS \
     "ldrd %[strip], %[table], [%[record], #20]\n\t" \
     "ldr %[record], [%[record], #28]\n\t"
 
-/** Four words, a step after those before. */
+/** Four words, one step after the last ones. */
 #define ABOARD_DEPTHWISE_PACKED_LOAD(at) "vldrw.u32 q0, [" at ", %[step]]!\n\t"
 
 #define ABOARD_DEPTHWISE_PACKED_SUM(sum, weights) "vmladav.s8 " sum ", q0, " weights "\n\t"
@@ -48,7 +48,7 @@ typedef struct {
     "vaddt.i32 " x ", " x ", r0\n\t" \
     "vrshl.s32 " x ", %[record]\n\t"
 
-/** Sums in r0 to r6 and in r8 to lr become results. */
+/** Converts sums in r0 to r6 and in r8 to lr to results. */
 #define ABOARD_DEPTHWISE_PACKED_EPILOGUE \
     "vmov q0[2], q0[0], r0, r4\n\t" \
     "vmov q0[3], q0[1], r2, r6\n\t" \
@@ -74,7 +74,7 @@ typedef struct {
     ".endif\n\t" \
     "vqmovnb.s16 q0, q0\n\t"
 
-/** All groups of a line: whole ones in a loop, and a last one of which `rest` names the results. */
+/** All groups of a line: whole groups in a loop, and a last group whose results are given by `rest`. */
 #define ABOARD_DEPTHWISE_PACKED_GROUPS(sums) \
     ".if %c[groups]\n\t" \
     "mov %[left], %[groups]\n\t" \
@@ -166,7 +166,7 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_ONE_SUM(second, "r12") \
     ABOARD_DEPTHWISE_PACKED_ONE_SUM(second, "lr")
 
-/** Of two strips, the second of which lies behind the first. */
+/** For two strips, the second stored after the first. */
 #define ABOARD_DEPTHWISE_PACKED_PAIR_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \
     "movw %[left], %[strip_bytes]\n\t" \

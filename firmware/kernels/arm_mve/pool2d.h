@@ -31,7 +31,7 @@ ABOARD_INLINE int32x4_t aboard_average_mve_divide(int32x4_t sums, uint32_t half,
     return vsubq_s32(veorq_s32(quotient, sign), sign);
 }
 
-/** Sums of eight channels over a window of at most 255 pixels; lanes that `some` leaves out are 0. */
+/** Sums of eight channels over a window of at most 255 pixels; lanes outside `some` are 0. */
 ABOARD_INLINE int16x8_t aboard_average_mve_sums(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w,
                                                 const int8_t *in, mve_pred16_t some) {
     int16x8_t sums = vdupq_n_s16(0);
@@ -62,8 +62,8 @@ ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, const ab
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters; a window has at most 255 pixels.
- * @param in           Operand. Any view, a rolling buffer of at least a window's rows included.
- * @param out          Result, another memory than the operand. Any view.
+ * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
@@ -115,13 +115,13 @@ ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8
 
 #else
 
-/** As with Helium. */
+/** The function above in C. */
 ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                              int32_t last) {
     aboard_average_pool2d_s8(p, in, out, first, last);
 }
 
-/** As with Helium. */
+/** The function above in C. */
 ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                          int32_t last) {
     aboard_max_pool2d_s8(p, in, out, first, last);

@@ -4,8 +4,8 @@
  * Sums of products of int8 with Helium: rows of inputs times blocks of weights.
  *
  * VMLADAVA multiplies sixteen pairs and adds all products to a general register, which must be an even one: there are
- * eight of them, r0 to r12 and lr, and all are sums here. That is why these functions are assembler: a compiler keeps
- * neither eight sums in those registers nor the addresses in the odd ones. What is left to it is the loop around.
+ * eight of them, r0 to r12 and lr, and all are sums here. Therefore these functions are assembly: a compiler keeps
+ * neither eight sums in these registers nor the addresses in the odd ones. Only the outer loop is compiled.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_SUMS_H
 #define ABOARD_KERNELS_ARM_MVE_SUMS_H
@@ -20,10 +20,10 @@
 /** Inputs that one instruction takes. */
 #define ABOARD_MVE_CHUNK 16
 
-/** Chunks of input that are added up: rows of equal length and distance. Literals. */
+/** Chunks of input to sum: rows of equal length and distance. Literals. */
 typedef struct {
     int32_t rows;    /**< 1 or more. */
-    int32_t chunks;  /**< Of a row; 1 or more. */
+    int32_t chunks;  /**< Chunks of a row; 1 or more. */
     int32_t advance; /**< Bytes from the end of a row to the next row; 0 to 4095. */
 } aboard_mve_reach_t;
 
@@ -41,13 +41,13 @@ typedef struct {
 /** Registers that hold sums. */
 #define ABOARD_MVE_CLOBBERS "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", ABOARD_MVE_PREDICATE "cc", "memory"
 
-/* Formatted by hand: one instruction a line. */
+/* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
 /** `text`, `count` times: an operand of the assembler, as in "%c[chunks]". */
 #define ABOARD_MVE_REPEAT(count, text) ".rept " count "\n\t" text ".endr\n\t"
 
-/** Multiplies without and with adding to what is there. */
+/** Multiplies without and with accumulation. */
 #define ABOARD_MVE_MUL "vmladav.s8"
 #define ABOARD_MVE_MLA "vmladava.s8"
 
@@ -155,11 +155,11 @@ typedef struct {
 /* clang-format on */
 
 /**
- * Multiplies what two pixels see with the weights of four channels.
+ * Multiplies the windows of two pixels with the weights of four channels.
  *
  * @param s      Chunks of input.
  * @param x0, x1 Inputs of both pixels; any alignment.
- * @param w      [chunks of all rows][4][16], aligned to words; ends behind them.
+ * @param w      [chunks of all rows][4][16], aligned to words; advanced to its end.
  *
  * @return Sums of the first pixel and of the second.
  */
@@ -186,7 +186,7 @@ ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8
  *
  * @param s Chunks of input; no distance between rows.
  * @param x Inputs; any alignment.
- * @param w [chunks of all rows][8][16], aligned to words; ends behind them.
+ * @param w [chunks of all rows][8][16], aligned to words; advanced to its end.
  *
  * @return Sums of the first four channels and of the last four.
  */
@@ -235,7 +235,7 @@ ABOARD_INLINE void aboard_mve_products(aboard_mve_reach_t s, const int8_t *x, co
     }
 }
 
-/** As the assembler. */
+/** The function above in C. */
 ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8_t *x0, const int8_t *x1,
                                                 const int8_t **w) {
     aboard_mve_sums_t sums;
@@ -245,7 +245,7 @@ ABOARD_INLINE aboard_mve_sums_t aboard_mve_pair(aboard_mve_reach_t s, const int8
     return sums;
 }
 
-/** As the assembler. */
+/** The function above in C. */
 ABOARD_INLINE aboard_mve_sums_t aboard_mve_eight(aboard_mve_reach_t s, const int8_t *x, const int8_t **w) {
     int32_t all[8];
     aboard_mve_sums_t sums;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file conv2d.h
- * int8 convolution with SMLAL: what the windows of two pixels see is staged in the same words, then all channels are
- * computed for both.
+ * int8 convolution with SMLAL: the windows of two pixels are copied into the same words, then all channels of both are
+ * computed.
  */
 #ifndef ABOARD_KERNELS_ARM_SMLAL_CONV2D_H
 #define ABOARD_KERNELS_ARM_SMLAL_CONV2D_H
@@ -21,18 +21,18 @@
 typedef struct {
     aboard_conv2d_shape_t shape;
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
-    int32_t clamped;         /**< 1: results are kept between low and high. */
-    int32_t zero_point;      /**< Of the input: what padding holds. */
+    int32_t clamped;         /**< 1: results are clamped to [low, high]. */
+    int32_t zero_point;      /**< Zero point of the input, and value of padding. */
     int32_t low;
     int32_t high;
 } aboard_conv2d_smlal_t;
 
-/** Words of a staged window: one for each tap, in whole pairs. */
+/** Words of a copied window: one per tap, in whole pairs. */
 ABOARD_INLINE int32_t aboard_conv2d_smlal_words(const aboard_conv2d_shape_t *s) {
     return (aboard_conv2d_taps(s) + 1) / 2 * 2;
 }
 
-/** Puts taps of two pixels into the same words; returns behind them. */
+/** Writes taps of two pixels into the same words; returns their end. */
 ABOARD_INLINE int32_t *aboard_smlal_im2col(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     int32_t *const end = to + taps;
     int32_t *const whole = to + taps / 4 * 4;
@@ -51,10 +51,10 @@ ABOARD_INLINE int32_t *aboard_smlal_im2col(int32_t *to, const int8_t *a, const i
     return to;
 }
 
-/** Taps of a row that are staged without a loop. */
+/** Number of taps of a row that are copied without a loop. */
 #define ABOARD_SMLAL_FEW 12
 
-/** As aboard_smlal_im2col, for a literal number of taps up to ABOARD_SMLAL_FEW. */
+/** Like aboard_smlal_im2col, for a literal number of taps up to ABOARD_SMLAL_FEW. */
 ABOARD_INLINE int32_t *aboard_smlal_im2col_few(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     ABOARD_UNROLL(12)
     for (int32_t k = 0; k < taps; ++k) {
@@ -63,16 +63,16 @@ ABOARD_INLINE int32_t *aboard_smlal_im2col_few(int32_t *to, const int8_t *a, con
     return to + taps;
 }
 
-/** As aboard_smlal_im2col, not expanded. */
+/** Like aboard_smlal_im2col, not inlined. */
 ABOARD_SHARED int32_t *aboard_smlal_im2col_shared(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     return aboard_smlal_im2col(to, a, b, taps);
 }
 
 /**
- * Puts taps of one pixel into words; returns behind them.
+ * Writes taps of one pixel into words; returns their end.
  *
- * @param second False: as those of the first pixel, with nothing of another one; true: beside those of the first pixel.
- * @param step   1: taps one after another; 0: the same one again and again.
+ * @param second False: as the first pixel, without a second one; true: as the second pixel, beside the first.
+ * @param step   1: one tap after another; 0: one tap repeated.
  */
 ABOARD_SHARED int32_t *aboard_smlal_put(int32_t *to, const int8_t *from, int32_t step, int32_t taps, bool second) {
     int32_t *const end = to + taps;
@@ -90,7 +90,7 @@ ABOARD_SHARED int32_t *aboard_smlal_put(int32_t *to, const int8_t *from, int32_t
     return end;
 }
 
-/** Puts one row of a window into words; `row` is NULL where it is padding. */
+/** Writes one row of a window into words; `row` is NULL for padding. */
 ABOARD_INLINE int32_t *aboard_conv2d_smlal_row(const aboard_conv2d_smlal_t *p, const int8_t *row, int32_t left,
                                                int32_t *to, bool second) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -119,20 +119,20 @@ ABOARD_INLINE int32_t *aboard_conv2d_smlal_row(const aboard_conv2d_smlal_t *p, c
     return to;
 }
 
-/** Address of row `tap` of a window at the input's first column, or NULL where it is padding. */
+/** Address of row `tap` of a window at the input's first column, or NULL for padding. */
 ABOARD_INLINE const int8_t *aboard_conv2d_smlal_single(const aboard_conv2d_shape_t *s, const int8_t *x,
                                                        const aboard_conv2d_window_t *w, int32_t tap) {
     const int32_t row = w->top + tap * s->dilation_h;
     return row >= 0 && row < s->in_height ? aboard_row_s8(&s->in, x, w->base + row) : NULL;
 }
 
-/** True where a row of a window lies one pixel after another, and all within the input. */
+/** True if a row of a window is contiguous and within the input. */
 ABOARD_INLINE bool aboard_conv2d_smlal_inside(const aboard_conv2d_shape_t *s, const aboard_conv2d_window_t *w) {
     return w->left >= 0 && w->left + s->window_width <= s->in.cols && s->dilation_w == 1 &&
            s->in.pixel_stride == s->in.channels / s->groups;
 }
 
-/** Stages the windows of two pixels, row by row. */
+/** Copies the windows of two pixels, row by row. */
 ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, const int8_t *x,
                                                const aboard_conv2d_window_t *w, int32_t *words) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -153,7 +153,7 @@ ABOARD_INLINE void aboard_conv2d_smlal_windows(const aboard_conv2d_smlal_t *p, c
     }
 }
 
-/** Results of all channels of a group for two pixels, from their staged windows. */
+/** Results of all channels of a group for two pixels, from their copied windows. */
 ABOARD_INLINE void aboard_conv2d_smlal_epilogue(const aboard_conv2d_smlal_t *p, aboard_smlal_pair_t *job,
                                                 int8_t *const *y) {
     const int32_t channels = p->shape.out.channels / p->shape.groups;
@@ -167,7 +167,7 @@ ABOARD_INLINE void aboard_conv2d_smlal_epilogue(const aboard_conv2d_smlal_t *p, 
         pair(job);
     }
     if (whole < channels) {
-        /* Of the last block some channels are none. */
+        /* The last block may have fewer channels. */
         const int32_t words = p->single_rounding ? ABOARD_SMLAL_SINGLE_WORDS : ABOARD_SMLAL_DOUBLE_WORDS;
         const int32_t block =
             ABOARD_SMLAL_HEAD_WORDS + aboard_conv2d_smlal_words(&p->shape) + ABOARD_SMLAL_BLOCK * words;
@@ -188,7 +188,7 @@ ABOARD_INLINE void aboard_conv2d_smlal_epilogue(const aboard_conv2d_smlal_t *p, 
     }
 }
 
-/** Address of result pixel (row, col), which then becomes the next one. */
+/** Address of result pixel (row, col); advances (row, col) by one pixel. */
 ABOARD_INLINE int8_t *aboard_conv2d_smlal_next(const aboard_conv2d_shape_t *s, int8_t *out, int32_t *row,
                                                int32_t *col) {
     int8_t *const y = aboard_row_out_s8(&s->out, out, *row) + *col * s->out.pixel_stride;
@@ -221,13 +221,13 @@ ABOARD_INLINE void aboard_conv2d_smlal_group(const aboard_conv2d_smlal_t *p, con
     }
 }
 
-/** True where windows are single pixels, each result pixel's own. */
+/** True if windows are single pixels at the positions of the result pixels. */
 ABOARD_INLINE bool aboard_conv2d_smlal_flat(const aboard_conv2d_shape_t *s) {
     return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
            s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows;
 }
 
-/** As aboard_conv2d_smlal_group, where aboard_conv2d_smlal_flat holds: rows without gaps are one long row. */
+/** Like aboard_conv2d_smlal_group, if aboard_conv2d_smlal_flat is true: rows without gaps are one long row. */
 ABOARD_INLINE void aboard_conv2d_smlal_pixels(const aboard_conv2d_smlal_t *p, const int8_t *x, int8_t *out,
                                               const int32_t *weights, int32_t *words, int32_t first, int32_t last) {
     const aboard_view_t *in = &p->shape.in;
@@ -256,10 +256,10 @@ ABOARD_INLINE void aboard_conv2d_smlal_pixels(const aboard_conv2d_smlal_t *p, co
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     Packed, see aboard_smlal_pair_t; groups after one another.
- * @param words       Scratch of a word for each tap of a window, in whole pairs.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     Packed, see aboard_smlal_pair_t; one group after another.
+ * @param words       Scratch of one word per tap of a window, in whole pairs.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_smlal(const aboard_conv2d_smlal_t *p, const int8_t *in, int8_t *out,
@@ -271,7 +271,7 @@ ABOARD_INLINE void aboard_conv2d_smlal(const aboard_conv2d_smlal_t *p, const int
     const int32_t block =
         ABOARD_SMLAL_HEAD_WORDS + count +
         ABOARD_SMLAL_BLOCK * (p->single_rounding ? ABOARD_SMLAL_SINGLE_WORDS : ABOARD_SMLAL_DOUBLE_WORDS);
-    /* Behind an odd number of taps, where weights are 0. */
+    /* The tap after an odd number of taps, with weights of 0. */
     words[count - 1] = 0;
     for (int32_t group = 0; group < s->groups; ++group) {
         if (aboard_conv2d_smlal_flat(s)) {

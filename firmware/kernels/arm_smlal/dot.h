@@ -2,16 +2,16 @@
 /**
  * @file dot.h
  * Sums of products with SMLAL, for Arm cores that have it but no DSP extension (Cortex-M3): four channels for two
- * pixels at once, two products an instruction. host/aboard/kernels/arm_smlal/dot.py packs what these functions read.
+ * pixels at once, two products an instruction. host/aboard/kernels/arm_smlal/dot.py packs their weights and constants.
  *
  * Inputs of two pixels share a word, x_a + 2^23 x_b. Its product with a weight, summed in 64 bits, is
  * acc_a + 2^23 acc_b: both sums come out exactly as long as |acc_a| < 2^22, which the host proves. Weights stay int8.
  *
- * Instructions are little more than half of those with MLA. On silicon SMLAL takes 4 to 7 cycles and MLA takes 2, so
- * that cycles are about the same: with -opt=speed the host takes for each layer what it estimates to need fewer.
+ * It needs little more than half the instructions of MLA. On silicon SMLAL takes 4 to 7 cycles and MLA takes 2, so that
+ * the cycles are similar: with -opt=speed the host chooses for each layer the kernel with the lower estimate.
  *
- * The assembly finds all its registers at once and is naked, as no compiler has registers to spare between 64-bit sums.
- * The same in C stands beside it: it says what is computed, and serves other compilers.
+ * The assembly allocates all registers itself and is naked, because compilers leave too few registers between 64-bit
+ * sums. An equal function in C documents the computation, and serves other compilers.
  */
 #ifndef ABOARD_KERNELS_ARM_SMLAL_DOT_H
 #define ABOARD_KERNELS_ARM_SMLAL_DOT_H
@@ -34,46 +34,43 @@
 /** Bits of the first pixel's sum. */
 #define ABOARD_SMLAL_BITS 23
 
-/** Channels of a block, words before its weights, and for each of its channels behind them: by single roundings and by
- * roundings.
+/** Channels of a block, words before its weights, and words per channel after its weights: for single and for double
+ * rounding.
  */
 #define ABOARD_SMLAL_BLOCK 4
 #define ABOARD_SMLAL_HEAD_WORDS 8
 #define ABOARD_SMLAL_SINGLE_WORDS 2
 #define ABOARD_SMLAL_DOUBLE_WORDS 3
 
-/** Right shift of the single rounding; the same for every layer, as it stands in the instruction. */
+/** Right shift of the single rounding; the same for every layer, because it is part of the instruction. */
 #define ABOARD_SMLAL_SINGLE_SHIFT 4
 
-/** All channels of two pixels; the assembly knows the order. */
+/** All channels of two pixels; the assembly depends on the order of fields. */
 typedef struct {
-    int8_t *y0;           /**< Results. */
-    int8_t *y1;           /**< May equal y0 where both pixels are the same. */
-    int8_t *end;          /**< Behind the results of y0: a multiple of four, at least four. */
-    const int32_t *x;     /**< A word for each tap. */
-    const int32_t *x_end; /**< Behind them. */
-    int32_t steps;        /**< Pairs of taps, at least 1. */
-    const int32_t
-        *weights; /**< For each four channels: starts of the sums, 64 bits each; bytes of the four channels
-                   * for each tap; for each channel factor and constant, and by a double rounding the shift. */
+    int8_t *y0;             /**< Results. */
+    int8_t *y1;             /**< May equal y0 if both pixels are the same. */
+    int8_t *end;            /**< End of the results of y0; their number is a multiple of 4, and at least 4. */
+    const int32_t *x;       /**< One word per tap. */
+    const int32_t *x_end;   /**< End of the inputs. */
+    int32_t steps;          /**< Pairs of taps, at least 1. */
+    const int32_t *weights; /**< For every four channels: starts of the sums, 64 bits each; bytes of the four channels
+                               per tap; factor and constant per channel, and for a double rounding the shift. */
 } aboard_smlal_pair_t;
 
 #if ABOARD_SMLAL_ASM
 
 /* clang-format off */
-/** Pairs of taps in a iteration; each is 17 instructions of 4 bytes. */
+/** Pairs of taps in an iteration; each is 17 instructions of 4 bytes. */
 #define ABOARD_SMLAL_STEPS "8"
 
-/** Products of the word of one tap with the weights of four channels. Loads stand in pairs: the second takes a cycle
- * less. */
+/** Products of the word of one tap with the weights of four channels. Loads are in pairs: the second takes one cycle less. */
 #define ABOARD_SMLAL_TAP(x)                                            \
     "ldrsb r10, [r12], #1\n ldrsb lr, [r12], #1\n"                     \
     "smlal r0, r1, " x ", r10\n smlal r2, r3, " x ", lr\n"             \
     "ldrsb r10, [r12], #1\n ldrsb lr, [r12], #1\n"                     \
     "smlal r4, r5, " x ", r10\n smlal r6, r7, " x ", lr\n"
 
-/** Frame: y0, y1, end, x, x_end, entry. Sums in r0 to r7, weights in r12. A number of steps that is no multiple of those
- * of a iteration enters the iteration in its middle. */
+/** Frame: y0, y1, end, x, x_end, entry. Sums in r0 to r7, weights in r12. If the number of steps is not a multiple of an iteration's, the first iteration is entered in the middle. */
 #define ABOARD_SMLAL_PAIR_HEAD                                         \
     "push {r4-r11, lr}\n"                                              \
     "ldm r0, {r4-r10}\n"                                               \
@@ -100,14 +97,14 @@ typedef struct {
     "cmp r11, lr\n"                                                    \
     "bne.w 2b\n"
 
-/** Sums of both pixels from one of 64 bits: that of the first into lr, of the second into high. */
+/** Extracts the sums of both pixels from a 64-bit sum: the first into lr, the second into high. */
 #define ABOARD_SMLAL_SPLIT(low, high)                                  \
     "sbfx lr, " low ", #0, #23\n"                                      \
     "lsr " low ", " low ", #23\n"                                      \
     "orr " high ", " low ", " high ", lsl #9\n"                        \
     "sub " high ", " high ", lr, asr #31\n"
 
-/** Results of a channel by a single rounding; r10 and r11 are where they go. */
+/** Results of a channel by a single rounding; r10 and r11 are their addresses. */
 #define ABOARD_SMLAL_SINGLE(low, high)                                   \
     "ldrd r8, r9, [r12], #8\n"                                         \
     ABOARD_SMLAL_SPLIT(low, high)                                      \
@@ -136,7 +133,7 @@ typedef struct {
     "strb " high ", [r11], #1\n strb lr, [r10], #1\n"                  \
     "strd r10, r11, [sp]\n"
 
-/** The next block follows; r10 is where its first result goes. */
+/** Advances to the next block; r10 is the address of its first result. */
 #define ABOARD_SMLAL_PAIR_TAIL                                         \
     "ldr lr, [sp, #8]\n"                                               \
     "cmp r10, lr\n"                                                    \

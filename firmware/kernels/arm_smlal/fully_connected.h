@@ -5,7 +5,7 @@
  *
  * A word holds the weights of four channels for one tap: bytes w_0 + 128, w_1, w_2 + 128, w_3. Its first and last byte
  * are w_0 + 128 + 2^24 w_3, whose products with inputs add up to acc_0 + 128 sum(x) + 2^24 acc_3 in 64 bits; the same
- * of the word turned by half gives the other two. 128 sum(x) is subtracted once for each sample, and |acc_0| < 2^23,
+ * for the word rotated by half gives the other two. 128 sum(x) is subtracted once for each sample, and |acc_0| < 2^23,
  * which the host proves. Constants of the requantisation are the same for all channels, or follow the weights of each
  * block.
  */
@@ -24,10 +24,10 @@
 typedef struct {
     int32_t inputs;          /**< Values of a sample, at least 2. */
     int32_t outputs;         /**< Results of a sample. */
-    int32_t samples;         /**< Samples for each row of the result. */
+    int32_t samples;         /**< Samples per row of the result. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
-    int32_t clamped;         /**< 1: results are kept between low and high. */
-    int32_t constants[3];    /**< Of all channels: factor, constant, shift. */
+    int32_t clamped;         /**< 1: results are clamped to [low, high]. */
+    int32_t constants[3];    /**< Factor, constant and shift of all channels. */
     int32_t low;
     int32_t high;
 } aboard_fully_connected_smlal_t;
@@ -37,27 +37,27 @@ typedef struct {
 #define ABOARD_SMLAL_MATRIX_HEAD_WORDS 4
 #define ABOARD_SMLAL_MATRIX_SHIFT 2
 
-/** Words of constants behind the weights of a block: of each channel factor, constant and, where results are rounded
- * twice, shift. */
+/** Words of constants after the weights of a block: factor and constant per channel, and for double rounding the shift.
+ */
 #define ABOARD_SMLAL_MATRIX_EACH(single) ((single) ? 8 : 12)
 
-/** Channels of one sample; the assembly knows the order. */
+/** Channels of one sample; the assembly depends on the order of fields. */
 typedef struct {
     int8_t *y;
     const int8_t *x;
     int32_t offset;           /**< 128 times the sum of the inputs. */
-    const int8_t *x_end;      /**< Behind the inputs, of which there are at least 2. */
-    int8_t *y_end;            /**< Behind the results: a multiple of four, at least four. */
+    const int8_t *x_end;      /**< End of the inputs; their number is at least 2. */
+    int8_t *y_end;            /**< End of the results; their number is a multiple of 4, and at least 4. */
     const int32_t *constants; /**< Factor, constant, shift; not read by the functions `each`. */
-    const uint32_t *weights;  /**< For each four channels: starts of the sums of the first and the fourth, of the third
-                               * and the second, 64 bits each; a word for each input; of the functions `each` the
-                               * constants. */
+    const uint32_t
+        *weights; /**< For every four channels: starts of the sums of the first and the fourth, of the third
+                   * and the second, 64 bits each; one word per input; for the functions `each` also the constants. */
 } aboard_smlal_matrix_t;
 
 #if ABOARD_SMLAL_ASM
 
 /* clang-format off */
-/** Pairs of inputs in a iteration; each is 11 instructions of 4 bytes. */
+/** Pairs of inputs in an iteration; each is 11 instructions of 4 bytes. */
 #define ABOARD_SMLAL_MATRIX_STEPS "8"
 
 /** Products of one input with a word of weights. */
@@ -134,7 +134,7 @@ typedef struct {
     "smlal lr, r7, " sum ", r4\n"                                      \
     "asr r7, r6\n ssat " sum ", #8, r7\n"
 
-/** Results are stored; the next block follows. */
+/** Stores the results; advances to the next block. */
 #define ABOARD_SMLAL_MATRIX_TAIL                                       \
     "strb r3, [r0, #1]\n strb r2, [r0, #2]\n strb r1, [r0, #3]\n strb r9, [r0], #4\n" \
     "ldr r7, [sp]\n"                                                   \
@@ -162,7 +162,7 @@ ABOARD_SMLAL_MATRIX_FUNCTION(aboard_smlal_matrix_any_each, ABOARD_SMLAL_MATRIX_R
 
 #else
 
-/** Sums of the first and fourth channel of a block, or of the third and second with a iteration of 16 bits. */
+/** Sums of the first and fourth channel of a block, or of the third and second with an iteration of 16 bits. */
 ABOARD_INLINE void aboard_smlal_matrix_sums(const aboard_smlal_matrix_t *p, const uint32_t *head,
                                             const uint32_t *weights, uint32_t rotated, int32_t *sums) {
     int64_t sum = (int64_t)((uint64_t)head[1] << 32 | head[0]) - p->offset;
@@ -202,7 +202,7 @@ ABOARD_INLINE void aboard_smlal_matrix(aboard_smlal_matrix_t *p, bool single, bo
 
 #endif
 
-/** Results of `channels` channels of a sample, a multiple of four; `job` says all but where results and weights are. */
+/** Results of `channels` channels of a sample, a multiple of four; `job` has the other parameters. */
 ABOARD_INLINE void aboard_fully_connected_smlal_some(const aboard_fully_connected_smlal_t *p,
                                                      const aboard_smlal_matrix_t *job, const uint32_t *weights,
                                                      int8_t *y, int32_t channels, bool each) {
@@ -222,14 +222,14 @@ ABOARD_INLINE void aboard_fully_connected_smlal_some(const aboard_fully_connecte
 }
 
 /**
- * int8 product, results equal to TFLite's reference kernel; see aboard_fully_connected_smlal and, with a scale for each
+ * int8 product, results equal to TFLite's reference kernel; see aboard_fully_connected_smlal and, with a scale per
  * channel, aboard_fully_connected_smlal_each.
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     Packed, see aboard_smlal_matrix_t; the last block filled up.
+ * @param weights     Packed, see aboard_smlal_matrix_t; the last block padded.
  * @param first, last Rows [first, last) of the result are computed.
- * @param each        Constants of each channel follow the weights of its block; else those of the parameters serve all.
+ * @param each        1: constants of each channel follow the weights of its block; 0: all channels use the parameters'.
  */
 ABOARD_INLINE void aboard_fully_connected_smlal_any(const aboard_fully_connected_smlal_t *p, const int8_t *in,
                                                     int8_t *out, const uint32_t *weights, int32_t first, int32_t last,
@@ -261,13 +261,13 @@ ABOARD_INLINE void aboard_fully_connected_smlal_any(const aboard_fully_connected
     }
 }
 
-/** One scale for all channels. Not expanded: one copy serves all layers of a model. */
+/** One scale for all channels. Not inlined: one copy serves all layers of a model. */
 ABOARD_SHARED void aboard_fully_connected_smlal(const aboard_fully_connected_smlal_t *p, const int8_t *in, int8_t *out,
                                                 const uint32_t *weights, int32_t first, int32_t last) {
     aboard_fully_connected_smlal_any(p, in, out, weights, first, last, false);
 }
 
-/** A scale for each channel. Not expanded either. */
+/** A scale per channel. Not inlined either. */
 ABOARD_SHARED void aboard_fully_connected_smlal_each(const aboard_fully_connected_smlal_t *p, const int8_t *in,
                                                      int8_t *out, const uint32_t *weights, int32_t first,
                                                      int32_t last) {

@@ -3,7 +3,7 @@
  * @file portable/arithmetic.h
  * Sums, differences and products of two operands, with broadcasting.
  *
- * An operand that has an extent of 1 (or no such axis) where the result has more takes steps of 0 along that axis.
+ * An operand with an extent of 1 (or no such axis) where the result has more has steps of 0 along that axis.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_ARITHMETIC_H
 #define ABOARD_KERNELS_PORTABLE_ARITHMETIC_H
@@ -14,15 +14,15 @@
 #include "aboard/view.h"
 #include "requantize.h"
 
-/** Axes that the rows of a result are made of, at most. */
+/** Largest number of axes that form the rows of a result. */
 #define ABOARD_BROADCAST_LEAD 4
 
-/** An operand, as the result sees it. */
+/** The steps through an operand along the axes of the result. */
 typedef struct {
     aboard_view_t view;
     int32_t rows[ABOARD_BROADCAST_LEAD]; /**< Rows per step along each leading axis of the result. */
     int32_t pixel;                       /**< Bytes per pixel of the result. */
-    int32_t channel;                     /**< Elements per channel of the result; 0 where it is broadcast. */
+    int32_t channel;                     /**< Elements per channel of the result; 0 if broadcast. */
 } aboard_operand_t;
 
 /** Result and operands. */
@@ -30,7 +30,7 @@ typedef struct {
     aboard_operand_t a;
     aboard_operand_t b;
     aboard_view_t out;
-    int32_t extent[ABOARD_BROADCAST_LEAD]; /**< Leading axes of the result, outermost first; 1 where there are fewer. */
+    int32_t extent[ABOARD_BROADCAST_LEAD]; /**< Leading axes of the result, outermost first; 1 for unused entries. */
 } aboard_broadcast_t;
 
 /** Byte offsets of a row of the result in both operands. */
@@ -39,14 +39,14 @@ typedef struct {
     int32_t b;
 } aboard_operand_offsets_t;
 
-/** Returns where row `r` of the result begins in both operands. */
+/** Returns the offsets of row `r` of the result in both operands. */
 ABOARD_INLINE aboard_operand_offsets_t aboard_operand_offsets(const aboard_broadcast_t *over, int32_t r) {
     int32_t a = 0;
     int32_t b = 0;
     int32_t rest = r;
     ABOARD_UNROLL(4)
     for (int32_t axis = ABOARD_BROADCAST_LEAD - 1; axis >= 0; --axis) {
-        /* All that is left belongs to the outermost axis. */
+        /* The rest belongs to the outermost axis. */
         const int32_t index = axis == 0 ? rest : rest % over->extent[axis];
         rest /= over->extent[axis];
         a += index * over->a.rows[axis];
@@ -56,12 +56,12 @@ ABOARD_INLINE aboard_operand_offsets_t aboard_operand_offsets(const aboard_broad
     return offsets;
 }
 
-/** How two int8 elements become one; always a literal. */
+/** The operation on two int8 elements; always a literal. */
 typedef enum {
     ABOARD_SUM,          /**< TFLite's sum of two rescaled operands. */
-    ABOARD_SUM_SHORT,    /**< The same by one line, where the host has proven it equal for all operands. */
+    ABOARD_SUM_SHORT,    /**< The short form, proven by the host to be equal for all operands. */
     ABOARD_PRODUCT,      /**< TFLite's rescaled product. */
-    ABOARD_PRODUCT_SHORT /**< The same by one line, likewise. */
+    ABOARD_PRODUCT_SHORT /**< The short form, proven by the host to be equal for all operands. */
 } aboard_arithmetic_t;
 
 /** A zero point, multiplier and shift of a requantisation. */
@@ -74,9 +74,9 @@ typedef struct {
 /** Parameters of the int8 kernels. */
 typedef struct {
     aboard_broadcast_t over;
-    aboard_scaling_t a;   /**< Long sum: the operand moved up by 20 bits is brought to the common scale. */
-    aboard_scaling_t b;   /**< Likewise; the multiplier is negative in a difference. */
-    aboard_scaling_t out; /**< Long forms: of the sum or product. */
+    aboard_scaling_t a;   /**< Long sum: from the operand, shifted left by 20 bits, to the common scale. */
+    aboard_scaling_t b;   /**< The same for b; the multiplier is negative in a difference. */
+    aboard_scaling_t out; /**< Long forms: from the sum or product to the result. */
     int32_t a_factor;     /**< Short forms: result = (a_factor * a + b_factor * b + constant) >> shift, */
     int32_t b_factor;     /**< or (a_factor * (a - zero) * (b - zero) + constant) >> shift. */
     int64_t constant;
@@ -117,9 +117,9 @@ ABOARD_INLINE int8_t aboard_arithmetic_element_s8(const aboard_arithmetic_s8_t *
  * Computes a sum, difference or product of int8 elements.
  *
  * @param p            Parameters.
- * @param form         What is computed, and how.
+ * @param form         The operation.
  * @param a, b         Operands. Any views.
- * @param out          Result. Any view; may be the memory of an operand that is not broadcast and has the same view.
+ * @param out          Result. Any view; may share the memory of an operand that is not broadcast and has the same view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_arithmetic_s8(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a,
@@ -147,7 +147,7 @@ ABOARD_INLINE void aboard_sum_s8(const aboard_arithmetic_s8_t *p, const int8_t *
     aboard_arithmetic_s8(p, ABOARD_SUM, a, b, out, first, last);
 }
 
-/** Sum or difference by one line; rows [first, last), as aboard_arithmetic_s8. */
+/** Sum or difference by the short form; rows [first, last), as aboard_arithmetic_s8. */
 ABOARD_INLINE void aboard_sum_short_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
                                        int32_t first, int32_t last) {
     aboard_arithmetic_s8(p, ABOARD_SUM_SHORT, a, b, out, first, last);
@@ -159,19 +159,19 @@ ABOARD_INLINE void aboard_product_s8(const aboard_arithmetic_s8_t *p, const int8
     aboard_arithmetic_s8(p, ABOARD_PRODUCT, a, b, out, first, last);
 }
 
-/** Product by one line; rows [first, last), as aboard_arithmetic_s8. */
+/** Product by the short form; rows [first, last), as aboard_arithmetic_s8. */
 ABOARD_INLINE void aboard_product_short_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b,
                                            int8_t *out, int32_t first, int32_t last) {
     aboard_arithmetic_s8(p, ABOARD_PRODUCT_SHORT, a, b, out, first, last);
 }
 
-/** What two floats become; always a literal. */
+/** The operation on two floats; always a literal. */
 typedef enum { ABOARD_ADD, ABOARD_SUB, ABOARD_MUL } aboard_arithmetic_f32_op_t;
 
 /** Parameters of the float32 kernels. */
 typedef struct {
     aboard_broadcast_t over;
-    int32_t clamped; /**< 1: the result is kept between the limits; 0: there are none. */
+    int32_t clamped; /**< 1: the result is clamped; 0: there are no limits. */
     float low;
     float high;
 } aboard_arithmetic_f32_t;
@@ -180,9 +180,9 @@ typedef struct {
  * Computes a sum, difference or product of float32 elements.
  *
  * @param p            Parameters.
- * @param op           What is computed.
+ * @param op           The operation.
  * @param a, b         Operands. Any views.
- * @param out          Result. Any view; may be the memory of an operand that is not broadcast and has the same view.
+ * @param out          Result. Any view; may share the memory of an operand that is not broadcast and has the same view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_arithmetic_f32(const aboard_arithmetic_f32_t *p, aboard_arithmetic_f32_op_t op,

@@ -17,9 +17,9 @@
 /** Parameters of aboard_sum_s16 and aboard_product_s16; zero points are not read. */
 typedef struct {
     aboard_broadcast_t over;
-    aboard_scaling_t a;   /**< Sum: the operand moved up by 15 bits is brought to the common scale. */
-    aboard_scaling_t b;   /**< Likewise; the multiplier is negative in a difference. */
-    aboard_scaling_t out; /**< Of the sum or product. */
+    aboard_scaling_t a;   /**< Sum: from the operand, shifted left by 15 bits, to the common scale. */
+    aboard_scaling_t b;   /**< The same for b; the multiplier is negative in a difference. */
+    aboard_scaling_t out; /**< From the sum or product to the result. */
     int32_t low;          /**< Smallest result. */
     int32_t high;         /**< Largest result. */
 } aboard_arithmetic_s16_t;
@@ -53,7 +53,7 @@ ABOARD_INLINE int16_t aboard_product_element_s16(const aboard_arithmetic_s16_t *
  * @param p            Parameters.
  * @param is_sum       1: sum or difference; 0: product. A literal.
  * @param a, b         Operands. Any views.
- * @param out          Result. Any view; may be the memory of an operand that is not broadcast and has the same view.
+ * @param out          Result. Any view; may share the memory of an operand that is not broadcast and has the same view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_arithmetic_s16(const aboard_arithmetic_s16_t *p, int32_t is_sum, const int16_t *a,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/clamp.h
- * Elements kept between two limits: rectifiers whose operand and result have the same quantisation, or none.
+ * Elements clamped to two limits: rectifiers whose operand and result have the same quantisation, or none.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CLAMP_H
 #define ABOARD_KERNELS_PORTABLE_CLAMP_H
@@ -25,7 +25,7 @@ typedef struct {
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_clamp_s8(const aboard_clamp_s8_t *p, const int8_t *in, int8_t *out, int32_t first,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/clamp_s16.h
- * Elements of int16 kept between two limits: rectifiers whose operand and result have the same quantisation.
+ * Elements of int16 clamped to two limits: rectifiers whose operand and result have the same quantisation.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CLAMP_S16_H
 #define ABOARD_KERNELS_PORTABLE_CLAMP_S16_H
@@ -25,7 +25,7 @@ typedef struct {
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_elements_clamp_s16(const aboard_elements_clamp_s16_t *p, const int16_t *in, int16_t *out,

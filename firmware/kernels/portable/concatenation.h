@@ -16,20 +16,20 @@
 #include "arity.h"
 #include "gather.h"
 
-/** An operand, and where its rows go in the result. */
+/** An operand, and the position of its rows in the result. */
 typedef struct {
     aboard_view_t view;
-    int32_t start;  /**< First index along the axis, where rows are joined; 0 else. */
-    int32_t extent; /**< Indices along the axis, where rows are joined; 1 else. */
-    int32_t byte;   /**< Where the operand begins within a row of the result. */
+    int32_t start;  /**< First index along the axis if rows are joined; else 0. */
+    int32_t extent; /**< Indices along the axis if rows are joined; else 1. */
+    int32_t byte;   /**< Offset of the operand in a row of the result. */
 } aboard_concatenation_part_t;
 
-/** How the rows of the result are counted. */
+/** The rows of the result. */
 typedef struct {
     aboard_view_t out;
     int32_t element_bytes; /**< 1, 2, 4 or 8. */
-    int32_t extent;        /**< Indices of the axis, where rows are joined; 1 else. */
-    int32_t inner;         /**< Rows for each index of the axis; all rows where rows are not joined. */
+    int32_t extent;        /**< Indices of the axis if rows are joined; else 1. */
+    int32_t inner;         /**< Rows per index of the axis if rows are joined; else all rows. */
 } aboard_concatenation_rows_t;
 
 /** Joins the rows; `parts` and `in` have `count` entries. */

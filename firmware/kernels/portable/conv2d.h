@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/conv2d.h
- * Convolution of int8 in portable C, for cores without SIMD: what the windows of two pixels see is copied side by side
- * into a pair of im2col columns, then blocks of four channels are computed for both, so that six loads feed eight
- * products.
+ * Convolution of int8 in portable C, for cores without SIMD: the windows of two pixels are copied side by side into a
+ * pair of im2col columns, then blocks of four channels of both are computed, so that six loads feed eight products.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CONV2D_H
 #define ABOARD_KERNELS_PORTABLE_CONV2D_H
@@ -22,34 +21,34 @@
 /** Parameters of aboard_conv2d_s8. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t direct;             /**< 1: a window of 1x1 without padding, read where it lies. */
-    int32_t zero_point;         /**< Of the input: what padding holds. */
-    aboard_epilogue_t epilogue; /**< Of the result. */
+    int32_t direct;             /**< 1: a window of 1x1 without padding, read in place. */
+    int32_t zero_point;         /**< Zero point of the input, and value of padding. */
+    aboard_epilogue_t epilogue; /**< Epilogue of the result. */
 } aboard_conv2d_s8_t;
 
-/** Taps computed per iteration of the inner loop, and of one pixel that lie together in a pair of im2col columns. */
+/** Taps computed per iteration of the inner loop, and contiguous taps of one pixel in a pair of im2col columns. */
 #define ABOARD_CONV2D_TAPS 8
 
-/** How many of them stand in the code one after another. */
+/** Number of taps that are unrolled. */
 #ifdef __OPTIMIZE_SIZE__
 #define ABOARD_CONV2D_UNROLL 2
 #else
 #define ABOARD_CONV2D_UNROLL 8
 #endif
 
-/** Says that a value is done with before what follows is loaded. Not on Arm with -Os, where it makes gcc spill. */
+/** Makes the compiler finish a value before the following loads. Not on Arm with -Os, where gcc would spill. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__arm__)
 #define ABOARD_CONV2D_DONE(value) (void)(value)
 #else
 #define ABOARD_CONV2D_DONE(value) ABOARD_OPAQUE(value)
 #endif
 
-/** Taps of a window, up to a multiple of ABOARD_CONV2D_TAPS. */
+/** Taps of a window, padded to a multiple of ABOARD_CONV2D_TAPS. */
 ABOARD_INLINE int32_t aboard_conv2d_padded_taps(const aboard_conv2d_shape_t *s) {
     return (aboard_conv2d_taps(s) + ABOARD_CONV2D_TAPS - 1) / ABOARD_CONV2D_TAPS * ABOARD_CONV2D_TAPS;
 }
 
-/** Copies one row of a window: `left` is the column of its first tap, which may lie outside the input. */
+/** Copies one row of a window: `left` is the column of its first tap, which may be outside the input. */
 ABOARD_INLINE int8_t *aboard_conv2d_s8_im2col_row(const aboard_conv2d_s8_t *p, const int8_t *row, int32_t left,
                                                   int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -76,7 +75,7 @@ ABOARD_INLINE int8_t *aboard_conv2d_s8_im2col_row(const aboard_conv2d_s8_t *p, c
     return column;
 }
 
-/** Copies what the window of result pixel (row, col) sees; `x` points at the group's first channel. */
+/** Copies the window of result pixel (row, col); `x` points to the group's first channel. */
 ABOARD_INLINE void aboard_conv2d_s8_im2col(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row, int32_t col,
                                            int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
@@ -92,7 +91,7 @@ ABOARD_INLINE void aboard_conv2d_s8_im2col(const aboard_conv2d_s8_t *p, const in
     }
 }
 
-/** Address of the pixel that a window of 1x1 sees for result pixel (row, col). */
+/** Address of the input pixel of result pixel (row, col) for a window of 1x1. */
 ABOARD_INLINE const int8_t *aboard_conv2d_s8_pixel(const aboard_conv2d_shape_t *s, const int8_t *x, int32_t row,
                                                    int32_t col) {
     const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
@@ -101,11 +100,11 @@ ABOARD_INLINE const int8_t *aboard_conv2d_s8_pixel(const aboard_conv2d_shape_t *
 }
 
 /**
- * Puts what the window of result pixel (row, col) sees into one half of a pair of im2col columns.
+ * Copies the window of result pixel (row, col) into one half of a pair of im2col columns.
  *
- * @param pair  Where the half's first eight taps go; those of the other half lie between them and the next eight.
- *              What lies behind the last tap is left as it is: its weights are 0.
- * @param column Scratch of one im2col column; not used where `direct` is set.
+ * @param pair  Address of the half's first eight taps; eight taps of the other half are between them and the next
+ * eight. Elements after the last tap stay unchanged: their weights are 0.
+ * @param column Scratch of one im2col column; unused if `direct` is set.
  */
 ABOARD_INLINE void aboard_conv2d_s8_half(const aboard_conv2d_s8_t *p, const int8_t *x, int32_t row, int32_t col,
                                          int8_t *pair, int8_t *column) {
@@ -156,8 +155,8 @@ ABOARD_INLINE const int8_t *aboard_conv2d_s8_sums(int32_t taps, const int8_t *pa
 
 #else
 
-/** Adds the products of one tap of four channels with two pixels. Each sum is done with before the next tap is loaded,
- * which would find no registers. */
+/** Adds the products of one tap of four channels with two pixels. Each sum is finished before the next tap is loaded,
+ * because no registers are free. */
 ABOARD_INLINE void aboard_conv2d_s8_tap(int32_t *sums, int32_t a, int32_t b, const int8_t *weights) {
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
@@ -173,9 +172,9 @@ ABOARD_INLINE void aboard_conv2d_s8_tap(int32_t *sums, int32_t a, int32_t b, con
  *
  * @param taps    Taps of a window, padded to a multiple of ABOARD_CONV2D_TAPS.
  * @param pair    Eight taps of the first pixel, the same taps of the second, the next eight of the first, and so on.
- * @param weights Four for each tap.
- * @param sums    Those of the first pixel, then those of the second; 0 before.
- * @return Behind the weights.
+ * @param weights Four weights per tap.
+ * @param sums    Sums of the first pixel, then of the second; initially 0.
+ * @return End of the weights.
  */
 ABOARD_INLINE const int8_t *aboard_conv2d_s8_sums(int32_t taps, const int8_t *pair, const int8_t *weights,
                                                   int32_t *sums) {
@@ -205,8 +204,8 @@ ABOARD_INLINE const int8_t *aboard_conv2d_s8_sums(int32_t taps, const int8_t *pa
  * @param taps      Taps of a window, padded to a multiple of ABOARD_CONV2D_TAPS.
  * @param channels  Channels of the group.
  * @param pair      Eight taps of the first pixel, the same taps of the second, the next eight of the first, and so on.
- * @param weights   [channels / 4][padded taps][4], filled up with zeros.
- * @param constants ABOARD_EPILOGUE_BLOCK words for each block of four channels.
+ * @param weights   [channels / 4][padded taps][4], padded with zeros.
+ * @param constants ABOARD_EPILOGUE_BLOCK words per block of four channels.
  * @param y0, y1    Results; y1 is written before y0 and may be the same.
  */
 ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_epilogue_t *epilogue, int32_t taps, int32_t channels,
@@ -223,7 +222,7 @@ ABOARD_INLINE void aboard_conv2d_s8_pair(const aboard_epilogue_t *epilogue, int3
     }
 }
 
-/** As aboard_conv2d_s8_pair, not expanded. */
+/** As aboard_conv2d_s8_pair, not inlined. */
 ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s8_pair_shared(const aboard_epilogue_t *epilogue, int32_t taps,
                                                            int32_t channels, const int8_t *pair, const int8_t *weights,
                                                            const int32_t *constants, int8_t *y0, int8_t *y1) {
@@ -234,13 +233,13 @@ ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s8_pair_shared(const aboard_epilogue
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     Packed, see aboard_conv2d_s8_pair; groups after one another.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     Packed, see aboard_conv2d_s8_pair; one group after another.
  * @param constants   Likewise.
- * @param columns     Scratch of two times the padded taps of a window and, where `direct` is not set, its taps.
+ * @param columns     Scratch of twice the padded taps of a window and, unless `direct` is set, its taps.
  * @param first, last Rows [first, last) of the result are computed.
- * @param own         True: the code that computes products is expanded here, so that literal parameters fold into it;
+ * @param own         True: the code for products is inlined, so that literal parameters fold into it;
  *                    false: one copy serves all layers of a model.
  */
 ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
@@ -265,7 +264,7 @@ ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_
                     ++row;
                 }
             }
-            /* A last single pixel: the other half holds an older one, whose results are overwritten at once. */
+            /* A single last pixel: the other half contains an earlier pixel, whose results are overwritten at once. */
             int8_t *const second = results[1] ? results[1] : results[0];
             if (own) {
                 aboard_conv2d_s8_pair(&p->epilogue, padded, channels, columns, weights, constants, results[0], second);
@@ -279,7 +278,7 @@ ABOARD_INLINE void aboard_conv2d_s8_any(const aboard_conv2d_s8_t *p, const int8_
     }
 }
 
-/** int8 convolution, see aboard_conv2d_s8_any: all code of the layer's own. The fastest and largest. */
+/** int8 convolution, see aboard_conv2d_s8_any: all code is the layer's own. The fastest and largest. */
 ABOARD_INLINE void aboard_conv2d_s8_own(const aboard_conv2d_s8_t *p, const int8_t *in, int8_t *out,
                                         const int8_t *weights, const int32_t *constants, int8_t *columns, int32_t first,
                                         int32_t last) {

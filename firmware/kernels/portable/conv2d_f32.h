@@ -16,7 +16,7 @@
 /** Parameters of aboard_conv2d_f32 and aboard_conv2d_f32_w8. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t clamped; /**< 1: results are kept between low and high. */
+    int32_t clamped; /**< 1: results are clamped to [low, high]. */
     float low;
     float high;
 } aboard_conv2d_f32_t;
@@ -26,7 +26,7 @@ typedef struct {
     float sum[4];
 } aboard_conv2d_sums_t;
 
-/** Weight `i` of a float layer as a number; those of int8 still lack their scale. */
+/** Weight `i` of a float layer as a number; int8 weights are not scaled yet. */
 ABOARD_INLINE float aboard_conv2d_weight(const void *weights, int32_t i, bool is_int8) {
     return is_int8 ? (float)((const int8_t *)weights)[i] : ((const float *)weights)[i];
 }
@@ -97,10 +97,10 @@ ABOARD_INLINE void aboard_conv2d_f32_any(const aboard_conv2d_f32_t *p, const flo
  * float32 convolution.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     [channels / 4][taps][4], the last block of a group filled up with zeros; groups after one another.
- * @param constants   Four biases for each block of four channels.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     [channels / 4][taps][4], the last block of a group padded with zeros; one group after another.
+ * @param constants   Four biases per block of four channels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_f32(const aboard_conv2d_f32_t *p, const float *in, float *out, const float *weights,

@@ -3,9 +3,9 @@
  * @file portable/conv2d_s16.h
  * Convolution of int16 with int8 weights in portable C.
  *
- * What the windows of two pixels see is copied into im2col columns, unless windows are single pixels, then blocks of
- * four channels are computed for both, so that six loads feed eight products. Sums have 32 bits; where a window has
- * more taps than such a sum holds, its parts are added up in 64 bits.
+ * The windows of two pixels are copied into im2col columns, unless windows are single pixels, then blocks of four
+ * channels of both are computed, so that six loads feed eight products. Sums have 32 bits; if a window has too many
+ * taps for such a sum, its parts are summed in 64 bits.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CONV2D_S16_H
 #define ABOARD_KERNELS_PORTABLE_CONV2D_S16_H
@@ -24,12 +24,12 @@
 /** Parameters of aboard_conv2d_s16. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t direct;                 /**< 1: a window of 1x1 without padding, read where it lies. */
-    int32_t chunk;                  /**< Taps whose products a sum of 32 bits holds; `taps` of a window, or fewer. */
-    aboard_epilogue_s16_t epilogue; /**< Of the result. */
+    int32_t direct; /**< 1: a window of 1x1 without padding, read in place. */
+    int32_t chunk;  /**< Number of taps whose products fit a 32-bit sum; at most the taps of a window. */
+    aboard_epilogue_s16_t epilogue; /**< Epilogue of the result. */
 } aboard_conv2d_s16_t;
 
-/** Copies one row of a window of which part may lie outside the input; what does is 0. */
+/** Copies one row of a window; the part outside the input is 0. */
 ABOARD_INLINE int16_t *aboard_conv2d_s16_gather_row(const aboard_conv2d_shape_t *s, const int16_t *row, int32_t left,
                                                     int16_t *column) {
     const int32_t depth = s->in.channels / s->groups;
@@ -57,7 +57,7 @@ ABOARD_INLINE int16_t *aboard_conv2d_s16_gather_row(const aboard_conv2d_shape_t 
     return column;
 }
 
-/** Copies what the window of result pixel (row, col) sees; `x` points at the group's first channel. */
+/** Copies the window of result pixel (row, col); `x` points to the group's first channel. */
 ABOARD_INLINE void aboard_conv2d_s16_gather(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row, int32_t col,
                                             int16_t *column) {
     const aboard_conv2d_window_t w = aboard_conv2d_window(s, row, col);
@@ -74,7 +74,7 @@ ABOARD_INLINE void aboard_conv2d_s16_gather(const aboard_conv2d_shape_t *s, cons
     }
 }
 
-/** Address of the pixel that a window of 1x1 sees for result pixel (row, col). */
+/** Address of the input pixel of result pixel (row, col) for a window of 1x1. */
 ABOARD_INLINE const int16_t *aboard_conv2d_s16_pixel(const aboard_conv2d_shape_t *s, const int16_t *x, int32_t row,
                                                      int32_t col) {
     const int32_t image = aboard_conv2d_image(&s->out, s->out_height, row);
@@ -113,12 +113,12 @@ ABOARD_INLINE void aboard_conv2d_s16_sums(int32_t *sums, const int16_t *a, const
 }
 
 /**
- * Computes all channels of a group for two pixels. Not expanded: one copy serves all layers of a model.
+ * Computes all channels of a group for two pixels. Not inlined: one copy serves all layers of a model.
  *
  * @param p         Parameters.
  * @param a, b      Taps of the windows of both pixels.
- * @param weights   [channels / 4][taps][4], filled up with zeros.
- * @param constants Of each channel, see aboard_epilogue_s16.
+ * @param weights   [channels / 4][taps][4], padded with zeros.
+ * @param constants Constants of each channel, see aboard_epilogue_s16.
  * @param y0, y1    Results; y1 is written before y0 and may be the same.
  */
 ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s16_pair(const aboard_conv2d_s16_t *p, const int16_t *a, const int16_t *b,
@@ -149,11 +149,11 @@ ABOARD_SHARED ABOARD_HOT void aboard_conv2d_s16_pair(const aboard_conv2d_s16_t *
  * Convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     Packed, see aboard_conv2d_s16_pair; groups after one another.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     Packed, see aboard_conv2d_s16_pair; one group after another.
  * @param constants   Likewise, for whole blocks of four channels.
- * @param columns     Scratch of two times the taps of a window; not used where `direct` is set.
+ * @param columns     Scratch of twice the taps of a window; unused if `direct` is set.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_s16(const aboard_conv2d_s16_t *p, const int16_t *in, int16_t *out,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/conv2d_window.h
- * Geometry of convolutions: where the windows of results lie in the operand.
+ * Geometry of convolutions: the positions of the results' windows in the operand.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CONV2D_WINDOW_H
 #define ABOARD_KERNELS_PORTABLE_CONV2D_WINDOW_H
@@ -15,8 +15,8 @@
 typedef struct {
     aboard_view_t in;      /**< Any view. */
     aboard_view_t out;     /**< Any view. */
-    int32_t in_height;     /**< Rows of an image; the view counts those of all images of the batch. */
-    int32_t out_height;    /**< Likewise. */
+    int32_t in_height;     /**< Rows of an image of the input; the view counts the rows of all images of the batch. */
+    int32_t out_height;    /**< Rows of an image of the result. */
     int32_t window_height; /**< Taps. */
     int32_t window_width;
     int32_t stride_h;
@@ -25,14 +25,14 @@ typedef struct {
     int32_t dilation_w;
     int32_t pad_top;
     int32_t pad_left;
-    int32_t groups; /**< Divides the channels of input and result. */
+    int32_t groups; /**< Number of groups; divides the channels of input and result. */
 } aboard_conv2d_shape_t;
 
-/** Where the window of a pixel of the result lies. */
+/** Position of the window of a result pixel. */
 typedef struct {
     int32_t base; /**< First row of its image in the input's view. */
-    int32_t top;  /**< Row of the window's first tap within the image; it may lie outside. */
-    int32_t left; /**< Column of the window's first tap; likewise. */
+    int32_t top;  /**< Row of the window's first tap, relative to the image; may be outside. */
+    int32_t left; /**< Column of the window's first tap; may be outside. */
 } aboard_conv2d_window_t;
 
 /** Taps of a window. */
@@ -40,7 +40,7 @@ ABOARD_INLINE int32_t aboard_conv2d_taps(const aboard_conv2d_shape_t *s) {
     return s->window_height * s->window_width * (s->in.channels / s->groups);
 }
 
-/** Image that row `r` of a view belongs to. */
+/** Number of the image that contains row `r` of a view. */
 ABOARD_INLINE int32_t aboard_conv2d_image(const aboard_view_t *view, int32_t height, int32_t r) {
     return view->rows == height ? 0 : r / height;
 }

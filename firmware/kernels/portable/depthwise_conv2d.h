@@ -3,9 +3,8 @@
  * @file portable/depthwise_conv2d.h
  * Depthwise convolution in portable C, for cores without SIMD: int8, float32, and float32 with int8 weights.
  *
- * int8: where there is padding, the input rows a window sees are staged with their padding in a line buffer in scratch.
- * Then a channel is computed for several pixels of a row at once, so that a weight and an input are loaded once for all
- * of them.
+ * int8: if there is padding, the input rows of a window are copied with their padding to a line buffer in scratch. Then
+ * a channel is computed for several pixels of a row at once, which share each load of a weight and an input.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
@@ -22,8 +21,8 @@
 typedef struct {
     aboard_view_t in;      /**< Any view. */
     aboard_view_t out;     /**< Any view. */
-    int32_t in_height;     /**< Rows of an image; the view counts those of all images of the batch. */
-    int32_t out_height;    /**< Likewise. */
+    int32_t in_height;     /**< Rows of an image of the input; the view counts the rows of all images of the batch. */
+    int32_t out_height;    /**< Rows of an image of the result. */
     int32_t window_height; /**< Taps. */
     int32_t window_width;
     int32_t stride_h;
@@ -32,30 +31,30 @@ typedef struct {
     int32_t dilation_w;
     int32_t pad_top;
     int32_t pad_left;
-    int32_t multiplier; /**< Channels of the result for each channel of the input. */
+    int32_t multiplier; /**< Channels of the result per channel of the input. */
 } aboard_depthwise_conv2d_shape_t;
 
-/** Most pixels of a row that are computed at once. */
+/** Largest number of pixels of a row that are computed at once. */
 #define ABOARD_DEPTHWISE_BLOCK 6
 
-/** Rows of a window up to which their addresses are computed once for each row of the result. */
+/** Largest height of a window whose row addresses are computed once per row of the result. */
 #define ABOARD_DEPTHWISE_ROWS 16
 
 /** Parameters of aboard_depthwise_conv2d_s8. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
     int32_t block;         /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
-    int32_t buffered_cols; /**< Pixels of a staged row; 0 where there is no padding and rows are read in place. */
-    int32_t zero_point;    /**< Of the input: what padding holds. */
-    aboard_epilogue_t epilogue; /**< Of the result. */
+    int32_t buffered_cols; /**< Pixels of a copied row; 0 without padding, if rows are read in place. */
+    int32_t zero_point;    /**< Zero point of the input, and value of padding. */
+    aboard_epilogue_t epilogue; /**< Epilogue of the result. */
 } aboard_depthwise_conv2d_s8_t;
 
-/** Rows of the line buffer: those a window spans, dilation included. */
+/** Rows of the line buffer: the rows of a window, including dilation. */
 ABOARD_INLINE int32_t aboard_depthwise_conv2d_extent(const aboard_depthwise_conv2d_shape_t *s) {
     return (s->window_height - 1) * s->dilation_h + 1;
 }
 
-/** Copies row `y` of an image, which may lie outside it, with its padding. */
+/** Copies row `y` of an image, which may be outside the image, with its padding. */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
                                                        int32_t image, int32_t y, int8_t *to) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
@@ -78,8 +77,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_co
     aboard_im2col_fill_shared(to, p->zero_point, (p->buffered_cols - left - cols) * channels);
 }
 
-/** Stages the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
- * Not expanded: one copy serves all layers of a model. */
+/** Copies the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
+ * Not inlined: one copy serves all layers of a model. */
 ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
                                                    int32_t image, int32_t y, int8_t *lines) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
@@ -91,7 +90,7 @@ ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d
     }
 }
 
-/** Address of the row that window row `tap` sees for row `y` of the result. */
+/** Address of the input row for window row `tap` and row `y` of the result. */
 ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
                                                            const int8_t *lines, int32_t image, int32_t y, int32_t tap) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
@@ -102,7 +101,7 @@ ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwis
     return aboard_row_s8(&s->in, in, image * s->in_height + row);
 }
 
-/** Adds the products of one row of a window for `block` pixels; `x` points at the first pixel's first tap. */
+/** Adds the products of one row of a window for `block` pixels; `x` points to the first pixel's first tap. */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
                                                    const int8_t *x, const int8_t *weights) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
@@ -121,18 +120,18 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d
     }
 }
 
-/** Where the rows of a window are. */
+/** Addresses of the rows of a window. */
 typedef struct {
-    const int8_t *rows[ABOARD_DEPTHWISE_ROWS]; /**< Their addresses, of windows of at most so many rows. */
-    const int8_t *top;                         /**< The first. */
+    const int8_t *rows[ABOARD_DEPTHWISE_ROWS]; /**< Addresses of rows, for windows of at most this many rows. */
+    const int8_t *top;                         /**< Address of the first row. */
 } aboard_depthwise_conv2d_rows_t;
 
-/** True where windows lie in the operand itself, their rows at equal distances. */
+/** True if windows are read from the operand, with rows at equal distances. */
 ABOARD_INLINE bool aboard_depthwise_conv2d_s8_direct(const aboard_depthwise_conv2d_s8_t *p) {
     return p->buffered_cols == 0 && p->shape.in.buffer_rows >= p->shape.in.rows;
 }
 
-/** Adds the products of the windows of `block` pixels; `from` leads from a row's begin to the first pixel's channel. */
+/** Adds the products of the windows of `block` pixels; `from` is the offset of the first pixel's channel in a row. */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
                                                      const int8_t *in, const int8_t *lines,
                                                      const aboard_depthwise_conv2d_rows_t *at, int32_t image, int32_t y,
@@ -161,7 +160,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv
 /**
  * Computes row `r` of the result.
  *
- * Pixels are computed in blocks; the last block ends with the row and may compute pixels of the one before again.
+ * Pixels are computed in blocks; the last block ends with the row and may recompute pixels of the previous block.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
                                                          const int8_t *weights, const int32_t *constants,
@@ -179,7 +178,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
         const int32_t channel = n / s->multiplier;
         for (int32_t begin = 0; begin < s->out.cols; begin += p->block) {
             const int32_t col = ABOARD_MIN(begin, s->out.cols - p->block);
-            /* Loaded again for each block: there are no registers to keep them. */
+            /* Loaded again for each block, because no registers are free. */
             const int8_t *w = weights;
             const int32_t *c = constants;
             ABOARD_OPAQUE(w);
@@ -206,13 +205,12 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
- * @param weights     For each channel of the result its taps, row by row, and behind them its shift, if not by single
- * roundings.
- * @param constants   For each channel of the result bias and multiplier; by single roundings bias, factor and constant.
- * @param lines        Scratch of the rows a window spans (dilation included) times `buffered_cols` pixels; keeps its
- *                    content between calls. Not used where `buffered_cols` is 0.
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
+ * @param weights     For each channel of the result its taps, row by row, and then its shift for double rounding.
+ * @param constants   For each channel of the result bias and multiplier; for single rounding bias, factor and constant.
+ * @param lines        Scratch of the rows of a window (including dilation) times `buffered_cols` pixels; keeps its
+ * content between calls. Unused if `buffered_cols` is 0.
  * @param first, last Rows [first, last) of the result are computed; calls come in ascending order.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in, int8_t *out,
@@ -233,12 +231,12 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t
 /** Parameters of aboard_depthwise_conv2d_f32 and aboard_depthwise_conv2d_f32_w8. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    int32_t clamped; /**< 1: results are kept between low and high. */
+    int32_t clamped; /**< 1: results are clamped to [low, high]. */
     float low;
     float high;
 } aboard_depthwise_conv2d_f32_t;
 
-/** Weight `i` of a float layer as a number; those of int8 still lack their scale. */
+/** Weight `i` of a float layer as a number; int8 weights are not scaled yet. */
 ABOARD_INLINE float aboard_depthwise_conv2d_weight(const void *weights, int32_t i, bool is_int8) {
     return is_int8 ? (float)((const int8_t *)weights)[i] : ((const float *)weights)[i];
 }
@@ -291,8 +289,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_f32_any(const aboard_depthwise_conv2d
  * float32 depthwise convolution.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row.
  * @param constants   For each channel of the result its bias.
  * @param first, last Rows [first, last) of the result are computed.

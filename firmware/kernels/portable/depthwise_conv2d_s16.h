@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/depthwise_conv2d_s16.h
- * Depthwise convolution of int16 with int8 weights in portable C: a pixel at a time, all of its channels. Taps that lie
- * in the padding are left out.
+ * Depthwise convolution of int16 with int8 weights in portable C: one pixel at a time, with all its channels. Taps in
+ * the padding are left out.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_S16_H
 #define ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_S16_H
@@ -17,16 +17,16 @@
 /** Parameters of aboard_depthwise_conv2d_s16. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    aboard_epilogue_s16_t epilogue; /**< Of the result. */
+    aboard_epilogue_s16_t epilogue; /**< Epilogue of the result. */
 } aboard_depthwise_conv2d_s16_t;
 
-/** Taps [first, last) of a window along one axis that lie within the input. */
+/** Taps [first, last) of a window along one axis that are within the input. */
 typedef struct {
     int32_t first;
     int32_t last;
 } aboard_depthwise_taps_t;
 
-/** Returns the taps of a window that begins at `start` that lie within `size` pixels. */
+/** Returns the taps within `size` pixels of a window that begins at `start`. */
 ABOARD_INLINE aboard_depthwise_taps_t aboard_depthwise_taps(int32_t start, int32_t taps, int32_t dilation,
                                                             int32_t size) {
     const int32_t before = start < 0 ? (-start + dilation - 1) / dilation : 0;
@@ -35,11 +35,11 @@ ABOARD_INLINE aboard_depthwise_taps_t aboard_depthwise_taps(int32_t start, int32
     return seen;
 }
 
-/** The part of a window that lies within the input. */
+/** The part of a window within the input. */
 typedef struct {
     aboard_depthwise_taps_t rows;
     aboard_depthwise_taps_t cols;
-    int32_t top;  /**< Row of the first tap within the input's view; it may lie before the image. */
+    int32_t top;  /**< Row of the first tap, relative to the input's view; may be before the image. */
     int32_t left; /**< Column of the first tap. */
 } aboard_depthwise_s16_window_t;
 
@@ -94,10 +94,10 @@ ABOARD_INLINE int64_t aboard_depthwise_s16_sum(const aboard_depthwise_conv2d_sha
  * Depthwise convolution of int16, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, rolling buffers included. Different memory, but the result may grow over the operand
- * from below as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row.
- * @param constants   Of each channel, see aboard_epilogue_s16.
+ * @param constants   Constants of each channel, see aboard_epilogue_s16.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_s16(const aboard_depthwise_conv2d_s16_t *p, const int16_t *in, int16_t *out,

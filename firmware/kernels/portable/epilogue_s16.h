@@ -2,7 +2,7 @@
 /**
  * @file portable/epilogue_s16.h
  * From a sum of products of int16 with int8 to an int16 result: bias, requantisation, activation.
- * host/aboard/kernels/portable/epilogue_s16.py makes the constants and decides which form is right.
+ * host/aboard/kernels/portable/epilogue_s16.py makes the constants and chooses the form.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_EPILOGUE_S16_H
 #define ABOARD_KERNELS_PORTABLE_EPILOGUE_S16_H
@@ -13,30 +13,30 @@
 #include "aboard/config.h"
 #include "requantize.h"
 
-/** How sums become results. */
+/** Forms of the epilogue. */
 typedef enum {
-    /** (sum * multiplier + 2^31) >> 32, where the host has proven that sums fit 32 bits and that this is equal. */
+    /** (sum * multiplier + 2^31) >> 32, if the host has proven that sums fit 32 bits and that results are equal. */
     ABOARD_S16_SHORT,
-    /** TFLite's form for sums of 64 bits: (sum * multiplier + 2^(shift - 1)) >> shift, of which 32 bits are kept. */
+    /** TFLite's form for 64-bit sums: (sum * multiplier + 2^(shift - 1)) >> shift, reduced to 32 bits. */
     ABOARD_S16_WIDE,
-    /** TFLite's form for sums of 32 bits, which may wrap: two roundings. */
+    /** TFLite's form for 32-bit sums, which may wrap: double rounding. */
     ABOARD_S16_DOUBLE
 } aboard_s16_form_t;
 
-/** What the results of a layer have in common. */
+/** The common constants of a layer's results. */
 typedef struct {
     aboard_s16_form_t form;
     int32_t low;  /**< Smallest result. */
     int32_t high; /**< Largest result. */
 } aboard_epilogue_s16_t;
 
-/** Words of the constants of a channel: bias and multiplier; in the forms that are not short the high half of the bias
- * and the shift as well. */
+/** Words of the constants of a channel: bias and multiplier; in the long forms also the high half of the bias and the
+ * shift. */
 ABOARD_INLINE int32_t aboard_s16_words(aboard_s16_form_t form) {
     return form == ABOARD_S16_SHORT ? 2 : 4;
 }
 
-/** Restricts `x` to [low, high]; one instruction on Arm where that is the range of int16. */
+/** Restricts `x` to [low, high]; one instruction on Arm if this is the range of int16. */
 ABOARD_INLINE int16_t aboard_clamp_s16(int32_t x, int32_t low, int32_t high) {
 #if defined(__ARM_FEATURE_SAT)
     if (low == INT16_MIN && high == INT16_MAX) {
@@ -66,7 +66,7 @@ ABOARD_INLINE int16_t aboard_epilogue_s16(const aboard_epilogue_s16_t *f, int64_
     const uint32_t left = c[3] > 0 ? (uint32_t)c[3] : 0;
     const uint32_t right = c[3] > 0 ? 0 : (uint32_t)-c[3];
     const int32_t high = aboard_doubling_high_mul((int32_t)((uint32_t)(uint64_t)total << left), c[1]);
-    /* As aboard_rounding_shift, without sums of 64 bits. */
+    /* As aboard_rounding_shift, without 64-bit sums. */
     const uint32_t mask = ((uint32_t)1 << right) - 1;
     const int32_t up = ((uint32_t)high & mask) > (mask >> 1) + (high < 0);
     return aboard_clamp_s16((high >> right) + up, f->low, f->high);

@@ -4,12 +4,12 @@
  * The exponential and its relatives in single precision, without libm and without double.
  *
  * Relative errors, measured over all arguments (tests/firmware/test_float_math.py): below 1e-7 for aboard_expf, below
- * 2e-7 for aboard_tanhf and aboard_logisticf. Results below FLT_MIN (1.2e-38) are denormal and right to 1.5e-45 where
- * the core keeps denormals. NaN gives NaN; infinities give the limits.
+ * 2e-7 for aboard_tanhf and aboard_logisticf. Results below FLT_MIN (1.2e-38) are denormal and exact to 1.5e-45 if the
+ * core supports denormals. NaN gives NaN; infinities give the limits.
  *
  * Kernels call ABOARD_EXP_F32, ABOARD_TANH_F32 and ABOARD_LOGISTIC_F32. These are the functions of this file, unless
- * they are defined before it is included: generated code does so where the target has expressions of its own for them.
- * What is said of errors above then is theirs to keep. The argument has no side effects.
+ * they are defined before it is included: generated code does so if the target has its own expressions, which must then
+ * keep to the errors above. The argument has no side effects.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_FLOAT_MATH_H
 #define ABOARD_KERNELS_PORTABLE_FLOAT_MATH_H
@@ -32,7 +32,7 @@ ABOARD_INLINE float aboard_expf(float x) {
     if (x != x) {
         return x;
     }
-    /* Beyond these the result is 0 or infinity anyway; within them the exponent below stays in range. */
+    /* Beyond these limits the result is 0 or infinity; within them the exponent below stays in range. */
     const float bounded = x < -105.0f ? -105.0f : x > 89.0f ? 89.0f : x;
     const float quotient = bounded * 1.44269504f;
     const int32_t n = (int32_t)(quotient < 0.0f ? quotient - 0.5f : quotient + 0.5f);
@@ -45,12 +45,12 @@ ABOARD_INLINE float aboard_expf(float x) {
     sum = sum * r + 1.66665182e-1f;
     sum = sum * r + 0.5f;
     sum = sum * r * r + r + 1.0f;
-    /* Two factors, since 2^n itself may be beyond the range of normal numbers. */
+    /* Two factors, because 2^n may be beyond the range of normal numbers. */
     const int32_t half = n / 2;
     return sum * aboard_power_of_two(half) * aboard_power_of_two(n - half);
 }
 
-/** e^x, as kernels call it. */
+/** e^x, the name that kernels use. */
 #ifndef ABOARD_EXP_F32
 #define ABOARD_EXP_F32(x) aboard_expf(x)
 #endif
@@ -84,7 +84,7 @@ ABOARD_INLINE float aboard_logisticf(float x) {
     return small ? power : 1.0f / (1.0f + power);
 }
 
-/** Hyperbolic tangent and logistic, as kernels call them. */
+/** Hyperbolic tangent and logistic, the names that kernels use. */
 #ifndef ABOARD_TANH_F32
 #define ABOARD_TANH_F32(x) aboard_tanhf(x)
 #endif

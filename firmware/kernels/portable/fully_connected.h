@@ -4,7 +4,7 @@
  * Products of samples with a matrix in portable C: int8, float32, and float32 with int8 weights.
  *
  * Blocks of eight (int8) or four (float32) output channels are computed for one sample at a time, so that one load of
- * the input feeds as many products.
+ * the input feeds eight or four products.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_FULLY_CONNECTED_H
 #define ABOARD_KERNELS_PORTABLE_FULLY_CONNECTED_H
@@ -19,7 +19,7 @@
 typedef struct {
     int32_t inputs;  /**< Values of a sample. */
     int32_t outputs; /**< Results of a sample. */
-    int32_t samples; /**< Samples for each row of the result. */
+    int32_t samples; /**< Samples per row of the result. */
     aboard_epilogue_t epilogue;
 } aboard_fully_connected_s8_t;
 
@@ -41,8 +41,8 @@ ABOARD_INLINE void aboard_fully_connected_s8_tap(int32_t *sums, int32_t x, const
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     [outputs / 8][inputs][8], the last block filled up with zeros.
- * @param constants   Two times ABOARD_EPILOGUE_BLOCK words for each block of eight channels.
+ * @param weights     [outputs / 8][inputs][8], the last block padded with zeros.
+ * @param constants   Two times ABOARD_EPILOGUE_BLOCK words per block of eight channels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
@@ -52,8 +52,8 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
         const int8_t *w = weights;
         const int32_t *c = constants;
         int8_t *const y = out + sample * p->outputs;
-        /* Of a model's only such layer gcc knows the weights, and would load those of a iteration in the iteration
-         * before. */
+        /* If a model has only one such layer, gcc knows the weights, and would load the weights of an iteration in the
+         * previous iteration. */
         ABOARD_OPAQUE(w);
         for (int32_t n = 0; n < p->outputs; n += ABOARD_FULLY_CONNECTED_BLOCK) {
             int32_t sums[ABOARD_FULLY_CONNECTED_BLOCK] = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -83,7 +83,7 @@ ABOARD_INLINE void aboard_fully_connected_s8(const aboard_fully_connected_s8_t *
     }
 }
 
-/** As aboard_fully_connected_s8, not expanded: one copy serves all layers of a model, parameters are run-time values.
+/** As aboard_fully_connected_s8, not inlined: one copy serves all layers of a model, parameters are run-time values.
  */
 ABOARD_SHARED ABOARD_HOT void aboard_fully_connected_s8_shared(const aboard_fully_connected_s8_t *p, const int8_t *in,
                                                                int8_t *out, const int8_t *weights,
@@ -96,12 +96,12 @@ typedef struct {
     int32_t inputs;
     int32_t outputs;
     int32_t samples;
-    int32_t clamped; /**< 1: results are kept between low and high. */
+    int32_t clamped; /**< 1: results are clamped to [low, high]. */
     float low;
     float high;
 } aboard_fully_connected_f32_t;
 
-/** Weight `i` of a float layer as a number; those of int8 still lack their scale. */
+/** Weight `i` of a float layer as a number; int8 weights are not scaled yet. */
 ABOARD_INLINE float aboard_fully_connected_weight(const void *weights, int32_t i, bool is_int8) {
     return is_int8 ? (float)((const int8_t *)weights)[i] : ((const float *)weights)[i];
 }
@@ -137,8 +137,8 @@ ABOARD_INLINE void aboard_fully_connected_f32_any(const aboard_fully_connected_f
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     [outputs / 4][inputs][4], the last block filled up with zeros.
- * @param constants   Four biases for each block of four channels.
+ * @param weights     [outputs / 4][inputs][4], the last block padded with zeros.
+ * @param constants   Four biases per block of four channels.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_f32(const aboard_fully_connected_f32_t *p, const float *in, float *out,

@@ -15,9 +15,9 @@
 typedef struct {
     int32_t inputs;                 /**< Values of a sample. */
     int32_t outputs;                /**< Results of a sample. */
-    int32_t samples;                /**< Samples for each row of the result. */
-    int32_t chunk;                  /**< Inputs whose products a sum of 32 bits holds. */
-    aboard_epilogue_s16_t epilogue; /**< Of the result. */
+    int32_t samples;                /**< Samples per row of the result. */
+    int32_t chunk;                  /**< Number of inputs whose products fit a 32-bit sum. */
+    aboard_epilogue_s16_t epilogue; /**< Epilogue of the result. */
 } aboard_fully_connected_s16_t;
 
 /** Adds the products of `count` inputs with the weights of four channels. */
@@ -36,12 +36,12 @@ ABOARD_INLINE void aboard_fully_connected_s16_sums(int32_t *sums, const int16_t 
 }
 
 /**
- * Product of int16, results equal to TFLite's reference kernel. Not expanded: one copy serves all layers of a model.
+ * Product of int16, results equal to TFLite's reference kernel. Not inlined: one copy serves all layers of a model.
  *
  * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     [outputs / 4][inputs][4], the last block filled up with zeros.
- * @param constants   Of each channel, see aboard_epilogue_s16.
+ * @param weights     [outputs / 4][inputs][4], the last block padded with zeros.
+ * @param constants   Constants of each channel, see aboard_epilogue_s16.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_SHARED ABOARD_HOT void aboard_fully_connected_s16(const aboard_fully_connected_s16_t *p, const int16_t *in,

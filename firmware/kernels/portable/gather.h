@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/gather.h
- * Moving elements between views, for every op that computes nothing: reshape, slices, transposes, split, and the parts
- * that concatenation, padding and resizing are made of.
+ * Moving elements between views, for every op that computes nothing: reshape, slices, transposes, split, and parts of
+ * concatenation, padding and resizing.
  *
  * Elements have 1, 2, 4 or 8 bytes and no type. Runs that are contiguous on both sides are one memcpy; with literal
  * parameters all other decisions fold away.
@@ -17,7 +17,7 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 
-/** Axes of the result that its rows are made of, at most. */
+/** Largest number of the result's axes that form its rows. */
 #define ABOARD_GATHER_LEAD 5
 
 /** Copies `count` elements that are contiguous on both sides; both addresses are multiples of the element's size. */
@@ -34,7 +34,7 @@ ABOARD_INLINE void aboard_copy_run(uint8_t *out, const uint8_t *in, int32_t coun
     }
 }
 
-/** True when the pixels of a view's row follow one another without gaps. */
+/** True if the pixels of a view's row are contiguous. */
 ABOARD_INLINE bool aboard_row_is_run(const aboard_view_t *view, int32_t element_bytes) {
     return view->cols == 1 || view->pixel_stride == view->channels * element_bytes;
 }
@@ -42,8 +42,8 @@ ABOARD_INLINE bool aboard_row_is_run(const aboard_view_t *view, int32_t element_
 /**
  * Copies a row of pixels into (or out of) a row of another view that is at least as wide.
  *
- * @param out, out_view  Where the first pixel goes; only the pixel stride of the view counts.
- * @param in, in_view    Where the first pixel lies; likewise.
+ * @param out, out_view  Address of the first pixel to write; only the pixel stride of the view is used.
+ * @param in, in_view    Address of the first pixel to read; only the pixel stride of the view is used.
  * @param cols           Pixels.
  * @param channels       Elements of a pixel.
  */
@@ -60,7 +60,7 @@ ABOARD_INLINE void aboard_copy_pixels(uint8_t *out, const aboard_view_t *out_vie
     }
 }
 
-/** What one step along an axis of the result means in the operand. */
+/** The step in the operand along one axis of the result. */
 typedef struct {
     int32_t extent; /**< Indices of the axis. */
     int32_t rows;   /**< Rows of the operand per step; may be negative. */
@@ -71,17 +71,17 @@ typedef struct {
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    int32_t element_bytes;                         /**< 1, 2, 4 or 8. */
-    int32_t row;                                   /**< Row of the operand that holds the first element. */
-    int32_t byte;                                  /**< Where it lies in that row. */
-    int32_t flat;                                  /**< 1: both sides are contiguous and in the same order. */
-    aboard_gather_axis_t lead[ABOARD_GATHER_LEAD]; /**< The rows of the result, outermost axis first; extent 1 where
-                                                      there are fewer. */
-    aboard_gather_axis_t col;                      /**< The pixels of a row. */
-    aboard_gather_axis_t channel;                  /**< The elements of a pixel. */
+    int32_t element_bytes; /**< 1, 2, 4 or 8. */
+    int32_t row;           /**< Row of the operand with the first element. */
+    int32_t byte;          /**< Offset of the first element in that row, in bytes. */
+    int32_t flat;          /**< 1: both sides are contiguous and in the same order. */
+    aboard_gather_axis_t
+        lead[ABOARD_GATHER_LEAD]; /**< The rows of the result, outermost axis first; extent 1 for unused entries. */
+    aboard_gather_axis_t col;     /**< The pixels of a row. */
+    aboard_gather_axis_t channel; /**< The elements of a pixel. */
 } aboard_gather_t;
 
-/** Copies one row of the result; `row` and `byte` say where its first element lies in the operand. */
+/** Copies one row of the result; `row` and `byte` are the position of its first element in the operand. */
 ABOARD_INLINE void aboard_gather_row(const aboard_gather_t *p, const uint8_t *in, uint8_t *out, int32_t row,
                                      int32_t byte) {
     const int32_t size = p->element_bytes;
@@ -107,11 +107,11 @@ ABOARD_INLINE void aboard_gather_row(const aboard_gather_t *p, const uint8_t *in
 }
 
 /**
- * Copies elements that lie in the operand at regular distances along every axis of the result.
+ * Copies elements at regular distances in the operand along every axis of the result.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view, a rolling buffer included.
- * @param out          Result, another memory than the operand. Any view.
+ * @param in           Operand. Any view, including a rolling buffer.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_gather(const aboard_gather_t *p, const void *in, void *out, int32_t first, int32_t last) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/im2col.h
- * Copying int8 pixels into scratch, where a kernel finds them in the order in which it reads them. Loops of its own:
- * a call of memcpy would cost more than most of the copies.
+ * Copies int8 pixels into scratch in the order in which a kernel reads them. It uses loops, because a call of memcpy
+ * would cost more than most of the copies.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_IM2COL_H
 #define ABOARD_KERNELS_PORTABLE_IM2COL_H
@@ -45,12 +45,12 @@ ABOARD_INLINE int8_t *aboard_im2col_fill(int8_t *to, int32_t value, int32_t coun
     return to;
 }
 
-/** As aboard_im2col_copy, not expanded. */
+/** As aboard_im2col_copy, not inlined. */
 ABOARD_SHARED int8_t *aboard_im2col_copy_shared(int8_t *to, const int8_t *from, int32_t count) {
     return aboard_im2col_copy(to, from, count);
 }
 
-/** As aboard_im2col_fill, not expanded. */
+/** As aboard_im2col_fill, not inlined. */
 ABOARD_SHARED int8_t *aboard_im2col_fill_shared(int8_t *to, int32_t value, int32_t count) {
     return aboard_im2col_fill(to, value, count);
 }

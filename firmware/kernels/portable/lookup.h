@@ -18,11 +18,11 @@ typedef struct {
 } aboard_lookup_t;
 
 /**
- * Computes out[i] = table[in[i]], elements read as unsigned bytes whatever they stand for.
+ * Computes out[i] = table[in[i]], with elements read as unsigned bytes.
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param table        256 results, by operand.
  * @param first, last  Rows [first, last) of the result are written.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/mean.h
- * Averages over any axes of a tensor that lies in memory as a whole.
+ * Averages over any axes of a tensor that is stored whole.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_MEAN_H
 #define ABOARD_KERNELS_PORTABLE_MEAN_H
@@ -12,23 +12,23 @@
 #include "aboard/view.h"
 #include "requantize.h"
 
-/** Axes that the rows of a result are made of, and axes that are averaged over, at most. */
+/** Largest number of axes that form the rows of a result, and of averaged axes. */
 #define ABOARD_MEAN_AXES 4
 
-/** An axis: how many indices it has, and how far apart they lie in the operand, in bytes. */
+/** An axis: its number of indices, and the bytes between these in the operand. */
 typedef struct {
     int32_t extent;
     int32_t bytes;
 } aboard_mean_axis_t;
 
-/** Which elements of the operand go into which of the result. Axes that are not there have an extent of 1. */
+/** The elements of the operand for each element of the result. Unused axes have an extent of 1. */
 typedef struct {
     aboard_view_t out;
     aboard_mean_axis_t lead[ABOARD_MEAN_AXES]; /**< Axes of the result's rows, outermost first. */
     aboard_mean_axis_t col;                    /**< Pixels of a row of the result. */
     aboard_mean_axis_t channel;                /**< Channels of a pixel of the result. */
     aboard_mean_axis_t over[ABOARD_MEAN_AXES]; /**< Axes that are averaged over, outermost first. */
-    int32_t count;                             /**< Elements that go into one. */
+    int32_t count;                             /**< Operand elements per result element. */
 } aboard_mean_t;
 
 /** Byte offset in the operand of the first element of row `r` of the result. */
@@ -48,9 +48,9 @@ ABOARD_INLINE int32_t aboard_mean_row(const aboard_mean_t *p, int32_t r) {
 typedef struct {
     aboard_mean_t axes;
     int32_t correction; /**< Subtracted from the sum: the operand's zero point, count times. */
-    int32_t multiplier; /**< From the sum to the result's scale; the division by count is in it. */
-    int32_t shift;      /**< Likewise. */
-    int32_t zero_point; /**< Of the result. */
+    int32_t multiplier; /**< From the sum to the result's scale; includes the division by count. */
+    int32_t shift;      /**< Shift of `multiplier`. */
+    int32_t zero_point; /**< Zero point of the result. */
 } aboard_mean_s8_t;
 
 /** Sum over the averaged axes, from an address on. */
@@ -75,8 +75,8 @@ ABOARD_INLINE int32_t aboard_mean_sum_s8(const aboard_mean_t *p, const int8_t *f
  * Average of int8 elements.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view that is no rolling buffer.
- * @param out          Result, another memory than the operand. Any view.
+ * @param in           Operand. Any view except a rolling buffer.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_mean_s8(const aboard_mean_s8_t *p, const int8_t *in, int8_t *out, int32_t first,

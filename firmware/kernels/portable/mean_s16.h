@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/mean_s16.h
- * Averages of int16 over any axes of a tensor that lies in memory as a whole; there are no zero points.
+ * Averages of int16 over any axes of a tensor that is stored whole; there are no zero points.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_MEAN_S16_H
 #define ABOARD_KERNELS_PORTABLE_MEAN_S16_H
@@ -16,8 +16,8 @@
 /** Parameters of aboard_mean_s16. */
 typedef struct {
     aboard_mean_t axes;
-    int32_t multiplier; /**< From the sum to the result's scale; the division by count is in it. */
-    int32_t shift;      /**< Likewise. */
+    int32_t multiplier; /**< From the sum to the result's scale; includes the division by count. */
+    int32_t shift;      /**< Shift of `multiplier`. */
 } aboard_mean_s16_t;
 
 /** Sum over the averaged axes, from an address on; wraps as TFLite's does. */
@@ -44,8 +44,8 @@ ABOARD_INLINE int32_t aboard_mean_sum_s16(const aboard_mean_t *p, const int16_t 
  * Average of int16 elements.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view that is no rolling buffer.
- * @param out          Result, another memory than the operand. Any view.
+ * @param in           Operand. Any view except a rolling buffer.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_mean_s16(const aboard_mean_s16_t *p, const int16_t *in, int16_t *out, int32_t first,

@@ -8,7 +8,7 @@
 
 #include "gather.h"
 
-/** Axes that rows are made of, at most. */
+/** Largest number of axes that form rows. */
 #define ABOARD_PAD_LEAD 5
 
 /** An axis of the result: `before` indices of padding, `size` of the operand, the rest of `total` padding. */
@@ -23,8 +23,8 @@ typedef struct {
     aboard_view_t in;
     aboard_view_t out;
     int32_t element_bytes;                   /**< 1, 2 or 4. */
-    int32_t value;                           /**< What is filled in: the bits of an element. */
-    aboard_pad_axis_t lead[ABOARD_PAD_LEAD]; /**< Axes of the rows, outermost first; {0, 1, 1} where there are fewer. */
+    int32_t value;                           /**< The bits of a padding element. */
+    aboard_pad_axis_t lead[ABOARD_PAD_LEAD]; /**< Axes of the rows, outermost first; {0, 1, 1} for unused entries. */
     aboard_pad_axis_t col;
     aboard_pad_axis_t channel;
 } aboard_pad_t;
@@ -56,7 +56,7 @@ ABOARD_INLINE void aboard_fill_pixels(const aboard_pad_t *p, uint8_t *out, int32
     }
 }
 
-/** Writes a row of the result in which a row of the operand lies. */
+/** Writes a row of the result that contains a row of the operand. */
 ABOARD_INLINE void aboard_pad_row(const aboard_pad_t *p, const uint8_t *in, uint8_t *out) {
     const int32_t size = p->element_bytes;
     const int32_t after = p->col.before + p->col.size;
@@ -81,7 +81,7 @@ ABOARD_INLINE void aboard_pad_row(const aboard_pad_t *p, const uint8_t *in, uint
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result, another memory than the operand. Any view.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_pad(const aboard_pad_t *p, const void *in, void *out, int32_t first, int32_t last) {

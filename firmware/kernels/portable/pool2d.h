@@ -16,10 +16,10 @@
 #include "aboard/view.h"
 #include "requantize.h"
 
-/** Where windows lie. */
+/** Positions of windows. */
 typedef struct {
     aboard_view_t in;
-    aboard_view_t out;  /**< Of as many channels as the operand. */
+    aboard_view_t out;  /**< View with as many channels as the operand. */
     int32_t in_height;  /**< Lines of one image of the operand. */
     int32_t out_height; /**< Lines of one image of the result. */
     int32_t window_height;
@@ -28,7 +28,7 @@ typedef struct {
     int32_t stride_width;
     int32_t pad_top;
     int32_t pad_left;
-    int32_t padded; /**< 1: some windows reach beyond the image; 0: none does. */
+    int32_t padded; /**< 1: some windows extend beyond the image; 0: none. */
 } aboard_pool2d_t;
 
 /** Parameters of the int8 kernels. */
@@ -45,7 +45,7 @@ typedef struct {
     float high; /**< Largest result. */
 } aboard_pool2d_f32_t;
 
-/** The part of a window that lies within the image, along one axis. */
+/** The part of a window within the image, along one axis. */
 typedef struct {
     int32_t start;
     int32_t count;
@@ -64,7 +64,7 @@ ABOARD_INLINE aboard_pool2d_span_t aboard_pool2d_span(int32_t index, int32_t str
     return span;
 }
 
-/** A window: its lines are rows of the operand; its first pixel lies `offset` bytes into each. */
+/** A window: its lines are rows of the operand; its first pixel is at offset `offset` in each, in bytes. */
 typedef struct {
     int32_t row;
     int32_t rows;
@@ -102,9 +102,9 @@ ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboar
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view, a rolling buffer of at least a window's rows included.
- * @param out          Result. Any view. Another memory than the operand, but it may grow over the operand from below
- *                     as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
+ * @param out          Result. Any view. In other memory than the operand, or before the operand by at least the minimum
+ * in-place offset (host/aboard/kernels/overlap.py).
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
@@ -125,14 +125,13 @@ ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const i
 }
 
 /**
- * Average over an image that comes row by row: results as those of aboard_average_pool2d_s8 with a window that covers
- * it.
+ * Average over an image that arrives row by row: equal to aboard_average_pool2d_s8 with a window that covers the image.
  *
  * @param p            Parameters; the result is one pixel.
- * @param in           Operand. Any view, a rolling buffer included.
- * @param out          Result, written when the last row is taken in.
- * @param sums         Scratch of a word for each channel, kept from call to call.
- * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.
+ * @param in           Operand. Any view, including a rolling buffer.
+ * @param out          Result, written with the last row.
+ * @param sums         Scratch of one word per channel; keeps its content between calls.
+ * @param first, last  Rows [first, last) of the operand are accumulated, in order; row 0 begins an image.
  */
 ABOARD_INLINE void aboard_average_pool2d_rows_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
                                                  int32_t *sums, int32_t first, int32_t last) {
@@ -178,7 +177,7 @@ ABOARD_INLINE void aboard_max_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_
     }
 }
 
-/** A float kept between two limits; NaN stays. */
+/** A float clamped to two limits; NaN stays NaN. */
 ABOARD_INLINE float aboard_pool2d_limit_f32(const aboard_pool2d_f32_t *p, float x) {
     return x < p->low ? p->low : x > p->high ? p->high : x;
 }

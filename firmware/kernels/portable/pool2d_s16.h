@@ -37,7 +37,7 @@ ABOARD_INLINE int32_t aboard_pool2d_reduce_s16(const aboard_pool2d_t *p, const a
     return value;
 }
 
-/** Sum divided by how many went into it, rounded to nearest, ties away from zero, within the limits. */
+/** Sum divided by the number of its elements, rounded to nearest, ties away from zero, within the limits. */
 ABOARD_INLINE int16_t aboard_pool2d_mean_s16(const aboard_pool2d_s16_t *p, int32_t sum, int32_t count) {
     return aboard_clamp_s16((sum > 0 ? sum + count / 2 : sum - count / 2) / count, p->low, p->high);
 }
@@ -63,9 +63,9 @@ ABOARD_INLINE void aboard_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t
  * Average over each window, rounded to nearest with ties away from zero.
  *
  * @param p            Parameters.
- * @param in           Operand. Any view, a rolling buffer of at least a window's rows included.
- * @param out          Result. Any view. Another memory than the operand, but it may grow over the operand from below
- *                     as far as the host computed (host/aboard/kernels/overlap.py).
+ * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
+ * @param out          Result. Any view. In other memory than the operand, or before the operand by at least the minimum
+ * in-place offset (host/aboard/kernels/overlap.py).
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_average_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t *in, int16_t *out,
@@ -80,14 +80,14 @@ ABOARD_INLINE void aboard_max_pool2d_s16(const aboard_pool2d_s16_t *p, const int
 }
 
 /**
- * Average over an image that comes row by row: results as those of aboard_average_pool2d_s16 with a window that covers
- * it.
+ * Average over an image that arrives row by row: equal to aboard_average_pool2d_s16 with a window that covers the
+ * image.
  *
  * @param p            Parameters; the result is one pixel.
- * @param in           Operand. Any view, a rolling buffer included.
- * @param out          Result, written when the last row is taken in.
- * @param sums         Scratch of a word for each channel, kept from call to call.
- * @param first, last  Rows [first, last) of the operand are taken in, in order; row 0 begins an image.
+ * @param in           Operand. Any view, including a rolling buffer.
+ * @param out          Result, written with the last row.
+ * @param sums         Scratch of one word per channel; keeps its content between calls.
+ * @param first, last  Rows [first, last) of the operand are accumulated, in order; row 0 begins an image.
  */
 ABOARD_INLINE void aboard_average_pool2d_rows_s16(const aboard_pool2d_s16_t *p, const int16_t *in, int16_t *out,
                                                   int32_t *sums, int32_t first, int32_t last) {

@@ -16,14 +16,14 @@
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    float scale;        /**< Of the integers. */
-    int32_t zero_point; /**< Of the integers. */
+    float scale;        /**< Scale of the integers. */
+    int32_t zero_point; /**< Zero point of the integers. */
 } aboard_quantize_t;
 
 /** The int8 nearest to x / scale + zero_point, ties away from the zero point; saturates, and NaN gives -128. */
 ABOARD_INLINE int8_t aboard_quantize_element(float x, float scale, int32_t zero_point) {
     const float steps = x / scale;
-    /* Not (steps <= 1024): NaN has to be caught before it becomes an integer. */
+    /* Not (steps <= 1024): NaN must be excluded before the conversion to an integer. */
     if (!(steps > -1024.0f)) {
         return INT8_MIN;
     }
@@ -41,7 +41,7 @@ ABOARD_INLINE int8_t aboard_quantize_element(float x, float scale, int32_t zero_
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result, another memory than the operand. Any view.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_quantize_s8(const aboard_quantize_t *p, const float *in, int8_t *out, int32_t first,

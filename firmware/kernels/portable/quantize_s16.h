@@ -32,7 +32,7 @@ ABOARD_INLINE int16_t aboard_quantize_element_s16(float x, float scale) {
  *
  * @param p            Parameters; zero_point is 0.
  * @param in           Operand. Any view.
- * @param out          Result, another memory than the operand. Any view.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_quantize_s16(const aboard_quantize_t *p, const float *in, int16_t *out, int32_t first,

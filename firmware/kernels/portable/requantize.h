@@ -13,7 +13,7 @@
 /** Restricts `x` to [low, high]. */
 ABOARD_INLINE int32_t aboard_clamp(int32_t x, int32_t low, int32_t high) {
 #if defined(__ARM_FEATURE_SAT)
-    /* SSAT, into which a right shift of x folds; gcc does not find it where a loop keeps -128 in a register. */
+    /* SSAT, which can include a right shift of x; gcc does not use it if a loop keeps -128 in a register. */
     if (__builtin_constant_p(low == INT8_MIN && high == INT8_MAX) && low == INT8_MIN && high == INT8_MAX) {
         return (int32_t)__builtin_arm_ssat(x, 8);
     }
@@ -24,7 +24,7 @@ ABOARD_INLINE int32_t aboard_clamp(int32_t x, int32_t low, int32_t high) {
 
 #if ABOARD_THUMB1
 
-/** floor(ab / 2^32), and with `round` floor((ab + 2^31) / 2^32), by products of halves. Not expanded. */
+/** floor(ab / 2^32), and with `round` floor((ab + 2^31) / 2^32), by products of halves. Not inlined. */
 ABOARD_SHARED int32_t aboard_high_mul_halves(int32_t a, int32_t b, int32_t round) {
     const int32_t a_low = a & 0xffff;
     const int32_t a_high = a >> 16;
@@ -73,7 +73,8 @@ ABOARD_INLINE int32_t aboard_rounding_shift(int32_t x, int32_t exponent) {
     if (exponent == 0) {
         return x;
     }
-    /* For ties away from zero a negative x loses one before the halves are rounded up; 64-bit where x is near the ends.
+    /* For ties away from zero a negative x is reduced by one before halves are rounded up; 64-bit if x is near the
+     * limits.
      */
     return (int32_t)(((int64_t)x + (x >> 31) + ((int64_t)1 << (exponent - 1))) >> exponent);
 }
@@ -91,7 +92,7 @@ ABOARD_INLINE int32_t aboard_rounding_shift_small(int32_t x, int32_t exponent) {
 ABOARD_INLINE int32_t aboard_rounded_high_mul_shift(int32_t a, int32_t b, int32_t exponent) {
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
     if (exponent > 0) {
-        /* A negative a takes one from the half. Where the product is 0 nevertheless, the result is 0 with and without.
+        /* A negative a takes one from the half. If the product is 0 nevertheless, the result is 0 in both cases.
          */
         const int32_t half = (int32_t)1 << (exponent - 1);
         int32_t high;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/rescale_s16.h
- * From one quantisation to another where int16 takes part, with a clamp; and leaky rectifiers.
+ * Conversions between quantisations with int16, with a clamp; and leaky rectifiers.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_RESCALE_S16_H
 #define ABOARD_KERNELS_PORTABLE_RESCALE_S16_H
@@ -35,7 +35,7 @@ ABOARD_INLINE int32_t aboard_rescale_element(const aboard_rescale_s16_t *p, int3
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_rescale_s16(const aboard_rescale_s16_t *p, const int16_t *in, int16_t *out, int32_t first,
@@ -53,7 +53,7 @@ ABOARD_INLINE void aboard_rescale_s16(const aboard_rescale_s16_t *p, const int16
     }
 }
 
-/** From int8 to int16, another memory; parameters as aboard_rescale_s16. */
+/** From int8 to int16, in other memory; parameters as aboard_rescale_s16. */
 ABOARD_INLINE void aboard_rescale_s8_to_s16(const aboard_rescale_s16_t *p, const int8_t *in, int16_t *out,
                                             int32_t first, int32_t last) {
     for (int32_t r = first; r < last; ++r) {
@@ -69,7 +69,7 @@ ABOARD_INLINE void aboard_rescale_s8_to_s16(const aboard_rescale_s16_t *p, const
     }
 }
 
-/** From int16 to int8, another memory; parameters as aboard_rescale_s16. */
+/** From int16 to int8, in other memory; parameters as aboard_rescale_s16. */
 ABOARD_INLINE void aboard_rescale_s16_to_s8(const aboard_rescale_s16_t *p, const int16_t *in, int8_t *out,
                                             int32_t first, int32_t last) {
     for (int32_t r = first; r < last; ++r) {
@@ -89,11 +89,11 @@ ABOARD_INLINE void aboard_rescale_s16_to_s8(const aboard_rescale_s16_t *p, const
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    int32_t above_multiplier; /**< For operands from 0 on, see aboard_requantize. */
+    int32_t above_multiplier; /**< For operands of at least 0, see aboard_requantize. */
     int32_t above_shift;
     int32_t below_multiplier; /**< For operands below 0. */
     int32_t below_shift;
-    int32_t sign; /**< Of what operands below 0 become: 1, or -1 where the slope is negative. */
+    int32_t sign; /**< Sign of results for negative operands: 1, or -1 for a negative slope. */
 } aboard_leaky_relu_s16_t;
 
 /** Leaky rectifier of int16; as aboard_rescale_s16. */

@@ -24,7 +24,7 @@ typedef struct {
  * @param in           Operand. Any view.
  * @param rows         For each row of an image of the result, the row of the operand's image.
  * @param cols         For each pixel of a row of the result, the pixel of the operand's row.
- * @param out          Result, another memory than the operand. Any view.
+ * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written, counted over all images.
  */
 ABOARD_INLINE void aboard_resize_nearest_neighbor(const aboard_resize_nearest_neighbor_t *p, const void *in,

@@ -16,7 +16,8 @@
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    int32_t multiplier; /**< Of an operand's argument of the table: (x * multiplier + half of 2^shift) >> shift. */
+    int32_t
+        multiplier; /**< From an operand to its argument of the table: (x * multiplier + half of 2^shift) >> shift. */
     int32_t shift;
 } aboard_sigmoid_s16_t;
 
@@ -70,8 +71,8 @@ ABOARD_INLINE void aboard_sigmoid_s16(const aboard_sigmoid_s16_t *p, const int16
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
- * @param table        The function of 0, 1/24, 2/24 ...: 256 values, 65536 stands for 1.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
+ * @param table        The function of 0, 1/24, 2/24 ...: 256 values; 65536 represents 1.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_logistic_s16(const aboard_sigmoid_s16_t *p, const int16_t *in, int16_t *out,

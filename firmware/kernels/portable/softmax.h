@@ -71,7 +71,7 @@ ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const i
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param table        e^-d as fractions of 2^31, by steps d below the largest channel; beyond the table it counts as 0.
  * @param first, last  Rows [first, last) of the result are written.
  */

@@ -24,8 +24,8 @@ typedef struct {
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
- * @param table        Results of a channel by how far it lies above the other one: from -reach to reach.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
+ * @param table        Results of a channel by its difference from the other channel: from -reach to reach.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_softmax_pair_s8(const aboard_softmax_pair_s8_t *p, const int8_t *in, int8_t *out,

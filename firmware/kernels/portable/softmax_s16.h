@@ -18,7 +18,7 @@
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    int32_t multiplier; /**< Takes differences to the maximum to steps of 10 / 65535, see aboard_requantize. */
+    int32_t multiplier; /**< From differences to the maximum to steps of 10 / 65535, see aboard_requantize. */
     int32_t shift;
 } aboard_softmax_s16_t;
 
@@ -46,7 +46,7 @@ ABOARD_INLINE void aboard_softmax_pixel_s16(const aboard_softmax_s16_t *p, const
         y[c] = (int16_t)power;
         sum += (uint32_t)power;
     }
-    /* The sum lies in [2^(bits - 1), 2^bits), so that it is 1 + x there, x with 16 bits. */
+    /* The sum is in [2^(bits - 1), 2^bits), so it is 1 + x with 16 bits of x. */
     const int32_t bits = 32 - aboard_leading_zeros(sum);
     const uint32_t normal = ((sum << (31 - bits)) + (1u << 13)) >> 14;
     const int32_t centred = (int32_t)normal - (1 << 15) - (1 << 16);
@@ -62,7 +62,7 @@ ABOARD_INLINE void aboard_softmax_pixel_s16(const aboard_softmax_s16_t *p, const
  *
  * @param p            Parameters.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param tables       ABOARD_SOFTMAX_S16_TABLE exponentials, and as many reciprocals.
  * @param first, last  Rows [first, last) of the result are written.
  */

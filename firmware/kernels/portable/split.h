@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/split.h
- * Split: one operand cut into 1 to 16 parts. Each part is a gather of its own.
+ * Split: one operand cut into 1 to 16 parts. Each part is a separate gather.
  *
  * For n parts there are aboard_split_<n>_t and
  *
  *     aboard_split_<n>(const aboard_split_<n>_t *p, const void *in, void *y0, ..., int32_t first, int32_t last)
  *
- * which writes rows [first, last) of every part. Where the parts have different numbers of rows, any call writes all
+ * which writes rows [first, last) of every part. If the parts have different numbers of rows, any call writes all
  * rows of all parts.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_SPLIT_H

@@ -18,7 +18,7 @@ typedef struct {
     aboard_view_t out;
     float low;   /**< Smallest result of aboard_clamp_f32. */
     float high;  /**< Largest result of aboard_clamp_f32. */
-    float slope; /**< Factor of aboard_leaky_relu_f32 where the operand is not above 0. */
+    float slope; /**< Factor of aboard_leaky_relu_f32 for operands that are not above 0. */
 } aboard_unary_f32_t;
 
 /** Which function; always a literal. */
@@ -56,7 +56,7 @@ ABOARD_INLINE float aboard_unary_element_f32(const aboard_unary_f32_t *p, aboard
  * @param p            Parameters.
  * @param function     Which function.
  * @param in           Operand. Any view.
- * @param out          Result. Any view; may be the operand's memory where both views are equal.
+ * @param out          Result. Any view; may share the operand's memory if both views are equal.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_unary_f32(const aboard_unary_f32_t *p, aboard_unary_t function, const float *in, float *out,
