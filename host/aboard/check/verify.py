@@ -41,7 +41,7 @@ class Verification:
 
     @property
     def equal(self) -> bool:
-        """True when no byte differs."""
+        """True if no byte differs."""
         return self.differing_bytes == 0
 
 

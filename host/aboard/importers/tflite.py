@@ -34,7 +34,7 @@ class TFLiteImporter(Importer):
 
     @override
     def recognises(self, data: bytes) -> bool:
-        """True when the file has the identifier of TFLite."""
+        """True if the file has the identifier of TFLite."""
         return data[4:8] == IDENTIFIER
 
     @override

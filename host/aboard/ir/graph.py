@@ -23,7 +23,7 @@ class Tensor:
     """A value that flows along the edges of the graph.
 
     Attributes:
-        name: Unique in the graph; from the model file where it has one.
+        name: Unique in the graph; the name in the model file, if it has one.
         type: Shape, element type and quantisation.
         data: The values of a constant, with the shape and dtype of `type`; None for a computed tensor.
         source: Index of the tensor in the model file; None for a tensor that a pass made.
@@ -59,7 +59,7 @@ class Tensor:
 
     @property
     def is_constant(self) -> bool:
-        """True when the values are known at compile time."""
+        """True if the values are known at compile time."""
         return self.data is not None
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Graph:
         return [node for node in self.nodes if any(t is tensor for t in node.inputs)]
 
     def is_output(self, tensor: Tensor) -> bool:
-        """True when the caller reads this tensor."""
+        """True if the caller reads this tensor."""
         return any(t is tensor for t in self.outputs)
 
     def replace_uses(self, old: Tensor, new: Tensor) -> None:
@@ -167,6 +167,6 @@ class Graph:
         self.outputs = [new if t is old else t for t in self.outputs]
 
     def remove(self, nodes: Sequence[Node]) -> None:
-        """Removes nodes whose results nobody reads any more."""
+        """Removes nodes whose results no node or caller reads."""
         gone = {id(node) for node in nodes}
         self.nodes = [node for node in self.nodes if id(node) not in gone]

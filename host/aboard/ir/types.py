@@ -61,7 +61,7 @@ class Quantization:
 
     @property
     def per_channel(self) -> bool:
-        """True when there is more than one scale."""
+        """True if there is more than one scale."""
         return len(self.scales) > 1
 
     @property
@@ -109,7 +109,7 @@ class TensorType:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the tensor when it is stored without gaps."""
+        """Bytes of the tensor if it is stored without gaps."""
         return self.elements * self.dtype.bytes
 
     def __str__(self) -> str:

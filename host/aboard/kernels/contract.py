@@ -45,7 +45,7 @@ class View:
         start_row: Row of a rolling buffer that stores row 0, so that the rows of a stripe are contiguous.
         element_bytes: Bytes of an element.
         offset: Bytes from the start of the buffer to element (0, 0, 0).
-        stripe_height: Of a result in a cascade, the rows of a stripe (`RowWise`); 0 outside of cascades.
+        stripe_height: Rows of a stripe (`RowWise`) of a result in a cascade; 0 outside of cascades.
     """
 
     rows: int
@@ -70,7 +70,7 @@ class View:
 
     @property
     def contiguous(self) -> bool:
-        """True when the tensor is stored whole and without gaps."""
+        """True if the tensor is stored whole and without gaps."""
         pixel = self.channels * self.element_bytes
         return self.pixel_stride == pixel and self.row_stride == self.cols * pixel and self.buffer_rows >= self.rows
 

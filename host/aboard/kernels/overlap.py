@@ -25,7 +25,7 @@ class Reads(Enum):
     PAIR = "pair"  #: When the last element of the pixel and of the one after it is written.
     FOUR = "four"  #: When the last element of the pixel and of the three after it is written.
     ROW = "row"  #: When the last pixel of the row is written.
-    STAGED = "staged"  #: Before the first pixel of the row is written: every row down to the window's last was copied.
+    STAGED = "staged"  #: Before the first pixel of the row is written: all rows up to the window's last are copied.
 
 
 #: Pixels after a pixel that are written before its last read.

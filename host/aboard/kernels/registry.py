@@ -1,4 +1,4 @@
-"""The registry of implementations: every module below the package `aboard.kernels` registers what it defines."""
+"""The registry of implementations: every module of the package `aboard.kernels` registers its implementations."""
 
 from __future__ import annotations
 

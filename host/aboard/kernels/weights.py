@@ -52,7 +52,7 @@ def view(views: Sequence[View | None]) -> View:
 
 
 def bias(node: Node) -> Array | None:
-    """Returns the values of the bias, or None where it is absent."""
+    """Returns the values of the bias, or None if absent."""
     tensor = node.optional_input(BIAS)
     return None if tensor is None else tensor.data
 

@@ -148,7 +148,7 @@ class _Sum(Arithmetic):
 
     @override
     def scaling_problem(self, node: Node) -> str | None:
-        """Returns what is wrong with the ratio of the scales, or None."""
+        """Returns the error in the ratio of the scales as text, or None."""
         if self.scaling(node).out[1] > 0:
             a, b, out = (t.quant.scale for t in (node.input(0), node.input(1), node.output))
             return (

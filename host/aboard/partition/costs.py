@@ -29,7 +29,7 @@ class Priced:
         match: The match.
         host: Instructions that the host saves; negative if other layers lose more than the match saves.
         cost: Cost on the device; its RAM is the change of the bound for the whole model, and may be negative.
-        taken: True when the device got it.
+        taken: True if the device got it.
         reason: Why the device did not get it; "" if it did.
     """
 

@@ -47,7 +47,7 @@ class Groups:
         """Joins two groups of which the second reads the first, unless another path also connects them.
 
         Returns:
-            True when they were joined.
+            True if they were joined.
         """
         if self._reaches(into, group):
             return False
@@ -55,7 +55,7 @@ class Groups:
         return True
 
     def _reaches(self, start: int, goal: int) -> bool:
-        """True when `start` depends on `goal` through other groups."""
+        """True if `start` depends on `goal` through other groups."""
         seen: set[int] = set()
         left = [group for group in self._needs(start) if group != goal]
         while left:

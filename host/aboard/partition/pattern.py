@@ -40,7 +40,7 @@ class ConstantPattern(Pattern):
     Attributes:
         dtype: Its element type; None for any.
         where: Checks its values: returns the reason why they do not fit, or None.
-        absent: True when the operand may also be missing.
+        absent: True if the operand may also be missing.
     """
 
     dtype: DType | None = None

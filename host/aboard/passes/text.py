@@ -4,7 +4,7 @@
     step     = name [ "{" [ option { " " option } ] "}" ]
     option   = name "=" value
 
-The form is that of MLIR's and xDSL's pass managers. Spaces around names, commas and braces are ignored. `partition` is
+The form is from MLIR's and xDSL's pass managers. Spaces around names, commas and braces are ignored. `partition` is
 the step at which devices claim parts of the graph.
 """
 

@@ -4,7 +4,7 @@ CMakeLists.txt, cmake/, linker.ld    how it is built
 src/main.c                           the application
 models/<name>/                       bundles
 firmware/, board/                    server, port and drivers; the board's addresses
-project.json                         what aboard has to know: `ProjectInfo`
+project.json                         the record for aboard: `ProjectInfo`
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Comparison:
         source: Name of the file, or `recorded with this version`.
         systems: The figures of the systems.
         layers_of: Name of the system whose layers are known.
-        layers: Its instructions for each operator of the model file; empty where they are not known.
+        layers: Its instructions for each operator of the model file; empty if unknown.
     """
 
     model: str

@@ -89,7 +89,7 @@ def of(module: Module) -> tuple[LayerSummary, ...]:
 
 
 def peaks(layers: Iterable[LayerSummary], arena: int = 0) -> list[LayerSummary]:
-    """Returns the layers that set the peak of an arena: those with the most live bytes."""
+    """Returns the layers that set the peak of an arena: the layers with the most live bytes."""
     listed = list(layers)
     most = max((layer.live_bytes[arena] for layer in listed), default=0)
     return [layer for layer in listed if layer.live_bytes[arena] == most]

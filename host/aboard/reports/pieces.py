@@ -21,7 +21,7 @@ class ArenaPiece:
 
     Attributes:
         name: Name of its tensor, or `scratch`.
-        kind: Kind of its content. If it stores several tensors, the first kind of the list that one of them has.
+        kind: Kind of its content. For several tensors, the first kind of the list that one tensor has.
         arena: Number of the arena.
         offset: Bytes from the start of the arena.
         bytes: Size.

@@ -23,7 +23,7 @@ class TilePiece:
 
     Attributes:
         tensor: The tensor.
-        box: The part of it.
+        box: The part of the tensor.
         bytes: Bytes of the part.
         parameters: True for the packed parameters of output channels.
     """

@@ -54,7 +54,7 @@ class Mapped(Same):
 
 
 class Pool(Same):
-    """Maxima and averages lie between the smallest and the largest element of the window."""
+    """Maxima and averages are between the smallest and the largest element of the window."""
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:

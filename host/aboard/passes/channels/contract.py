@@ -73,7 +73,7 @@ class ChannelValues:
 
 
 class ChannelLiveness:
-    """The live channels of each tensor: those that some output needs. The sets only grow.
+    """The live channels of each tensor: the channels on which some output depends. The sets only grow.
 
     All channels of other tensors (constants, types other than int8) are live.
     """

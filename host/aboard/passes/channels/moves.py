@@ -72,7 +72,7 @@ class Reshape(Rule):
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
-        """Changes the last extent of the shape."""
+        """Changes the last dimension of the shape."""
         if node.output in live:
             node.attrs = ReshapeAttributes((*node.output.shape[:-1], int(live[node.output].sum())))
 
