@@ -4,11 +4,13 @@ python tests/bench/code_sizes.py                      all models on all cores
 python tests/bench/code_sizes.py --cores m4          these only; the rows of the others stay
 python tests/bench/code_sizes.py --models deep_shapes adds the functions of these that the table does not have yet
 
-The models are linked, not run. With -opt=size their schedule is that of the least memory and their code that of -Os,
-also where the compiler would take those of -opt=balanced. What a function of the generated code takes, with the
-parameters that it reads, is that of an instance; what only kernels call that layers share, the compiler's own library
-included, is taken once for each model, and the call graph of the image tells which of it an instance needs. What is
-left (run function, tables, descriptor) is fitted to the number of steps and of those in cascades.
+The models are linked, not run, once with each of the kernels that the cost model may choose for a node: so the
+figures do not depend on what was chosen by the figures before. With -opt=size the schedule is that of the least
+memory and the code that of -Os, also where the compiler would take those of -opt=balanced. What a function of the
+generated code takes, with the parameters that it reads, is that of an instance; what only kernels call that layers
+share, the compiler's own library included, is taken once for each model, and the call graph of the image tells which
+of it an instance needs. Variants of a function (`KernelCall.code_variant`) have a row each. What is left (run
+function, tables, descriptor) is fitted to the number of steps and of those in cascades.
 
 The models are those of the benchmarks. The models of `samples.toml` add the functions that no benchmark calls.
 
@@ -41,9 +43,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.compiler import fitting  # noqa: E402  likewise
+from aboard.emit.instances import Instance, Instances  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.kernels.contract import KernelCall  # noqa: E402  likewise
-from aboard.kernels.select import code_size  # noqa: E402  likewise
+from aboard.kernels.contract import Implementation  # noqa: E402  likewise
+from aboard.kernels.select import code_size, strategy  # noqa: E402  likewise
 from aboard.kernels.select import measured as measured_figures  # noqa: E402  likewise
 from bench import core_data, sample_models  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
@@ -52,7 +55,6 @@ from support import layer_shapes, linked, models  # noqa: E402  likewise
 OPTS = ("size", "balanced")
 MODELS = (*models.available([*models.INT8, models.SHIPPED]), "many_ops_int8", "many_ops_float32")
 
-_INSTANCE = re.compile(r"^static ABOARD_NOINLINE void (k\d+_\w+)\((.*?)^}", re.MULTILINE | re.DOTALL)
 _ARRAY = re.compile(r"^static const \w+ (\w+)\[", re.MULTILINE)
 _CALL = re.compile(r"\t(?:bl|blx|b|b\.n|b\.w|beq\.w|bne\.w|jal|j|call|tail)\s.*<([\w.]+?)(?:\+0x[0-9a-f]+)?>")
 
@@ -89,6 +91,28 @@ def least_memory() -> Iterator[None]:
         fitting.fit = fit
 
 
+class Ranks:
+    """How many kernels of the highest priority the nodes of models have, at most, as seen while each was taken."""
+
+    def __init__(self) -> None:
+        """Has seen no node yet."""
+        self.most = 1
+
+    @contextmanager
+    def taken(self, rank: int) -> Iterator[None]:
+        """Lets every node be computed by the kernel of a rank among those of the highest priority, by name."""
+
+        def rule(explained: strategy.Explanation) -> Implementation | None:
+            if explained.chosen is None:
+                return None
+            able = [c for c in explained.candidates if not c.refused and c.priority == explained.chosen.priority]
+            self.most = max(self.most, len(able))
+            return able[min(rank, len(able) - 1)].implementation
+
+        with strategy.forced(rule):
+            yield
+
+
 @contextmanager
 def undecided(always: bool) -> Iterator[None]:
     """Takes what rests on earlier measurements from the compiler.
@@ -105,19 +129,9 @@ def base(symbol: str) -> str:
     return re.sub(r"\.(constprop|isra|part|cold)\.\d+", "", symbol)
 
 
-def kernel(body: str, parameters: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """Returns the kernel's function that an instance calls, and the variant of it.
-
-    Args:
-        body: Source of the instance.
-        parameters: By function, the parameters that its kernel declares to select variants of its code.
-    """
-    function = re.findall(r"^    (aboard_\w+)\(", body, re.MULTILINE)[-1]
-    names = parameters.get(function, ())
-    found = {key: re.search(rf"^        \.{key} = (-?\d+)", body, re.MULTILINE) for key in names}
-    if "static const" not in body:
-        return function, code_size.SHARED
-    return function, " ".join(f"{key}={match[1]}" for key, match in found.items() if match)
+def kernel(instance: Instance) -> tuple[str, str]:
+    """Returns the kernel's function that an instance calls, and the variant of it."""
+    return instance.call.function, code_size.SHARED if instance.parameters else instance.call.code_variant
 
 
 def graph(objdump: str, elf: Path) -> tuple[dict[str, int], dict[str, set[str]]]:
@@ -208,15 +222,14 @@ def look(model: Path, core: str, opt: str, seen: dict[tuple[str, str], Seen]) ->
         sizes, calls = graph(objdump, elf)
         others = library(objdump, elf)
         read = structs(Path(folder))
+    scheduled = module.schedule()
     arrays = set(_ARRAY.findall(module.files["src/m_weights.h"]))
-    instances = _INSTANCE.findall(module.files["src/m.c"])
     code = {name: size for name, size in sizes.items() if name not in arrays}
-    calls_of_kernels = [step.call for step in module.schedule().program.steps if isinstance(step.call, KernelCall)]
-    parameters = {call.function: call.code_parameters for call in calls_of_kernels}
-    for name, body in instances:
+    for instance in Instances(scheduled.program, scheduled.calls.target, standalone=False).instances:
+        name = instance.name
         if name not in code:
-            continue  # only the function for single nodes calls it
-        entry = seen.setdefault(kernel(body, parameters), Seen())
+            continue  # the compiler merged it with one of the same code
+        entry = seen.setdefault(kernel(instance), Seen())
         entry.instances.append(code.pop(name) + sum(code.pop(struct, 0) for struct in read.get(name, ())))
         needed = reached(name, calls)
         own = {other: sizes[other] for other in needed if other.startswith("aboard_")}
@@ -266,18 +279,28 @@ def with_new_functions(known: Sequence[Row], more: Sequence[Row]) -> list[Row]:
     return [*known, *(row for row in more if row["function"] not in functions)]
 
 
+def looked(core: str, opt: str, files: Sequence[Path]) -> tuple[dict[tuple[str, str], Seen], list[Rest]]:
+    """Returns what was seen of all models, each with every kernel that the cost model may choose."""
+    seen: dict[tuple[str, str], Seen] = {}
+    rests = []
+    for path in files:
+        ranks, rank = Ranks(), 0
+        while rank < ranks.most:
+            with ranks.taken(rank):
+                rests.append(look(path, core, opt, seen))
+            rank += 1
+    return seen, [rest for rest in rests if rest is not None]
+
+
 def measured(core: str, files: Sequence[Path]) -> list[Row]:
     """Returns the rows of all models on a core."""
     found: list[Row] = []
     for opt in OPTS:
-        seen: dict[tuple[str, str], Seen] = {}
         with undecided(False):
-            rests = [rest for path in files if (rest := look(path, core, opt, seen)) is not None]
+            seen, rests = looked(core, opt, files)
         if opt == "size":
-            shared: dict[tuple[str, str], Seen] = {}
             with undecided(True):
-                for path in files:
-                    look(path, core, opt, shared)
+                shared, _ = looked(core, opt, files)
             seen |= {key: entry for key, entry in shared.items() if key[1] == code_size.SHARED}
         found += rows(CORES[core], opt, seen, rests)
         print(f"{core} -opt={opt}: {len(seen)} kernels in {len(rests)} models", file=sys.stderr, flush=True)

@@ -171,8 +171,8 @@ class KernelCall:
         rows: Total number of output rows.
         step_rows: Rows that a call must compute at once: 1 for any range, `rows` for all rows only.
         code_key: Further text that must be equal for instances with equal code; usually empty.
-        code_parameters: Fields of `params` that select other shared code. Their values name the variant whose code size
-            was measured.
+        code_variant: The variant of the function's code that the call uses, as `name=value` words; "" for a function
+            with a single variant. The code size of each variant is measured separately.
         slow_epilogue: True if the kernel needs the slower requantisation epilogue, because no single rounding is proven
             to equal the reference's double rounding for this layer. Predictions depend on it.
     """
@@ -185,7 +185,7 @@ class KernelCall:
     rows: int
     step_rows: int = 1
     code_key: str = field(default="")
-    code_parameters: tuple[str, ...] = ()
+    code_variant: str = ""
     slow_epilogue: bool = False
 
     @property

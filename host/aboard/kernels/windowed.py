@@ -19,6 +19,12 @@ def groups(node: Node) -> int:
     return node.input(INPUT).shape[3] // node.input(WEIGHTS).shape[3]
 
 
+def is_pointwise(node: Node) -> bool:
+    """Returns whether each result pixel of a conv2d is computed of the operand's pixel at the same place."""
+    attrs = op.attributes(node)
+    return op.window(node) == (1, 1) and attrs.strides == (1, 1) and not attrs.padding.any
+
+
 def sliding_window(node: Node) -> SlidingWindow:
     """Returns the window of a conv2d or depthwise_conv2d."""
     attrs = op.attributes(node)

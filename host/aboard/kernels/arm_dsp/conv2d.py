@@ -27,7 +27,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
-from aboard.kernels.windowed import PixelPairs, groups
+from aboard.kernels.windowed import PixelPairs, groups, is_pointwise
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
@@ -74,13 +74,14 @@ class DspS8(PixelPairs):
         padded = -(-taps // dot.TAP_GROUP) * dot.TAP_GROUP
         depth = x.channels // count
         stored = dot.PAIRED if self.swar else dot.WIDENED
+        wide = 0 if self.swar else next(most for most in _WIDE_TAP_GROUPS if _tap_groups(node) <= most)
         return KernelCall(
             header="arm_dsp/conv2d.h",
             function="aboard_conv2d_dsp",
             params_type="aboard_conv2d_dsp_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
-                "wide": 0 if self.swar else next(most for most in _WIDE_TAP_GROUPS if _tap_groups(node) <= most),
+                "wide": wide,
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
             },
@@ -92,7 +93,7 @@ class DspS8(PixelPairs):
                 ScratchArg(Scratch(depth if depth % dot.TAP_GROUP == 0 else 2 * padded), "int8_t *"),
             ),
             rows=y.rows,
-            code_parameters=("single_rounding", "wide"),
+            code_variant=f"im2col={_im2col(node)} single_rounding={int(layer.is_single_rounding)} wide={wide}",
             slow_epilogue=not layer.is_single_rounding,
         )
 
@@ -122,6 +123,13 @@ class DspWideS8(DspS8):
         except UnsupportedNodeError as error:
             return str(error)
         return None if layer.is_single_rounding else "is for results by single roundings"
+
+
+def _im2col(node: Node) -> str:
+    """Returns what `arm_dsp/conv2d.h` stages windows by: whole tap groups of single pixels or windows, or lines."""
+    if node.input(INPUT).shape[3] // groups(node) % dot.TAP_GROUP:
+        return "lines"
+    return "pixels" if is_pointwise(node) else "windows"
 
 
 def _tap_groups(node: Node) -> int:

@@ -49,6 +49,9 @@ _FILLING = 0.43
 #: Smallest number of rows per strip, by stride, unless the result has fewer.
 _LEAST_STRIP = {1: 2, 2: 1}
 
+#: Parameters by which a row is computed by another function.
+_CODE_PARAMETERS = ("single_rounding", "narrow", "stride", "count")
+
 
 @implements
 class DspS8(Implementation):
@@ -117,7 +120,7 @@ class DspS8(Implementation):
                 ScratchArg(Scratch(LINE_BUFFERS * _span(strip, stride) * pitch), "uint32_t *"),
             ),
             rows=y.rows,
-            code_parameters=("single_rounding", "narrow", "stride", "count"),
+            code_variant=" ".join(f"{name}={params[name]}" for name in _CODE_PARAMETERS),
             slow_epilogue=not layer.is_single_rounding,
             # One shared function for all geometries would contain the code for every block size.
             code_key=repr(params),

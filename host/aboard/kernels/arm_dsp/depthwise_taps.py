@@ -79,7 +79,7 @@ class DspTapsS8(Windowed):
                 ScratchArg(Scratch(x.channels if padded else 0), "int8_t *"),
             ),
             rows=y.rows,
-            code_parameters=("single_rounding",),
+            code_variant=f"padded={int(padded)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
         )
 

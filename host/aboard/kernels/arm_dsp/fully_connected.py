@@ -84,7 +84,7 @@ class DspS8(Implementation):
                 ScratchArg(Scratch(0 if direct else 8 * groups), "uint32_t *"),
             ),
             rows=outputs[0].rows,
-            code_parameters=("single_rounding",),
+            code_variant=f"direct={int(direct)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
         )
 

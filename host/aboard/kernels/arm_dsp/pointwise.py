@@ -24,7 +24,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
-from aboard.kernels.windowed import Convolution, groups
+from aboard.kernels.windowed import Convolution, groups, is_pointwise
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
@@ -73,12 +73,12 @@ class DspPointsS8(Convolution):
                 ConstantArg(PackedConstant("weights", pack(layer), form=dot.WIDENED)),
             ),
             rows=y.rows,
+            code_variant=f"channels={x.channels}",
         )
 
 
 def _geometry(node: Node) -> str | None:
-    attrs = op.attributes(node)
-    if op.window(node) != (1, 1) or attrs.strides != (1, 1) or attrs.padding.any or groups(node) != 1:
+    if not is_pointwise(node) or groups(node) != 1:
         return "is for windows of 1x1 with a stride of 1, without padding and groups"
     if node.input(INPUT).shape[3] not in _RESULT:
         return f"is for {' or '.join(map(str, _RESULT))} input channels"

@@ -73,6 +73,6 @@ class SmlalS8(PixelPairs):
                 ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
             ),
             rows=y.rows,
-            code_parameters=("single_rounding",),
+            code_variant=f"single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
         )

@@ -70,6 +70,6 @@ class SmlalS8(Implementation):
                 ConstantArg(PackedConstant("weights", dot.matrix(layer, each=each), form="int8")),
             ),
             rows=outputs[0].rows,
-            code_parameters=("single_rounding",),
+            code_variant=f"single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
         )

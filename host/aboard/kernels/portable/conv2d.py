@@ -105,6 +105,7 @@ class PortableS8(PixelPairs):
                 ScratchArg(Scratch(scratch), "int8_t *"),
             ),
             rows=y.rows,
+            code_variant=f"direct={int(direct)}",
             slow_epilogue=not result.fast,
         )
 

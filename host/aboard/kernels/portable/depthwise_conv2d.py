@@ -124,6 +124,7 @@ class PortableS8(_Portable):
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=y.rows,
+            code_variant=f"buffered={int(buffered_cols > 0)}",
             slow_epilogue=params_of_epilogue["fast"] != SINGLE_ROUNDING,
             # One shared function for every geometry would be larger than instances for a few.
             code_key=repr(params),

@@ -61,13 +61,15 @@ class Pool(Implementation):
         (source,), result, activation = present(inputs), outputs[0], attributes(node).activation
         is_float, ctype = self.dtype.is_float, self.dtype.c
         low, high = activation.float_range() if is_float else activation.range(node.output.quant, self.dtype)
+        pool = _pool(node, source, result)
         return KernelCall(
             header="portable/pool2d_s16.h" if self.dtype is DType.INT16 else "portable/pool2d.h",
             function=self.function,
             params_type=f"aboard_pool2d_{_SUFFIXES[self.dtype]}_t",
-            params={"pool": _pool(node, source, result), "low": low, "high": high},
+            params={"pool": pool, "low": low, "high": high},
             arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
             rows=result.rows,
+            code_variant=f"padded={pool['padded']}",
         )
 
 

@@ -1,9 +1,10 @@
 """Predicts the flash of kernels' code from measurements of each kernel's C function (`measured`).
 
 The measured data of a core (`data/<core>.json`) contains, for each `-opt`, the bytes of an instance of a function and
-of the functions that its instances share, including functions of the compiler's library. `tests/bench/code_sizes.py`
-links the benchmark models and reads their images. A function without measurements uses the figures of the nearest:
-another variant of the function, the core most like the target, else the median function.
+of the functions that its instances share, including functions of the compiler's library. Each variant of a function
+(`KernelCall.code_variant`) has figures of its own. `tests/bench/code_sizes.py` links the benchmark models with every
+comparable kernel and reads their images. A variant without measurements uses the figures of the nearest variant: the
+one that differs in the fewest words, on the core most like the target. A function without measurements uses the median.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def _rows(target: Target, function: str) -> tuple[CodeMeasurement, ...]:
     return tuple(sorted(known, key=lambda row: (cores.index(row.core), row.opt != target.opt, row.variant)))
 
 
-def variant(call: KernelCall) -> str:
-    """Returns the variant of a call's function: the values of the parameters that the kernel declares."""
-    return " ".join(f"{name}={call.params[name]}" for name in call.code_parameters)
+def _unlike(row: CodeMeasurement, wanted: str) -> int:
+    """Returns the number of words in which a row's variant differs from the wanted variant."""
+    return len({*row.variant.split()} ^ {*wanted.split()})
 
 
 def code(call: KernelCall, target: Target, *, shared: bool = False) -> FunctionCode:
@@ -67,14 +68,13 @@ def code(call: KernelCall, target: Target, *, shared: bool = False) -> FunctionC
         target: The target of the code.
         shared: True if instances read their parameters at run time.
     """
-    wanted = SHARED if shared else variant(call)
-    rows = _rows(target.host, call.function)
+    wanted = SHARED if shared else call.code_variant
+    rows = [row for row in _rows(target.host, call.function) if shared or row.variant != SHARED]
     if not rows:
         others = [row for row in table() if row.function]
         alike = [row for row in others if row.opt == target.opt] or others
         return FunctionCode(round(median(row.instance for row in alike)), {})
-    exact = [row for row in rows if row.core == rows[0].core and row.variant == wanted]
-    row = (exact or [row for row in rows if row.variant == wanted] or rows)[0]
+    row = min(rows, key=lambda row: _unlike(row, wanted))
     return FunctionCode(row.instance, {name: round(size) for name, size in row.shared.items()})
 
 

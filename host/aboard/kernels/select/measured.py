@@ -83,7 +83,7 @@ class CodeMeasurement:
         core: The core.
         opt: Value of `-opt`.
         function: The C function; "" for the rest of a model: run function, tables, descriptor.
-        variant: The variant of the instance (`code_size.variant`).
+        variant: The variant of the instance (`KernelCall.code_variant`, `code_size.SHARED`).
         instance: Bytes of an instance.
         shared: Bytes of the functions that all instances share, by name; for the rest of a model, bytes per model, per
             step and per step of a cascade.

@@ -1,0 +1,49 @@
+"""The kernels that are chosen for the shipped model cost no more than others, with the flash of linked code."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import aboard
+from aboard.kernels.contract import Implementation
+from aboard.kernels.select import strategy
+from aboard.kernels.select.cost_model import cost
+from aboard.kernels.select.price import flash_price
+from aboard.target import Target
+from support import linked, models
+
+M4 = Target("c -mcpu=cortex-m4 -opt=balanced")
+
+
+def weighed(folder: Path, wanted: tuple[str, ...] = ()) -> tuple[float, tuple[str, ...]]:
+    """Returns instructions, predicted, and flash, linked, at the price of a byte; and the kernels of the convolutions.
+
+    Args:
+        folder: For what is built.
+        wanted: A kernel for each convolution; without them the strategy chooses.
+    """
+    left = list(wanted)
+
+    def rule(explained: strategy.Explanation) -> Implementation | None:
+        if explained.node.op != "conv2d" or not left:
+            return None
+        name = left.pop(0)
+        return next(c.implementation for c in explained.candidates if c.implementation.name == name and not c.refused)
+
+    with strategy.forced(rule):
+        module = aboard.compile(models.read(models.SHIPPED), target=M4, name="model")
+    calls = module.schedule().calls.implementations
+    instructions = sum(cost(node, implementation, M4).instructions for node, implementation in calls.items())
+    flash = linked.flash_bytes(linked.link(module, folder / "_".join(wanted), []))
+    kernels = tuple(kernel.name for node, kernel in calls.items() if node.op == "conv2d")
+    return instructions + flash_price(M4) * flash, kernels
+
+
+def test_chosen_kernels_cost_no_more_than_others(tmp_path: Path) -> None:
+    """The first convolution stages windows by lines, the second by pixels: code of very different size."""
+    combinations = itertools.product(("dsp_s8", "dsp_wide_s8"), ("dsp_s8", "dsp_wide_s8", "dsp_points_s8"))
+    every = {kernels: total for total, kernels in (weighed(tmp_path, wanted) for wanted in combinations)}
+    assert len(every) == 6
+    _, chosen = weighed(tmp_path)
+    assert every[chosen] == min(every.values())
