@@ -8,7 +8,7 @@ python tests/bench/run.py --page               only writes the page again from w
 
 Models lie in ABOARD_MODELS or ../shared/models (the package's own is always there), other systems' figures in
 ABOARD_ANCHORS or ../shared/bench/anchors.json; without the latter those recorded last time are used. `--check` takes
-the models of `measure.CHECKED`; where none of them is there, the package's own.
+the models of `measure.CHECKED` that are there, and the package's own.
 """
 
 from __future__ import annotations
@@ -167,15 +167,15 @@ def check(results: Mapping[str, Mapping[str, Any]], before: Mapping[str, Any]) -
 
 
 def checked_models() -> list[str]:
-    """Returns the models to check: the package's own where the others are not there, which is said."""
+    """Returns the models to check: the package's own, and the others where they are there; else that is said."""
     found = models.available(measure.CHECKED)
     if not found:
         wanted = ", ".join(measure.CHECKED)
         print(
-            f"The models {wanted} are not here: {models.SHIPPED} is checked in their place. "
+            f"The models {wanted} are not here: only {models.SHIPPED} is checked. "
             "To check them set ABOARD_MODELS to their folder"
         )
-    return found or [models.SHIPPED]
+    return [*found, models.SHIPPED]
 
 
 def _core(text: str) -> str:

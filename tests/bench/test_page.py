@@ -137,14 +137,15 @@ def test_check_says_what_is_compared_and_fails_for_what_is_worse(capsys: pytest.
     assert "kws on m33: is not recorded" in capsys.readouterr().out
 
 
-def test_without_the_models_the_shipped_one_is_checked_and_that_is_said(
+def test_the_shipped_model_is_always_checked_and_it_is_said_where_it_is_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ABOARD_MODELS", str(tmp_path))
     assert run.checked_models() == ["digits"]
-    assert "kws, vww, ic, ad, sww are not here: digits is checked" in capsys.readouterr().out
+    assert "kws, vww, ic, ad, sww are not here: only digits is checked" in capsys.readouterr().out
     (tmp_path / "ad.tflite").touch()
-    assert run.checked_models() == ["ad"]
+    assert run.checked_models() == ["ad", "digits"]
+    assert capsys.readouterr().out == ""
 
 
 def test_boards_are_named_by_core_or_name(capsys: pytest.CaptureFixture[str]) -> None:
