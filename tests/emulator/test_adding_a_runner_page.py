@@ -77,7 +77,10 @@ def test_the_page(desk: tuple[Path, dict[str, str]]) -> None:
     outputs = [aboard(desk, line.removeprefix("aboard ")) for line in markdown.commands(shell)]
     assert [done.returncode for done in outputs] == [0, 0, 0, 0], [done.stderr for done in outputs]
     assert re.search(r"probe +acmeprog +found +\w+ +2\.1 +flashes over Acme's probe", outputs[0].stdout)
-    assert "lost: ModuleNotFoundError: No module named 'acme_lost'" in outputs[0].stdout
+    assert (
+        "lost: acme_lost:Lost cannot be imported, got ModuleNotFoundError: No module named 'acme_lost'."
+        in outputs[0].stdout
+    )
     assert re.fullmatch(r"acmeprog --chip AX52 --id 1234 --write \S+/image\.hex\n", outputs[3].stdout)
 
     refused = aboard(desk, "flash build/kit --device 1234")
