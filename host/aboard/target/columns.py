@@ -33,7 +33,8 @@ class OfKind(Protocol):
         """The kind of the target."""
 
 
-_ATTACH = "Attach such a value; the column means:"
+#: Follows what a column expects: the help of the column is the definition that its values have to meet.
+_MEANING = "Give the column such a value; its meaning:"
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def attach(kind: str, name: str, value: Any, *, priority: int = 0) -> None:
     found = column(name)
     where = f"kind {kind}, column {name}"
     if found.function and not callable(value):
-        raise TargetError(f"{where}: got {type(value).__name__}, expected a function. {_ATTACH} {found.help}")
+        raise TargetError(f"{where}: got {type(value).__name__}, expected a function. {_MEANING} {found.help}")
     if not found.function:
         _check_type(found, value, where)
     others = _VALUES.get((kind, name), ())
@@ -143,7 +144,7 @@ def attach(kind: str, name: str, value: Any, *, priority: int = 0) -> None:
 def _check_type(found: Column, value: Any, where: str) -> None:
     wanted = found.resolved_type()
     if not isinstance(value, wanted):
-        raise TargetError(f"{where}: got {type(value).__name__}, expected {found.type_name}. {_ATTACH} {found.help}")
+        raise TargetError(f"{where}: got {type(value).__name__}, expected {found.type_name}. {_MEANING} {found.help}")
 
 
 def names_of(kind: str) -> list[str]:

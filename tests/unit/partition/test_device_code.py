@@ -195,7 +195,10 @@ WRONG = [
     ),
     (empty_constant, r"a buffer, got 0 elements aligned to 4"),
     (other_function, r"source of net_wrong_0 does not define it, expected `aboard_status_t net_wrong_0\(\.\.\.\)`"),
-    (text_alone, r"kind wrong, column codegen: its function's result: got str, expected DeviceCode\. Generates the C"),
+    (
+        text_alone,
+        r"kind wrong, column codegen: its function's result: got str, expected DeviceCode\. Give the column such",
+    ),
 ]
 
 

@@ -76,10 +76,15 @@ def test_what_is_wrong_is_refused() -> None:
         attach("fake", "runtim", None)
     with pytest.raises(TargetError, match=r"column runtime: is declared twice, expected a name of its own"):
         declare(Column("runtime", "Again", str))
-    with pytest.raises(TargetError, match=r"kind fake, column runtime: got Runtime, expected a function of the target"):
+    with pytest.raises(
+        TargetError, match=r"kind fake, column runtime: got Runtime, expected a function. Give the column"
+    ):
         attach("fake", "runtime", Runtime({}))
     declare(Column("size", "A size", int, function=False))
-    with pytest.raises(TargetError, match=r"kind fake, column size: got str, expected int\. A size"):
+    with pytest.raises(
+        TargetError,
+        match=r"kind fake, column size: got str, expected int. Give the column such a value; its meaning: A size",
+    ):
         attach("fake", "size", "many")
     attach("fake", "runtime", lambda target: "text")
     with pytest.raises(
@@ -87,7 +92,8 @@ def test_what_is_wrong_is_refused() -> None:
     ):
         attach("fake", "runtime", lambda target: Runtime({}))
     with pytest.raises(
-        TargetError, match=r"column runtime: its function's result: got str, expected Runtime\. C sources"
+        TargetError,
+        match=r"column runtime: its function's result: got str, expected Runtime\. Give the column such a value",
     ):
         columns.call(fake(), "runtime")
 
