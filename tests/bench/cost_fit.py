@@ -6,7 +6,8 @@ errors of whole models, left out one by one, are written beside the figures.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -42,33 +43,53 @@ def fit(layers: Sequence[Sample], measure: str = "instructions") -> dict[str, fl
         layers: Of an implementation on a core.
         measure: Key of `MEASURES`.
     """
+    took = tuple(max(layer[measure] - _of_further_calls(layer), 1.0) for layer in layers)
+    return dict(_fit(tuple(tuple(_work(layer)) for layer in layers), took))
+
+
+@cache
+def _fit(rows: tuple[tuple[float, ...], ...], times: tuple[float, ...]) -> Mapping[str, float]:
+    """Returns the terms of `fit`. The errors of rows and those of whole models leave the same layers out.
+
+    Args:
+        rows: How often each term counts in each layer.
+        times: What was measured of each layer.
+    """
     names = TERMS
-    done = np.array([_work(layer) for layer in layers])
-    took = np.array([max(layer[measure] - _of_further_calls(layer), 1.0) for layer in layers])
+    done, took = np.array(rows), np.array(times)
     scaled = done / took[:, None]
     different = len({tuple(row) for row in done.tolist()})
     useful = [term for term in range(len(names)) if done[:, term].any()]
     best: tuple[int, ...] = ()
     least = np.inf
     for count in range(1, min(max(different - 1, 1), len(useful)) + 1):
-        for chosen, found, error in _solved(scaled, list(combinations(useful, count))):
-            if chosen == (0,) and len(useful) > 1:
+        sets = list(combinations(useful, count))
+        factors, errors = _solved(scaled, sets)
+        setup = [factor[0] if chosen[0] == 0 else 0.0 for chosen, factor in zip(sets, factors, strict=True)]
+        for number in np.flatnonzero((factors >= 0).all(1) & (np.array(setup) <= took.min() / 2)):
+            if sets[number] == (0,) and len(useful) > 1:
                 continue
-            setup = found[0] if chosen[0] == 0 else 0.0
-            if (found >= 0).all() and setup <= took.min() / 2 and error < least * 0.99:
-                best, least = chosen, error
+            if errors[number] < least * 0.99:
+                best, least = sets[number], errors[number]
     if not best:
         return {}
-    terms = np.linalg.lstsq(scaled[:, best], np.ones(len(layers)), rcond=None)[0]
+    terms = np.linalg.lstsq(scaled[:, best], np.ones(len(rows)), rcond=None)[0]
     return {names[term]: float(f"{value:.4g}") for term, value in zip(best, terms, strict=True) if value > 0}
 
 
 def _solved(
     scaled: npt.NDArray[np.float64], sets: Sequence[tuple[int, ...]]
-) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.float64], float]]:
-    """Yields each set of columns with the factors that bring their sum nearest to 1 in every row, and what is left.
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Returns the factors that bring the sum of each set of columns nearest to 1 in every row, and the error.
 
     Normal equations, all sets of a size at once: a fit tries hundreds of sets, and a table makes thousands of fits.
+
+    Args:
+        scaled: Terms of each layer, divided by what was measured: layers x terms.
+        sets: Columns, the same number in each set.
+
+    Returns:
+        Factors, sets x columns of a set, and squared errors, one of each set.
     """
     size = np.sqrt((scaled**2).sum(0))
     size[size == 0] = 1.0
@@ -77,9 +98,8 @@ def _solved(
     index = np.array(sets)
     squares, sums = gram[index[:, :, None], index[:, None, :]], right[index]
     factors = (np.linalg.pinv(squares, hermitian=True) @ sums[..., None])[..., 0]
-    for chosen, factor in zip(sets, factors, strict=True):
-        left = unit[:, chosen] @ factor - 1
-        yield chosen, factor / size[list(chosen)], float(left @ left)
+    left = (unit[:, index] * factors).sum(2) - 1
+    return factors / size[index], (left**2).sum(0)
 
 
 def _work(layer: Sample) -> list[float]:
