@@ -1,6 +1,17 @@
 """The intermediate representation: types, graph, verifier, printer."""
 
-from aboard.ir.graph import Attributes, Graph, Node, Tensor
+from aboard.ir.graph import Attributes, Graph, Node, State, Tensor
 from aboard.ir.types import Array, ChannelMap, DType, Quantization, TensorType
 
-__all__ = ["Array", "Attributes", "ChannelMap", "DType", "Graph", "Node", "Quantization", "Tensor", "TensorType"]
+__all__ = [
+    "Array",
+    "Attributes",
+    "ChannelMap",
+    "DType",
+    "Graph",
+    "Node",
+    "Quantization",
+    "State",
+    "Tensor",
+    "TensorType",
+]

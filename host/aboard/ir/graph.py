@@ -1,8 +1,11 @@
-"""The graph of a model: tensors, nodes in execution order, inputs and outputs.
+"""The graph of a model: tensors, nodes in execution order, inputs, outputs and states.
 
 A `Graph` is a list of nodes in topological order. Tensors are compared by identity and hold no list of their readers;
 `Graph.producer` and `Graph.consumers` look them up. Passes change a graph in place and leave it valid
 (`aboard.ir.verify`).
+
+Nodes are pure. What a model keeps from one run to the next is a `State`: a pair of tensors, one that nodes read and one
+whose value the other has in the next run.
 """
 
 from __future__ import annotations
@@ -118,6 +121,29 @@ class Node:
 
 
 @dataclass(eq=False)
+class State:
+    """A value that a model keeps from one run to the next.
+
+    Attributes:
+        name: Unique among the states of the graph; from the model file where it has one.
+        read: The value at the start of a run.
+        write: The value at the start of the next run: computed by a node, or `read` itself for a value that no run
+            changes. Shape and element type are those of `read`.
+        initial: The value of `read` in the first run after a reset.
+    """
+
+    name: str
+    read: Tensor
+    write: Tensor
+    initial: Array
+
+    @property
+    def changes(self) -> bool:
+        """True when a run computes the value of the next run."""
+        return self.write is not self.read
+
+
+@dataclass(eq=False)
 class Graph:
     """A model.
 
@@ -128,6 +154,8 @@ class Graph:
         nodes: Operators in execution order.
         source: Origin of the model, for error messages: a file name.
         model_hash: SHA-256 of the model file, in hex.
+        states: Values that are kept from run to run, in the order in which the model file reads them.
+        notes: What the importer assumed and the user should know, as sentences.
     """
 
     name: str
@@ -136,20 +164,32 @@ class Graph:
     nodes: list[Node]
     source: str = ""
     model_hash: str = ""
+    states: list[State] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def entries(self) -> list[Tensor]:
+        """Tensors that have a value before the first node: the inputs, then the `read` of each state."""
+        return [*self.inputs, *(state.read for state in self.states)]
+
+    @property
+    def results(self) -> list[Tensor]:
+        """Tensors that must have their value after the last node: the outputs, then the `write` of each state."""
+        return [*self.outputs, *(state.write for state in self.states)]
 
     def tensors(self) -> Iterator[Tensor]:
-        """Yields every tensor once: inputs, then in the order in which nodes mention them."""
+        """Yields every tensor once: entries, then in the order in which nodes mention them."""
         seen: set[int] = set()
-        chain: list[Tensor] = list(self.inputs)
+        chain: list[Tensor] = list(self.entries)
         for node in self.nodes:
             chain += node.operands + node.outputs
-        for tensor in [*chain, *self.outputs]:
+        for tensor in [*chain, *self.results]:
             if id(tensor) not in seen:
                 seen.add(id(tensor))
                 yield tensor
 
     def producer(self, tensor: Tensor) -> Node | None:
-        """Returns the node that computes a tensor; None for inputs and constants."""
+        """Returns the node that computes a tensor; None for entries and constants."""
         return next((node for node in self.nodes if any(t is tensor for t in node.outputs)), None)
 
     def consumers(self, tensor: Tensor) -> list[Node]:
@@ -160,11 +200,17 @@ class Graph:
         """True if the caller reads this tensor."""
         return any(t is tensor for t in self.outputs)
 
+    def is_result(self, tensor: Tensor) -> bool:
+        """True when the caller or the next run reads this tensor."""
+        return any(t is tensor for t in self.results)
+
     def replace_uses(self, old: Tensor, new: Tensor) -> None:
-        """Makes every reader of `old`, graph outputs included, read `new`."""
+        """Makes every reader of `old`, graph outputs and the next run included, read `new`."""
         for node in self.nodes:
             node.inputs = [new if t is old else t for t in node.inputs]
         self.outputs = [new if t is old else t for t in self.outputs]
+        for state in self.states:
+            state.write = new if state.write is old else state.write
 
     def remove(self, nodes: Sequence[Node]) -> None:
         """Removes nodes whose results no node or caller reads."""

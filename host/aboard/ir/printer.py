@@ -14,7 +14,8 @@ from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
 from aboard.base import printable
-from aboard.ir.graph import Graph, Node, Tensor
+from aboard.ir.graph import Graph, Node, State, Tensor
+from aboard.ir.types import Array
 
 _SHORT = 8
 
@@ -31,14 +32,15 @@ class Summarized(Protocol):
 
 
 def dump(graph: Graph) -> str:
-    """Returns a graph as text, one line for each input, constant, node and output; ends with a newline.
+    """Returns a graph as text, one line for each input, state, constant, node and output; ends with a newline.
 
     Args:
         graph: The graph; need not be valid.
     """
     lines = [f"graph {graph.name} from {printable.one_line(graph.source) or '-'} {{"]
     lines += [f"  input {_name(tensor)}: {tensor.type}" for tensor in graph.inputs]
-    lines += [f"  const {_name(t)}: {t.type} = {_content(t)}" for t in graph.tensors() if t.is_constant]
+    lines += [f"  {_state(state)}" for state in graph.states]
+    lines += [f"  const {_name(t)}: {t.type} = {_content(t.data)}" for t in graph.tensors() if t.data is not None]
     lines += [f"  {_node(node)}" for node in graph.nodes]
     lines += [f"  output {_name(tensor)}" for tensor in graph.outputs]
     return "\n".join([*lines, "}"]) + "\n"
@@ -47,6 +49,10 @@ def dump(graph: Graph) -> str:
 def _name(tensor: Tensor) -> str:
     name = tensor.name
     return f"%{name}" if _PLAIN.fullmatch(name) else f"%{printable.one_line(json.dumps(name, ensure_ascii=False))}"
+
+
+def _state(state: State) -> str:
+    return f"state {_name(state.read)}: {state.read.type} = {_content(state.initial)} then {_name(state.write)}"
 
 
 def _node(node: Node) -> str:
@@ -76,10 +82,8 @@ def _plain(value: Any) -> str:
     return printable.one_line(str(value))
 
 
-def _content(tensor: Tensor) -> str:
-    """Returns the values of a small constant, or a fingerprint of a large one."""
-    if tensor.data is None:
-        return "-"
-    if tensor.data.size <= _SHORT:
-        return "[" + ", ".join(str(value) for value in tensor.data.ravel().tolist()) + "]"
-    return f"sha256:{hashlib.sha256(tensor.data.tobytes()).hexdigest()[:16]}"
+def _content(values: Array) -> str:
+    """Returns the values of a small constant, and a fingerprint of a large one."""
+    if values.size <= _SHORT:
+        return "[" + ", ".join(str(value) for value in values.ravel().tolist()) + "]"
+    return f"sha256:{hashlib.sha256(values.tobytes()).hexdigest()[:16]}"

@@ -9,13 +9,13 @@ import re
 from collections import Counter
 
 from aboard.errors import VerifyError
-from aboard.ir.graph import Attributes, Graph, Node, Tensor
+from aboard.ir.graph import Attributes, Graph, Node, State, Tensor
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def verify_structure(graph: Graph) -> None:
-    """Checks names, constants, order and outputs of a graph.
+    """Checks names, constants, order, outputs and states of a graph.
 
     Raises:
         VerifyError: A rule is broken; the message names the node or tensor.
@@ -28,6 +28,7 @@ def verify_structure(graph: Graph) -> None:
         _check_tensor(tensor)
     _check_order(graph)
     _check_interface(graph)
+    _check_states(graph)
 
 
 def _check_unique(what: str, names: list[str]) -> None:
@@ -72,8 +73,8 @@ def _check_quantization(tensor: Tensor) -> None:
 
 
 def _check_order(graph: Graph) -> None:
-    """Checks that every tensor has one value, written before it is read."""
-    known = {id(tensor) for tensor in graph.inputs}
+    """Checks that every tensor gets its value once, and before it is read."""
+    known = {id(tensor) for tensor in graph.entries}
     for node in graph.nodes:
         if not isinstance(node.attrs, Attributes):
             raise VerifyError(
@@ -110,3 +111,25 @@ def _check_interface(graph: Graph) -> None:
     for tensor in graph.outputs:
         if id(tensor) not in made:
             raise VerifyError(f"graph {graph.name}: output {tensor.name} is computed by no node")
+
+
+def _check_states(graph: Graph) -> None:
+    """Checks that each state has a tensor of its own to read, that a node computes its next value, and the types."""
+    _check_unique("state", [state.name for state in graph.states])
+    entries = [id(tensor) for tensor in graph.entries]
+    made = {id(tensor) for node in graph.nodes for tensor in node.outputs}
+    for state in graph.states:
+        if entries.count(id(state.read)) > 1 or state.read.is_constant:
+            raise VerifyError(f"state {state.name}: reads {state.read.name}, expected a tensor that nothing else sets")
+        if state.changes and id(state.write) not in made:
+            raise VerifyError(f"state {state.name}: next value {state.write.name} is computed by no node")
+        _check_state_type(state)
+
+
+def _check_state_type(state: State) -> None:
+    wanted = (state.read.shape, state.read.dtype)
+    if (state.write.shape, state.write.dtype) != wanted:
+        raise VerifyError(f"state {state.name}: next value, got {state.write.type}, expected {state.read.type}")
+    if (state.initial.shape, state.initial.dtype) != (state.read.shape, state.read.dtype.numpy):
+        got = f"{state.initial.dtype}{list(state.initial.shape)}"
+        raise VerifyError(f"state {state.name}: initial value, got {got}, expected {state.read.type}")

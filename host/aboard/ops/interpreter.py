@@ -1,4 +1,12 @@
-"""Runs a graph in numpy, node by node: the expected results for tests of passes and kernels."""
+"""Runs a graph in numpy, node by node: the meaning of a model, against which passes and kernels are checked.
+
+A graph with states is run step by step::
+
+    states = initial_states(graph)
+    for inputs in steps:
+        values = run_all(graph, inputs, states)
+        states = next_states(graph, values)
+"""
 
 from __future__ import annotations
 
@@ -11,27 +19,45 @@ from aboard.ir import Array, Graph, Node, Tensor
 from aboard.ops.registry import get
 
 
-def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def run(graph: Graph, inputs: Mapping[str, Array], states: Mapping[str, Array] | None = None) -> dict[str, Array]:
     """Returns the values of the outputs by tensor name.
 
     Args:
         graph: The model.
         inputs: Value of each input by tensor name, with its exact shape and type.
+        states: Value of each state by its name; None for the initial ones.
 
     Raises:
         InputError: An input is missing, unknown, or has another shape or type.
     """
-    values = run_all(graph, inputs)
+    values = run_all(graph, inputs, states)
     return {tensor.name: values[tensor.name] for tensor in graph.outputs}
 
 
-def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Returns the value of every input and computed tensor by name; arguments and errors as for `run`."""
+def run_all(graph: Graph, inputs: Mapping[str, Array], states: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    """Returns the value of every tensor that is an entry or computed, by name; arguments and errors as for `run`."""
     values = check_inputs(graph, inputs)
+    known = initial_states(graph) if states is None else states
+    values |= {state.read.name: known[state.name] for state in graph.states}
     for node in graph.nodes:
         operands = [None if tensor is None else _value(tensor, values) for tensor in node.inputs]
         values.update(zip((tensor.name for tensor in node.outputs), evaluate(node, operands), strict=True))
     return values
+
+
+def initial_states(graph: Graph) -> dict[str, Array]:
+    """Returns the value of each state after a reset, by its name."""
+    return {state.name: state.initial for state in graph.states}
+
+
+def next_states(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns the value of each state after a run, by its name.
+
+    Args:
+        graph: The model.
+        values: Values of its tensors, as `run_all` returned them.
+    """
+    return {state.name: values[state.write.name] for state in graph.states}
 
 
 def check_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:

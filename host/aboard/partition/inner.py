@@ -17,7 +17,7 @@ def inner_graph(graph: Graph, nodes: Sequence[Node], name: str) -> Graph:
     """
     made = {tensor for node in nodes for tensor in node.outputs}
     read_outside = {tensor for node in graph.nodes if node not in set(nodes) for tensor in node.operands}
-    read_outside |= set(graph.outputs)
+    read_outside |= set(graph.results)
     inputs: dict[Tensor, None] = {}
     for node in nodes:
         inputs |= dict.fromkeys(t for t in node.operands if not t.is_constant and t not in made)

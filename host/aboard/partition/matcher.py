@@ -33,7 +33,7 @@ class Uses:
         for node in graph.nodes:
             for tensor in dict.fromkeys(node.operands):
                 self.readers.setdefault(tensor, []).append(node)
-        self.outputs = set(graph.outputs)
+        self.outputs = set(graph.results)
 
     def outside_reader(self, tensor: Tensor, inside: set[Node]) -> str | None:
         """Returns a description of a reader of a tensor outside a set of nodes, or None."""

@@ -47,7 +47,7 @@ class FoldConstants(Pass):
 
 
 def _foldable(graph: Graph, node: Node) -> bool:
-    if not all(tensor.is_constant for tensor in node.operands) or any(graph.is_output(t) for t in node.outputs):
+    if not all(tensor.is_constant for tensor in node.operands) or any(graph.is_result(t) for t in node.outputs):
         return False
     before = sum(tensor.type.bytes for tensor in node.operands)
     after = sum(tensor.type.bytes for tensor in node.outputs)

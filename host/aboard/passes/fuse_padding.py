@@ -47,7 +47,7 @@ class FusePadding(Pass):
 
 
 def _fusable(graph: Graph, node: Node) -> bool:
-    if node.op != "pad" or graph.is_output(node.output) or not _pads_image_with_zero(node):
+    if node.op != "pad" or graph.is_result(node.output) or not _pads_image_with_zero(node):
         return False
     return all(_takes(node, reader) for reader in graph.consumers(node.output))
 

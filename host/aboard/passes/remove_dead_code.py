@@ -31,7 +31,7 @@ class RemoveDeadCode(Pass):
 
 
 def _dead(graph: Graph) -> list[Node]:
-    read = {id(tensor) for tensor in graph.outputs}
+    read = {id(tensor) for tensor in graph.results}
     dead: list[Node] = []
     for node in reversed(graph.nodes):
         if any(id(tensor) in read for tensor in node.outputs):

@@ -15,7 +15,7 @@ def merged_sources(*nodes: Node) -> tuple[int, ...]:
 def only_reader(graph: Graph, tensor: Tensor) -> Node | None:
     """Returns the only node that reads a tensor; None if no node, several nodes or the caller read it."""
     readers = graph.consumers(tensor)
-    return readers[0] if len(readers) == 1 and not graph.is_output(tensor) else None
+    return readers[0] if len(readers) == 1 and not graph.is_result(tensor) else None
 
 
 def can_bypass(graph: Graph, node: Node) -> bool:
@@ -27,12 +27,12 @@ def can_bypass(graph: Graph, node: Node) -> bool:
     operand, result = node.input(0), node.output
     if _enters_region(graph, result):
         return False
-    if not graph.is_output(result):
+    if not graph.is_result(result):
         return True
     producer = graph.producer(operand)
     if producer is None or producer.op == "subgraph" or _enters_region(graph, operand):
         return False
-    return not graph.is_output(operand)
+    return not graph.is_result(operand)
 
 
 def _enters_region(graph: Graph, tensor: Tensor) -> bool:
@@ -46,7 +46,7 @@ def bypass(graph: Graph, node: Node) -> None:
     graph.remove([node])
     if producer is not None:
         producer.sources = merged_sources(producer, node)
-    if producer is not None and graph.is_output(result):
+    if producer is not None and graph.is_result(result):
         producer.outputs = [result if tensor is operand else tensor for tensor in producer.outputs]
         graph.replace_uses(operand, result)
     else:

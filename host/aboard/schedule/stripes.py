@@ -107,7 +107,7 @@ class _Builder:
             inner[streamed_input] = Progress.of_streamed_input(streamed_input)
         for each in progress:
             each.align_first_stripe(inner)
-        dangling = any(not readers.get(t) or graph.is_output(t) for t in inner)
+        dangling = any(not readers.get(t) or graph.is_result(t) for t in inner)
         return None if dangling or len(members) < len(nodes) else cls(progress, inner, readers, streamed_input)
 
     def run(self) -> Cascade:

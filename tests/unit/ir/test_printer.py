@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aboard.importers import load
+from aboard.ir import DType, State, Tensor, TensorType
 from aboard.ir.printer import dump
 from support import zoo
 from support.tflite_builder import ModelBuilder
@@ -52,3 +53,10 @@ def test_names_cannot_be_taken_for_lines_of_the_text():
     assert line == r'  input %"x: int8[1] }\n  output \"%y\"\u001b[2J": int8[1x4x4x1] q(0.5, -3)'
     graph.source = "a\u202eb"
     assert dump(graph).startswith(r"graph net from a\u202eb {")
+
+
+def test_states():
+    graph = small()
+    read = Tensor("s", TensorType((1, 2, 2, 1), DType.INT8))
+    graph.states.append(State("stream", read, graph.outputs[0], np.full((1, 2, 2, 1), -3, np.int8)))
+    assert "\n  state %s: int8[1x2x2x1] = [-3, -3, -3, -3] then %y\n  const %w" in dump(graph)

@@ -8,7 +8,7 @@ import pytest
 
 from aboard.errors import VerifyError
 from aboard.importers import load
-from aboard.ir import Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.ir import Attributes, DType, Graph, Node, Quantization, State, Tensor, TensorType
 from aboard.ir.verify import verify_structure
 from aboard.ops.verify import check_node, verify
 from support import zoo
@@ -166,3 +166,72 @@ def test_number_of_results():
     node.outputs.append(tensor("more"))
     with pytest.raises(VerifyError, match="results, got 2, expected 1"):
         check_node(node)
+
+
+# States.
+
+
+@pytest.fixture
+def counter():
+    """s -> relu -> n, the next value of s; x -> relu -> y."""
+    x, y, s, n = tensor("x"), tensor("y"), tensor("s"), tensor("n")
+    nodes = [Node("relu", "y", [x], [y]), Node("relu", "n", [s], [n])]
+    zeros = np.zeros((1, 4), np.float32)
+    return Graph("net", [x], [y], nodes, states=[State("count", s, n, zeros)])
+
+
+def test_a_graph_with_a_state(counter):
+    verify(counter)
+    (state,) = counter.states
+    assert [t.name for t in counter.entries] == ["x", "s"]
+    assert [t.name for t in counter.results] == ["y", "n"]
+    assert counter.is_result(state.write)
+    assert not counter.is_output(state.write)
+    assert state.changes
+
+
+def test_a_state_that_no_run_changes(counter):
+    (state,) = counter.states
+    state.write = state.read
+    verify(counter)
+    assert not state.changes
+
+
+def test_other_readers_get_the_next_value(counter):
+    (state,) = counter.states
+    other = tensor("other")
+    counter.nodes[1].outputs = [other]
+    counter.replace_uses(state.write, other)
+    assert state.write is other
+    verify(counter)
+
+
+def test_states_are_unique(counter):
+    counter.states.append(dataclasses.replace(counter.states[0]))
+    broken(counter, "state count: name is used 2 times")
+
+
+def test_a_state_has_a_tensor_of_its_own(counter):
+    counter.states.append(dataclasses.replace(counter.states[0], name="other"))
+    broken(counter, "state count: reads s, expected a tensor that nothing else sets")
+    counter.states = [dataclasses.replace(counter.states[0], read=counter.inputs[0])]
+    counter.nodes[1].inputs = counter.inputs[:1]
+    broken(counter, "state count: reads x, expected a tensor that nothing else sets")
+
+
+def test_a_state_is_not_computed_by_a_node(counter):
+    counter.nodes[1].outputs = [counter.states[0].read]
+    broken(counter, "relu n: result s has a value already")
+
+
+def test_the_next_value_is_computed(counter):
+    counter.states[0].write = tensor("nowhere")
+    broken(counter, "state count: next value nowhere is computed by no node")
+
+
+def test_types_of_a_state(counter):
+    state = counter.states[0]
+    state.initial = np.zeros(4, np.float32)
+    broken(counter, r"state count: initial value, got float32\[4\], expected float32\[1x4\]")
+    state.write.type = TensorType((4, 1), DType.FLOAT32)
+    broken(counter, r"state count: next value, got float32\[4x1\], expected float32\[1x4\]")

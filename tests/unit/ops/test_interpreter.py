@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from aboard.importers import load
-from aboard.ops.interpreter import evaluate, run, run_all
+from aboard.ir import DType, Graph, Node, State, Tensor, TensorType
+from aboard.ops.arithmetic import ArithmeticAttributes
+from aboard.ops.interpreter import evaluate, initial_states, next_states, run, run_all
 from support import zoo
 from support.oracle import tflm
 
@@ -32,3 +34,27 @@ def test_results_of_another_type_are_our_bug():
     node = load(zoo.many_ops()).nodes[2]
     with pytest.raises(ValueError, match=r"relu t5: evaluate gave int8\[3\], expected int8\[1x8x8x4\]"):
         evaluate(node, [np.zeros(3, np.int8)])
+
+
+def test_states_pass_from_step_to_step():
+    kind = TensorType((1, 2), DType.FLOAT32)
+    x, s, total, y = (Tensor(name, kind) for name in ("x", "s", "total", "y"))
+    fixed = Tensor("fixed", kind)
+    nodes = [
+        Node("add", "total", [x, s], [total], ArithmeticAttributes()),
+        Node("add", "y", [total, fixed], [y], ArithmeticAttributes()),
+    ]
+    states = [
+        State("sum", s, total, np.array([[10, 20]], np.float32)),
+        State("offset", fixed, fixed, np.array([[100, 200]], np.float32)),
+    ]
+    graph = Graph("net", [x], [y], nodes, states=states)
+    known = initial_states(graph)
+    seen = []
+    for step in range(3):
+        values = run_all(graph, {"x": np.full((1, 2), step + 1, np.float32)}, known)
+        known = next_states(graph, values)
+        seen.append(values["y"].tolist())
+    assert seen == [[[111, 221]], [[113, 223]], [[116, 226]]]
+    assert {name: value.tolist() for name, value in known.items()} == {"sum": [[16, 26]], "offset": [[100, 200]]}
+    assert run(graph, {"x": np.zeros((1, 2), np.float32)})["y"].tolist() == [[110, 220]]

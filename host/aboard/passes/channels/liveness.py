@@ -16,9 +16,9 @@ def live_channels(graph: Graph, block: int = 1) -> dict[Tensor, Bools]:
         graph: Every node reaches an output.
         block: Tensors with dead channels keep a multiple of this number, if they have so many channels.
     """
-    computed = [*graph.inputs, *(tensor for node in graph.nodes for tensor in node.outputs)]
+    computed = [*graph.entries, *(tensor for node in graph.nodes for tensor in node.outputs)]
     live = ChannelLiveness([tensor for tensor in computed if is_followed(tensor)])
-    for tensor in [*graph.inputs, *graph.outputs]:
+    for tensor in [*graph.entries, *graph.results]:
         live.add_all(tensor)
     _settle(graph, live)
     while any(_fill(live, tensor, block) for tensor in live.tensors):

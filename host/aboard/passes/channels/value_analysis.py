@@ -15,7 +15,7 @@ class ValueAnalysis:
     def __init__(self, graph: Graph) -> None:
         self._known: dict[Tensor, ChannelValues] = {}
         self._numbers: dict[Hashable, int] = {}
-        for tensor in graph.inputs:
+        for tensor in graph.entries:
             self._set_unknown(tensor)
         for node in graph.nodes:
             self._visit(node)
