@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tflite
@@ -35,6 +35,24 @@ def tflm(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
     interpreter = _run(model, inputs, runtime.InterpreterConfig.kAllocationRecording)
     outputs = tflite.Model.GetRootAs(model, 0).Subgraphs(0).OutputsLength()
     return [np.array(interpreter.get_output(index)) for index in range(outputs)]
+
+
+def tflm_steps(model: bytes, steps: Iterable[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+    """Returns the outputs of each of several runs of one interpreter, which keeps its state between them.
+
+    Args:
+        model: A TFLite file.
+        steps: For each run, the values of the model's inputs.
+    """
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=ARENA_BYTES)
+    outputs = tflite.Model.GetRootAs(model, 0).Subgraphs(0).OutputsLength()
+    found = []
+    for inputs in steps:
+        for index, value in enumerate(inputs):
+            interpreter.set_input(np.asarray(value, order="C"), index)
+        interpreter.invoke()
+        found.append([np.array(interpreter.get_output(index)) for index in range(outputs)])
+    return found
 
 
 def tflm_tensors(model: bytes, *inputs: np.ndarray, tensors: Iterable[int]) -> dict[int, np.ndarray]:

@@ -29,6 +29,8 @@ _OPTIONS = {
     "MEAN": "ReducerOptions",
     "SUM": "ReducerOptions",
     "REDUCE_MAX": "ReducerOptions",
+    "REDUCE_MIN": "ReducerOptions",
+    "REDUCE_PROD": "ReducerOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
 }
@@ -39,6 +41,7 @@ _ENUMERATIONS = {
     "FusedActivationFunction": tflite.ActivationFunctionType,
     "InDataType": tflite.TensorType,
     "OutDataType": tflite.TensorType,
+    "OutType": tflite.TensorType,
     "WeightsFormat": tflite.FullyConnectedOptionsWeightsFormat,
 }
 
@@ -84,7 +87,8 @@ class ModelBuilder:
     Attributes:
         version: Schema version that the file states.
         identifier: File identifier.
-        subgraphs: How often the one subgraph is written; 1 in a valid file.
+        subgraphs: How often the one subgraph is written.
+        called: Builders of further subgraphs, without inputs and outputs.
         code_fields: Which fields of an operator code say what the operator is: `both` as converters write them today,
             `old` as they did before 2020, `new` for the 32-bit one alone.
         buffers: Whether there is a list of buffers; without it, no tensor may have data.
@@ -93,6 +97,7 @@ class ModelBuilder:
     version: int = 3
     identifier: bytes = b"TFL3"
     subgraphs: int = 1
+    called: list[ModelBuilder] = field(default_factory=list)
     code_fields: str = "both"
     buffers: bool = True
     _tensors: list[_Tensor] = field(default_factory=list)
@@ -208,13 +213,18 @@ class ModelBuilder:
 
     def _build(self, inputs: Sequence[str | int], outputs: Sequence[str | int], behind: int | None) -> bytes:
         b = flatbuffers.Builder(4096)
-        buffers, numbers = self._write_buffers(b, behind)
-        tensors = [self._write_tensor(b, t, n) for t, n in zip(self._tensors, numbers, strict=True)]
-        codes = sorted({(op.kind, op.version, op.custom or "") for op in self._operators})
+        every = [self, *self.called]
+        buffers, numbers = self._write_buffers(b, behind, [t for each in every for t in each._tensors])
+        codes = sorted({(op.kind, op.version, op.custom or "") for each in every for op in each._operators})
         written = [_write_code(b, *code, self.code_fields) for code in codes]
-        operators = [self._write_operator(b, op, codes) for op in self._operators]
-        subgraph = self._write_subgraph(b, tensors, operators, self._indices(inputs), self._indices(outputs))
-        subgraphs = _offsets(b, tflite.ModelStartSubgraphsVector, [subgraph] * self.subgraphs)
+        graphs = []
+        for each in every:
+            own, numbers = numbers[: len(each._tensors)], numbers[len(each._tensors) :]
+            tensors = [self._write_tensor(b, t, n) for t, n in zip(each._tensors, own, strict=True)]
+            operators = [self._write_operator(b, op, codes) for op in each._operators]
+            border = (self._indices(inputs), self._indices(outputs)) if each is self else ([], [])
+            graphs.append(self._write_subgraph(b, tensors, operators, *border))
+        subgraphs = _offsets(b, tflite.ModelStartSubgraphsVector, [graphs[0]] * self.subgraphs + graphs[1:])
         code_table = _offsets(b, tflite.ModelStartOperatorCodesVector, written)
         buffer_table = _offsets(b, tflite.ModelStartBuffersVector, buffers)
         tflite.ModelStart(b)
@@ -230,15 +240,18 @@ class ModelBuilder:
         known = [t.name for t in self._tensors]
         return [n if isinstance(n, int) else known.index(n) for n in names]
 
-    def _write_buffers(self, b: flatbuffers.Builder, behind: int | None) -> tuple[list[int], list[int]]:
+    def _write_buffers(
+        self, b: flatbuffers.Builder, behind: int | None, tensors: Sequence[_Tensor]
+    ) -> tuple[list[int], list[int]]:
         """Returns the buffers (the first is empty, by convention) and the buffer number of each tensor.
 
         Args:
             b: Where to write.
             behind: Position in the file from which on constants lie; None where they lie in the buffers.
+            tensors: The tensors, of all subgraphs.
         """
         buffers, numbers = [_write_buffer(b, None)], []
-        for tensor in self._tensors:
+        for tensor in tensors:
             if tensor.data is None:
                 numbers.append(0)
             else:
@@ -341,8 +354,10 @@ def _write_options(b: flatbuffers.Builder, table: str, options: Mapping[str, Any
     for key, value in options.items():
         if not hasattr(tflite, f"{table}Add{key}"):
             raise KeyError(f"{table} has no field {key}")
-        if isinstance(value, str):
+        if isinstance(value, str) and key in _ENUMERATIONS:
             values[key] = getattr(_ENUMERATIONS[key], value)
+        elif isinstance(value, str):
+            values[key] = b.CreateString(value)
         elif isinstance(value, Sequence | np.ndarray):
             values[key] = b.CreateNumpyVector(np.array(value, np.int32))
         else:

@@ -96,9 +96,9 @@ class FileOperator:
     options: Mapping[str, Any]
 
 
-@dataclass
-class File:
-    """The content of a file with one subgraph.
+@dataclass(frozen=True)
+class Subgraph:
+    """A subgraph of the file.
 
     Attributes:
         tensors: All tensors.
@@ -111,6 +111,17 @@ class File:
     operators: list[FileOperator]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+
+@dataclass
+class File:
+    """The content of a file.
+
+    Attributes:
+        subgraphs: At least one. The first is the model; others are what its operators call, or further signatures.
+    """
+
+    subgraphs: list[Subgraph]
     _buffer: Callable[[int], bytes] = field(repr=False)
 
     def buffer(self, number: int) -> bytes:
@@ -130,7 +141,7 @@ def parse(data: bytes, where: str) -> File:
         where: File name, for error messages.
 
     Raises:
-        ModelError: The data is not a TFLite file, has another version, is corrupt, or has not exactly one subgraph.
+        ModelError: It is no TFLite file, another version of it, corrupt, or has no subgraph.
     """
     if data[4:8] != IDENTIFIER:
         raise ModelError(
@@ -178,19 +189,22 @@ class _Reader:
                 f"{self._where}: version of the schema, got {model.Version()}, expected {VERSION}. "
                 "Convert the model with a current TensorFlow"
             )
-        if model.SubgraphsLength() != 1:
+        if model.SubgraphsLength() == 0:
             raise ModelError(
-                f"{self._where}: subgraphs, got {model.SubgraphsLength()}, expected 1. "
-                "Export a single signature without control flow"
+                f"{self._where}: subgraphs, got none, expected at least 1. Export or download the model again"
             )
-        graph = model.Subgraphs(0)
         codes = [self._code(model.OperatorCodes(i)) for i in range(self._count(model.OperatorCodesLength()))]
         return File(
+            [self._subgraph(model.Subgraphs(i), codes) for i in range(self._count(model.SubgraphsLength()))],
+            lambda number: self.guard(lambda: self._read_buffer(number)),
+        )
+
+    def _subgraph(self, graph: Any, codes: list[str]) -> Subgraph:
+        return Subgraph(
             [self._tensor(graph.Tensors(i)) for i in range(self._count(graph.TensorsLength()))],
             [self._operator(graph.Operators(i), codes) for i in range(self._count(graph.OperatorsLength()))],
             self._integers(graph.InputsAsNumpy()),
             self._integers(graph.OutputsAsNumpy()),
-            lambda number: self.guard(lambda: self._read_buffer(number)),
         )
 
     def _count(self, count: int) -> int:

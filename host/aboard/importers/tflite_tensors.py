@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from aboard import ops
-from aboard.importers.tflite_file import File, FileTensor, type_name
+from aboard.importers.tflite_file import FileTensor, Subgraph, type_name
 from aboard.ir import Array, DType, Quantization, TensorType
 
 _TYPES = {dtype.value.upper(): dtype for dtype in DType}
@@ -26,14 +26,14 @@ _UNQUANTIZED = (DType.FLOAT16, DType.FLOAT32, DType.BOOL)
 _SCALED = (DType.INT8, DType.UINT8, DType.INT16)
 
 
-def biases(file: File) -> frozenset[int]:
+def biases(subgraph: Subgraph) -> frozenset[int]:
     """Returns the numbers of the tensors that operators read only as a bias.
 
     The importer ignores the quantisation of a bias, as kernels do. By definition, the scale of a bias is the scale of
     the sums (scale of the input times scale of the weights). Many files state a meaningless scale instead.
     """
     as_bias, otherwise = set[int](), set[int]()
-    for operator in file.operators:
+    for operator in subgraph.operators:
         bias = ops.tflite_bias(operator.kind)
         for index, number in enumerate(operator.inputs):
             (as_bias if index == bias else otherwise).add(number)
@@ -63,8 +63,6 @@ def problem(tensor: FileTensor, *, computed: bool, bias: bool) -> str | None:
     dtype = _TYPES[type_name(tensor.type)]
     if TensorType(tensor.shape, dtype).bytes > _MAX_BYTES:
         return f"shape, got {list(tensor.shape)}, expected less than 2 GB in all. Use a smaller model"
-    if tensor.variable:
-        return "variables are not supported. Export the model without state, and pass the state as input and output"
     if tensor.sparse:
         return "sparse constants are not supported. Convert the model without sparsity"
     return None if bias or dtype in _UNQUANTIZED else _quantization_problem(tensor, dtype, computed)

@@ -11,6 +11,7 @@ from aboard.ops.registry import (
     rows_of,
     tflite_bias,
     tflite_kinds,
+    tflite_updates,
 )
 from aboard.ops.sharing import Share
 
@@ -26,4 +27,5 @@ __all__ = [
     "rows_of",
     "tflite_bias",
     "tflite_kinds",
+    "tflite_updates",
 ]

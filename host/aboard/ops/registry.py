@@ -95,15 +95,18 @@ class Op(ABC):
         tflite: Names of the TFLite operators that become this op.
         elementwise: True if output element i depends only on element i of each operand (after broadcasting), so that
             the op may run in place.
-        moves_data: True if the op only moves values (reshape, transpose, concatenation).
-        attributes: Class of the attributes of this op's nodes.
-        weights_axis: Axis of the output channels in operand 1, if operand 1 is weights and operand 2 the bias; None for
-            ops without weights.
+        moves_data: True when values are only moved (reshape, transpose, concatenation): nothing is computed.
+        attributes: Class of the attributes that nodes of this op have.
+        tflite_updates: Operands of its TFLite operators that are variable tensors, which the operators change. The
+            importer gives each a result behind the operator's own, for the value that it has afterwards.
+        weights_axis: Axis of operand 1 that counts output channels, where that operand is weights and operand 2 the
+            bias; None for ops without weights.
     """
 
     name: ClassVar[str]
     attributes: ClassVar[type[Attributes]] = Attributes
     tflite: ClassVar[tuple[str, ...]] = ()
+    tflite_updates: ClassVar[tuple[int, ...]] = ()
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
     weights_axis: ClassVar[int | None] = None
@@ -227,6 +230,11 @@ def from_tflite(kind: str) -> Callable[[SourceNode], Node] | None:
 def tflite_bias(kind: str) -> int | None:
     """Returns the index of the bias among a TFLite operator's operands; None for an operator without one."""
     return next((2 for op in _all().values() if kind in op.tflite and op.weights_axis is not None), None)
+
+
+def tflite_updates(kind: str) -> tuple[int, ...]:
+    """Returns which operands of a TFLite operator are variable tensors that it changes (`Op.tflite_updates`)."""
+    return next((op.tflite_updates for op in _all().values() if kind in op.tflite), ())
 
 
 def tflite_kinds() -> list[str]:

@@ -217,17 +217,6 @@ def block_scales(builder: ModelBuilder) -> bytes:
     return builder.op("ADD", ["x", "s"], ["y"], {}).build(["x"], ["y"])
 
 
-def variable(builder: ModelBuilder) -> bytes:
-    builder.tensor("s", (1, 4), np.int8, variable=True, **QUANT)
-    return builder.op("ADD", ["x", "s"], ["y"], {}).build(["x"], ["y"])
-
-
-def resource(builder: ModelBuilder) -> bytes:
-    builder.tensor("s", (), np.int32, type_number=tflite.TensorType.RESOURCE)
-    builder.op("VAR_HANDLE", [], ["s"]).op("ASSIGN_VARIABLE", ["s", "x"], [])
-    return builder.op("RELU", ["x"], ["y"]).build(["x"], ["y"])
-
-
 def without_value(builder: ModelBuilder) -> bytes:
     builder.tensor("s", (1, 4), np.int8, **QUANT)
     return builder.op("ADD", ["x", "s"], ["y"], {}).build(["x"], ["y"])
@@ -238,22 +227,14 @@ def without_inputs(builder: ModelBuilder) -> bytes:
     return builder.op("RELU", ["s"], ["y"]).build([], ["y"])
 
 
-def two_subgraphs(builder: ModelBuilder) -> bytes:
-    builder.subgraphs = 2
-    return builder.op("RELU", ["x"], ["y"]).build(["x"], ["y"])
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [
         (string, "the model's inputs: tensor 2 (s): element type, got STRING, expected one of BOOL"),
         (int4, "node 0 ADD: tensor 2 (s): element type, got INT4, expected one of BOOL"),
         (block_scales, "node 0 ADD: tensor 2 (s): quantisation, got BlockwiseQuantization, expected scales"),
-        (variable, "node 0 ADD: tensor 2 (s): variables are not supported. Export the model without state"),
-        (resource, "2 operators are not supported: VAR_HANDLE (node 0), ASSIGN_VARIABLE (node 1)."),
         (without_value, "node 0 ADD: reads tensor 2 (s), which is neither an input, nor a constant, nor computed."),
         (without_inputs, "the model: inputs and outputs, got 0 and 1, expected at least 1 each."),
-        (two_subgraphs, "subgraphs, got 2, expected 1. Export a single signature without control flow"),
     ],
 )
 def test_what_is_not_supported_is_said_in_one_line(build: Callable[[ModelBuilder], bytes], words: str) -> None:

@@ -1,0 +1,316 @@
+"""Reads one subgraph of a TFLite file: its operators become nodes, constants, or the state of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from aboard import ops
+from aboard.errors import AboardError, ModelError
+from aboard.importers import tflite_options, tflite_shapes, tflite_state, tflite_tensors
+from aboard.importers.diagnostics import Diagnostics
+from aboard.importers.tflite_file import File, FileOperator
+from aboard.importers.tflite_state import Variable, Variables, retyped
+from aboard.importers.tflite_values import Values, corrupt
+from aboard.ir import Node, Tensor
+from aboard.ops import SourceNode, interpreter
+from aboard.ops.verify import check_node
+
+#: Number of the subgraph that is the model.
+MAIN = 0
+
+
+@dataclass
+class Context:
+    """What the subgraphs of one import share.
+
+    Attributes:
+        file: The file.
+        where: Its name, for messages.
+        diagnostics: Collects all problems.
+        variables: The resource variables.
+        called: Numbers of the subgraphs that operators have called.
+    """
+
+    file: File
+    where: str
+    diagnostics: Diagnostics
+    variables: Variables
+    called: set[int] = field(default_factory=set)
+
+
+class SubgraphReader:
+    """Reads a subgraph operator by operator.
+
+    Attributes:
+        values: Its tensors.
+        nodes: The nodes read so far. A subgraph that initialises variables is computed instead, and has none.
+    """
+
+    def __init__(self, context: Context, number: int = MAIN) -> None:
+        self.subgraph = context.file.subgraphs[number]
+        self.values = Values(context.file, self.subgraph, context.where, context.diagnostics)
+        self.nodes: list[Node] = []
+        self._context = context
+        self._number = number
+        self._handles: dict[int, Variable] = {}
+
+    def check(self) -> None:
+        """Checks that numbers name tensors, and that every tensor is computed before it is read.
+
+        Raises:
+            ModelError: The subgraph breaks the format.
+        """
+        self.values.made_by.update(self._producers())
+        self._check_order()
+
+    def read(self) -> None:
+        """Reads all operators; problems are noted."""
+        for number, operator in enumerate(self.subgraph.operators):
+            if operator.kind in tflite_state.KINDS:
+                self._read_state(number, operator)
+            else:
+                self._read_node(number, operator)
+
+    def user(self, number: int) -> str:
+        """Returns what messages call an operator."""
+        within = "" if self._number == MAIN else f"subgraph {self._number}, "
+        return f"{within}node {number} {self.subgraph.operators[number].kind}"
+
+    # Structure: what the numbers in the file refer to.
+
+    def _producers(self) -> dict[int, int]:
+        """Returns which operator computes each tensor.
+
+        Raises:
+            ModelError: A number names no tensor.
+        """
+        subgraph, made_by = self.subgraph, dict[int, int]()
+        whose = "the model's" if self._number == MAIN else f"subgraph {self._number}'s"
+        self._check_numbers(f"{whose} inputs", subgraph.inputs)
+        self._check_numbers(f"{whose} outputs", subgraph.outputs)
+        for number, operator in enumerate(subgraph.operators):
+            user = self.user(number)
+            self._check_numbers(f"operands of {user}", operator.inputs, optional=True)
+            self._check_numbers(f"results of {user}", operator.outputs, optional=True)
+            for tensor in operator.outputs:
+                if tensor >= 0:
+                    made_by.setdefault(tensor, number)
+        return made_by
+
+    def _check_numbers(self, user: str, numbers: Iterable[int], optional: bool = False) -> None:
+        count = len(self.subgraph.tensors)
+        for number in numbers:
+            if not (-1 if optional else 0) <= number < count:
+                raise corrupt(self._context.where, f"{user} name tensor {number}, expected 0 to {count - 1}")
+
+    def _check_order(self) -> None:
+        """Checks that every tensor is computed before it is read; a variable tensor has a value before."""
+        made_by = self.values.made_by
+        known = set(self.subgraph.inputs)
+        for number, operator in enumerate(self.subgraph.operators):
+            late = next((n for n in operator.inputs if n not in known and made_by.get(n, -1) >= number), None)
+            if late is not None and not self.values.stated(late).variable:
+                raise corrupt(
+                    self._context.where,
+                    f"{self.user(number)} reads {self.values.label(late)} before node {made_by[late]} computes it: "
+                    "operators are not in execution order, or in a cycle",
+                )
+            known.update(operator.outputs)
+
+    # Operators that compute.
+
+    def _read_node(self, number: int, operator: FileOperator) -> None:
+        """Adds the node of an operator, or its results if they are known now."""
+        user, build = self.user(number), ops.from_tflite(operator.kind)
+        if build is None and not tflite_shapes.knows(operator.kind):
+            self._note_operator(number, operator)
+            return
+        operands = self.values.operands(operator.inputs, user)
+        results = self.values.results(operator.outputs, user)
+        if operands is None or results is None or not self._table_fits(operator, user):
+            return
+        if self._is_folded(operator, operands, results, user):
+            return
+        if build is None:
+            self._note_operator(number, operator)
+            return
+        updated = self._updated(operator, user)
+        if updated is None:
+            return
+        source = SourceNode(
+            operator.kind, number, f"{self._context.where}: {user}", operands, [*results, *updated], operator.options
+        )
+        node = self._built(build, source, user)
+        if node is not None:
+            self._add(node, user)
+
+    def _is_folded(
+        self, operator: FileOperator, operands: list[Tensor | None], results: list[Tensor], user: str
+    ) -> bool:
+        """True for arithmetic on shapes, whose result is a constant from here on; also if a problem was noted."""
+        try:
+            found = tflite_shapes.fold(operator.kind, operands, operator.options, results)
+        except ValueError as error:
+            again = "Export the model with a fixed input shape"
+            self._context.diagnostics.add(user, f"constant operands do not fit the operator, {error}. {again}")
+            return True
+        if found is not None:
+            results[0].data = found
+        return found is not None
+
+    def _updated(self, operator: FileOperator, user: str) -> list[Tensor] | None:
+        """Returns results for the variable tensors that an operator changes; None with the problem noted."""
+        found: list[Tensor] = []
+        for index in ops.tflite_updates(operator.kind):
+            number = operator.inputs[index] if index < len(operator.inputs) else -1
+            if number < 0 or not self.values.stated(number).variable:
+                got = "none" if number < 0 else self.values.label(number)
+                self._context.diagnostics.add(
+                    user, f"operand {index}, got {got}, expected a variable tensor. Export the model again"
+                )
+                return None
+            tensor = self.values.tensor(number, user, computed=True)
+            if tensor is None:
+                return None
+            found.append(tensor)
+        return found
+
+    def _built(self, build: Callable[[SourceNode], Node], source: SourceNode, user: str) -> Node | None:
+        """Returns the checked node of an operator; None with the problem noted."""
+        try:
+            node = _built(build, source)
+            check_node(node)
+        except AboardError as error:
+            text = str(error).removeprefix(f"{self._context.where}: ").removeprefix(f"{user}: ")
+            names = [tensor.name for tensor in (*source.inputs, *source.outputs) if tensor is not None]
+            self._context.diagnostics.add(user, text, names)
+            return None
+        return node
+
+    def _add(self, node: Node, user: str) -> None:
+        if self._number == MAIN:
+            self.nodes.append(node)
+            return
+        if not all(tensor.is_constant for tensor in node.operands):
+            self._context.diagnostics.add(user, "an initial value is not constant. Export the model again")
+            return
+        operands = [None if tensor is None else tensor.data for tensor in node.inputs]
+        for tensor, value in zip(node.outputs, interpreter.evaluate(node, operands), strict=True):
+            tensor.data = value
+
+    def _note_operator(self, number: int, operator: FileOperator) -> None:
+        """Notes an operator that is not supported. Its results count as computed, so that readers are no problem."""
+        self._context.diagnostics.operator(number, operator.kind)
+        for tensor in operator.outputs:
+            if tensor >= 0 and tflite_tensors.problem(self.values.stated(tensor), computed=True, bias=False) is None:
+                self.values.tensor(tensor, operator.kind, computed=True)
+
+    def _table_fits(self, operator: FileOperator, user: str) -> bool:
+        """True where the options table in the file belongs to the operator; otherwise one of the two is wrong."""
+        expected = tflite_options.expected_table(operator.kind)
+        if operator.table in (expected, tflite_options.NONE):
+            return True
+        self._context.diagnostics.add(
+            user,
+            f"options table, got {operator.table}, expected {expected}. The file is corrupt; export or download the "
+            "model again",
+        )
+        return False
+
+    # Operators of state.
+
+    def _read_state(self, number: int, operator: FileOperator) -> None:
+        user, given = self.user(number), (len(operator.inputs), len(operator.outputs))
+        wanted = tflite_state.KINDS[operator.kind]
+        if given != wanted or min((*operator.inputs, *operator.outputs, 0)) < 0:
+            self._context.diagnostics.add(
+                user, f"operands and results, got {given}, expected {wanted} tensors. Export the model again"
+            )
+        elif self._table_fits(operator, user):
+            if operator.kind == "CALL_ONCE":
+                self._call_once(operator, user)
+            elif operator.kind == "VAR_HANDLE":
+                self._handles[operator.outputs[0]] = self._context.variables.handle(operator)
+                self.values.handles.add(operator.outputs[0])
+            elif operator.inputs[0] not in self._handles:
+                label = self.values.label(operator.inputs[0])
+                text = f"{label} is no variable, expected the result of VAR_HANDLE. Export the model again"
+                self._context.diagnostics.add(user, text, [label])
+            elif operator.kind == "READ_VARIABLE":
+                self._read_variable(number, operator, user)
+            else:
+                self._assign_variable(operator, user)
+
+    def _read_variable(self, number: int, operator: FileOperator, user: str) -> None:
+        variable, result = self._handles[operator.inputs[0]], operator.outputs[0]
+        if self._number != MAIN:
+            self._context.diagnostics.add(user, "an initial value depends on a variable. Export the model again")
+            return
+        tensor = self._context.variables.read(variable, result, user, self.values)
+        if tensor is None:
+            return
+        self.values.put(result, tensor)
+        if variable.value is not None and variable.value is not tensor:
+            self.nodes.append(retyped(variable.value, tensor, number))
+
+    def _assign_variable(self, operator: FileOperator, user: str) -> None:
+        variable = self._handles[operator.inputs[0]]
+        value = self.values.operand(operator.inputs[1], user)
+        if value is None:
+            return
+        if self._number == MAIN:
+            self._context.variables.assign(variable, value, self.values.stated(operator.inputs[1]), user)
+        elif value.is_constant:
+            self._context.variables.initialise(variable, value, user)
+
+    def _call_once(self, operator: FileOperator, user: str) -> None:
+        """Computes a subgraph that initialises variables."""
+        called, count = int(operator.options["InitSubgraphIndex"]), len(self._context.file.subgraphs)
+        if self._number != MAIN or not MAIN < called < count:
+            wrong = f"calls subgraph {called} of {count}"
+            text = f"{wrong}, expected one from 1 on that calls no other. Export the model again"
+            self._context.diagnostics.add(user, text)
+            return
+        if called in self._context.called:
+            text = (
+                f"calls subgraph {called}, which another CALL_ONCE calls, expected one of them. Export the model again"
+            )
+            self._context.diagnostics.add(user, text)
+            return
+        self._context.called.add(called)
+        reader = SubgraphReader(self._context, called)
+        if reader.subgraph.inputs:
+            got = len(reader.subgraph.inputs)
+            text = f"inputs of the initialising subgraph {called}, got {got}, expected none. Export the model again"
+            self._context.diagnostics.add(user, text)
+            return
+        reader.check()
+        reader.read()
+
+
+def _built(build: Callable[[SourceNode], Node], source: SourceNode) -> Node:
+    """Returns the node that an op makes of an operator, with operands that have elements.
+
+    An operand without elements may only be read while importing. An op that computes with its extents divides by 0.
+
+    Raises:
+        ModelError: An operand has no elements, or the op refuses the operator.
+    """
+    try:
+        node = build(source)
+    except ZeroDivisionError as error:
+        _check_extents(tensor for tensor in source.inputs if tensor is not None)
+        raise error
+    _check_extents(node.operands)
+    return node
+
+
+def _check_extents(operands: Iterable[Tensor]) -> None:
+    """Raises for an operand without elements."""
+    empty = next((tensor for tensor in operands if 0 in tensor.shape), None)
+    if empty is not None:
+        raise ModelError(
+            f"operand {empty.name}, got shape {list(empty.shape)}, expected dimensions of at least 1. "
+            "Export the model with a fixed input shape"
+        )
