@@ -220,10 +220,10 @@ static inline bool aboard_sample_agrees(const aboard_tensor_t *tensor, const abo
 }
 
 /**
- * Runs all samples of a test until one is wrong.
+ * Runs all samples of a test until one is wrong. A model with state runs them as one sequence.
  *
  * @param test    The test.
- * @param memory  One entry per arena of the model, as for `run_in`; one entry for a model with one arena.
+ * @param memory  One entry per arena of the model, then the state block if there is one, as for `run_in`.
  * @return The first failure, or success.
  */
 static inline aboard_sample_finding_t aboard_sample_check(const aboard_sample_test_t *test,
@@ -231,6 +231,11 @@ static inline aboard_sample_finding_t aboard_sample_check(const aboard_sample_te
     aboard_sample_test_t copy = *test;
     const aboard_hooks_t hooks = {&copy, NULL, NULL, aboard_sample_trace};
     aboard_sample_finding_t found = {ABOARD_SAMPLE_OK, 0, ABOARD_OK, 0, 0};
+    found.status = test->model->reset ? test->model->reset(memory) : ABOARD_OK;
+    if (found.status != ABOARD_OK) {
+        found.what = ABOARD_SAMPLE_STATUS;
+        return found;
+    }
     for (; found.sample < test->samples; ++found.sample) {
         if (test->result_count > 0) {
             memset(test->checksums, 0, test->result_count * sizeof(test->checksums[0]));

@@ -3,10 +3,13 @@
  * @file model.h
  * The descriptor of a generated model, for code that serves any model, such as the RPC server.
  *
- * An application with a fixed model includes only the header of that model. All functions are reentrant: the only state
- * of a model is its arena, which the caller provides, aligned to ABOARD_ARENA_ALIGN. Two models may share one arena if
+ * An application with a fixed model includes only the header of that model. All functions are reentrant: a model has no
+ * memory but its arena, which the caller provides, aligned to ABOARD_ARENA_ALIGN. Two models may share one arena if
  * they do not run at the same time; a run of one model destroys the inputs and outputs of the other. A model that was
  * compiled for several memory regions (-arena=) has one arena in each region.
+ *
+ * What some models keep from one run to the next is their state. It is in a state block of the caller, or at the end of
+ * an arena (-state=arena), which then must not be shared. Two state blocks are two instances of a model.
  */
 #ifndef ABOARD_MODEL_H
 #define ABOARD_MODEL_H
@@ -35,12 +38,12 @@ typedef enum {
     ABOARD_FLOAT32 = 6
 } aboard_type_t;
 
-/** An input or output of a model. */
+/** An input, output or state of a model. */
 typedef struct {
     uint32_t offset; /**< Offset in the arena, in bytes. */
     uint32_t bytes;  /**< Size; elements are stored without gaps, last dimension fastest. */
     uint8_t type;    /**< An aboard_type_t. */
-    uint8_t arena;   /**< Number of the arena; 0 for a model with one arena. */
+    uint8_t arena;   /**< Number of the arena; 0 for a model with one arena. Behind the arenas: the state block. */
 } aboard_tensor_t;
 
 /** The requirements on one arena of a model with several arenas. */
@@ -49,7 +52,7 @@ typedef struct {
     uint32_t bytes;     /**< Smallest size of the arena. */
 } aboard_arena_t;
 
-/** Memory that a caller provides for an arena. */
+/** Memory that a caller provides for an arena or for state. */
 typedef struct {
     uint8_t *data; /**< Memory, aligned to ABOARD_ARENA_ALIGN. */
     size_t bytes;  /**< Size of the memory. */
@@ -119,7 +122,7 @@ typedef struct {
 
     /**
      * Runs the model. `hooks` may be NULL; a model compiled without ABOARD_HOOKS ignores it. The pointer is NULL for
-     * a model with several arenas.
+     * a model with several arenas or a state block: call run_in.
      */
     aboard_status_t (*run)(void *arena, size_t arena_bytes, const aboard_hooks_t *hooks);
 
@@ -132,10 +135,23 @@ typedef struct {
     uint8_t arena_count;          /**< Number of entries of `arenas`; 0 for a model with one arena. */
     const aboard_arena_t *arenas; /**< The arenas, fastest first; for a model with several arenas. */
 
-    /** As `run`, for a model with several arenas. `memory` has an entry for each of `arenas`. */
+    /**
+     * As `run`, for a model with several arenas or a state block. `memory` has an entry for each arena (one for
+     * `arena_count` 0), then one for the state block if `state_bytes` is not 0.
+     */
     aboard_status_t (*run_in)(const aboard_memory_t *memory, const aboard_hooks_t *hooks);
 
     const aboard_stream_t *stream; /**< Functions for the streamed input; NULL for a model without. */
+
+    uint8_t state_count;           /**< Number of values that a run leaves for the next one. */
+    const aboard_tensor_t *states; /**< These values, as they are between two runs; may be read and written then. */
+    uint32_t state_bytes;          /**< Smallest size of the state block; 0 without one. */
+
+    /**
+     * Gives every state its initial value: before the first run, and to begin a new sequence. `memory` as for `run_in`;
+     * only the entry that contains the states is read. NULL for a model without state.
+     */
+    aboard_status_t (*reset)(const aboard_memory_t *memory);
 } aboard_model_t;
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@ def problems(record: ManifestFields) -> Iterator[str]:
     yield from _files(record)
     yield from _arenas(record)
     yield from _tensors(record)
+    yield from _state(record)
     yield from _nodes(record)
 
 
@@ -48,7 +49,7 @@ def _arenas(record: ManifestFields) -> Iterator[str]:
 
 
 def _inside(record: ManifestFields, field: str, arena: int, end: int) -> Iterator[str]:
-    sizes = [each.bytes for each in record.arenas] or [record.ram_bytes]
+    sizes = record.memory_bytes
     if arena >= len(sizes):
         yield f"{field}.arena: got {arena}, expected below {len(sizes)}"
     elif end > sizes[arena]:
@@ -56,7 +57,7 @@ def _inside(record: ManifestFields, field: str, arena: int, end: int) -> Iterato
 
 
 def _tensors(record: ManifestFields) -> Iterator[str]:
-    for field in ("inputs", "outputs"):
+    for field in ("inputs", "outputs", "states"):
         tensors: Sequence[TensorRecord] = getattr(record, field)
         yield from _twice(field, [tensor.c_name for tensor in tensors])
         for number, tensor in enumerate(tensors):
@@ -67,6 +68,19 @@ def _tensors(record: ManifestFields) -> Iterator[str]:
             rows = field == "inputs" and record.input_mode == "rows"
             yield from _inside(record, f"{field}.{number}", tensor.arena, tensor.offset + (0 if rows else tensor.bytes))
     yield from _twice("inputs", [tensor.name for tensor in record.inputs])
+
+
+def _state(record: ManifestFields) -> Iterator[str]:
+    block = record.state
+    if (block is None) != (not record.states):
+        yield f"state: got {'none' if block is None else 'a block'} for {len(record.states)} states"
+    elif block is not None:
+        yield from _inside(record, "state", block.memory, block.offset + block.bytes)
+        for number, tensor in enumerate(record.states):
+            inside = block.offset <= tensor.offset and tensor.offset + tensor.bytes <= block.offset + block.bytes
+            if tensor.arena != block.memory or not inside:
+                yield f"states.{number}: got memory {tensor.arena}, byte {tensor.offset}, expected the state block"
+        yield from _twice("states", [tensor.name for tensor in record.states])
 
 
 def _nodes(record: ManifestFields) -> Iterator[str]:

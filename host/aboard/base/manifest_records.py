@@ -22,16 +22,17 @@ class _ManifestRecord(BaseModel):
 
 
 class TensorRecord(_ManifestRecord):
-    """An input or output of the model.
+    """An input, output or state of the model.
 
     Attributes:
         name: Name in the model file.
-        c_name: Name as a C identifier, unique among inputs and outputs.
+        c_name: Name as a C identifier, unique among inputs, outputs and states.
         dtype: numpy's name of the element type.
         shape: Outermost dimension first.
         scale: Quantisation scale; None for float.
         zero_point: Quantisation zero point; None for float.
-        arena: Number of the arena that stores the tensor; 0 if there is only one.
+        arena: Number of the arena that stores the tensor; 0 if there is only one. The number of arenas for a state in
+            memory of its own.
         offset: Bytes from the start of the arena.
         bytes: Size.
     """
@@ -162,6 +163,23 @@ class ArenaRecord(_ManifestRecord):
     lower_bound_bytes: Size
 
 
+class StateRecord(_ManifestRecord):
+    """The state block: the values that a run leaves for the next one.
+
+    Attributes:
+        bytes: Size.
+        memory: Number of the memory that contains the block: that of an arena, or the number of arenas for memory of
+            its own.
+        offset: Bytes from the start of that memory.
+        region: Memory region of the block, if the target names one (`-state=`).
+    """
+
+    bytes: Size
+    memory: Size
+    offset: Size = 0
+    region: Identifier | None = None
+
+
 class SourceFlags(_ManifestRecord):
     """Further compiler flags for some sources, such as sources for a second core. They follow all other flags.
 
@@ -232,6 +250,9 @@ class ManifestFields(_ManifestRecord):
         include_folders: Include folders of the sources besides `include`, relative to the bundle.
         template: Project template of the target's runtime; None for the default template of the board.
         prediction: Accuracy of the estimates of the nodes; None if it is not known.
+        states: Values that a run leaves for the next one.
+        state: The memory of the states; None for a model without state.
+        notes: What the importer assumed about the model file.
     """
 
     format: Literal[1] = FORMAT
@@ -263,3 +284,13 @@ class ManifestFields(_ManifestRecord):
     outputs: Annotated[tuple[TensorRecord, ...], Field(min_length=1)]
     nodes: tuple[NodeRecord, ...]
     buffers: tuple[BufferRecord, ...]
+    states: tuple[TensorRecord, ...] = ()
+    state: StateRecord | None = None
+    notes: tuple[Line, ...] = ()
+
+    @property
+    def memory_bytes(self) -> tuple[int, ...]:
+        """Sizes of the memory that a run takes: of each arena, then of the state block if it is apart."""
+        arenas = [arena.bytes for arena in self.arenas] or [self.ram_bytes]
+        apart = self.state is not None and self.state.memory == len(arenas)
+        return (*arenas, *([self.state.bytes] if self.state is not None and apart else []))

@@ -7,7 +7,7 @@ the passes: in kernels, schedule or build.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from aboard.device.input_files import Named
 from aboard.importers import load
 from aboard.ir import Array, Graph, Tensor
 from aboard.ir.printer import dump
-from aboard.ops.interpreter import run_all
+from aboard.ops.interpreter import initial_states, next_states, run_all
 from aboard.partition import pipeline as pipelines
 from aboard.target import Target
 
@@ -59,7 +59,7 @@ class Bisection:
 
 @extensions.blamed()
 def bisect(
-    model: str | Path | bytes, target: Target, reference: Reference, feed: Named, passes: str | None = None
+    model: str | Path | bytes, target: Target, reference: Reference, feeds: Sequence[Named], passes: str | None = None
 ) -> Bisection:
     """Looks for the first pass after which the results of a model differ from the reference.
 
@@ -69,14 +69,15 @@ def bisect(
         model: A TFLite file: its path, or its bytes.
         target: The target whose pipeline runs.
         reference: The reference for the same model.
-        feed: The inputs, by tensor name.
+        feeds: Inputs by tensor name. A model with state runs them in sequence, from its initial state on.
         passes: The pipeline as text; None for the target's default.
 
     Raises:
         AboardError: The model cannot be read, or the pipeline fails.
     """
     pipeline = pipelines.pipeline_of(target, passes)
-    search = _Search(feed, reference.run(feed))
+    reference.reset()
+    search = _Search(feeds, [reference.run(feed) for feed in feeds])
     pipelines.run(load(model), target, search.visit, passes=pipeline)
     found = search.first_wrong
     return Bisection(str(pipeline), tuple(search.checks), None if found is None else found.step, search.tensor)
@@ -84,10 +85,10 @@ def bisect(
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """A graph and the value of each of its tensors by name."""
+    """A graph and, for each input, the value of each of its tensors by name."""
 
     text: str
-    values: Mapping[str, Array]
+    values: Sequence[Mapping[str, Array]]
     kept: Mapping[str, tuple[int, ...]]
 
 
@@ -95,8 +96,8 @@ class _Evaluated:
 class _Search:
     """Evaluates the graph between passes until its outputs differ from the expected outputs."""
 
-    feed: Named
-    expected: Named
+    feeds: Sequence[Named]
+    expected: Sequence[Named]
     checks: list[StepCheck] = field(default_factory=list)
     tensor: str | None = None
     _last: _Evaluated | None = None
@@ -113,24 +114,39 @@ class _Search:
         if self._last is not None and self._last.text == text:
             self.checks.append(StepCheck(done, changed=False, differing=0))
             return
-        values = run_all(graph, self.feed)
-        count = sum(int(differs(values[name], wanted).sum()) for name, wanted in self.expected.items())
-        self.checks.append(StepCheck(done, changed=self._last is not None, differing=count))
-        if count and self._last is not None:
+        values = _evaluated(graph, self.feeds)
+        counts = [_differing(got, wanted) for got, wanted in zip(values, self.expected, strict=True)]
+        self.checks.append(StepCheck(done, changed=self._last is not None, differing=sum(counts)))
+        if any(counts) and self._last is not None:
             self.tensor = _first_changed(graph, values, self._last)
         kept = {tensor.name: tensor.channel_map.kept for tensor in graph.tensors() if tensor.channel_map is not None}
         self._last = _Evaluated(text, values, kept)
 
 
-def _first_changed(graph: Graph, values: Mapping[str, Array], before: _Evaluated) -> str | None:
-    """Returns the first computed tensor that existed before a step and has another value after it."""
-    computed = (tensor for node in graph.nodes for tensor in node.outputs)
-    return next((t.name for t in computed if t.name in before.values and _changed(t, values[t.name], before)), None)
+def _evaluated(graph: Graph, feeds: Sequence[Named]) -> list[Mapping[str, Array]]:
+    """Returns the value of each tensor for each of some inputs that are run in sequence."""
+    states, found = initial_states(graph), list[Mapping[str, Array]]()
+    for feed in feeds:
+        found.append(run_all(graph, feed, states))
+        states = next_states(graph, found[-1])
+    return found
 
 
-def _changed(tensor: Tensor, value: Array, before: _Evaluated) -> bool:
+def _differing(values: Mapping[str, Array], expected: Named) -> int:
+    return sum(int(differs(values[name], wanted).sum()) for name, wanted in expected.items())
+
+
+def _first_changed(graph: Graph, values: Sequence[Mapping[str, Array]], before: _Evaluated) -> str | None:
+    """Returns the first computed tensor that existed before a step of the pipeline and has another value after it."""
+    for got, earlier in zip(values, before.values, strict=True):
+        for tensor in (tensor for node in graph.nodes for tensor in node.outputs):
+            if tensor.name in earlier and _changed(tensor, got[tensor.name], earlier[tensor.name], before):
+                return tensor.name
+    return None
+
+
+def _changed(tensor: Tensor, value: Array, earlier: Array, before: _Evaluated) -> bool:
     """Compares the remaining channels of a tensor with the same channels before the step."""
-    earlier = before.values[tensor.name]
     if tensor.channel_map is not None:
         channels = list(before.kept.get(tensor.name, range(tensor.channel_map.of)))
         earlier = earlier[..., [channels.index(channel) for channel in tensor.channel_map.kept]]

@@ -80,7 +80,7 @@ class TracedHostModel(HostModel):
             return self._stream(model.stream, inputs[0], memory, called)
         for record, data in zip(self.manifest.inputs, inputs, strict=True):
             arenas[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
-        if model.arena_count:
+        if model.run_in:
             return int(model.run_in(memory, called))
         return int(model.run(views[0], sizes[0], called))
 

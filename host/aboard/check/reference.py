@@ -3,6 +3,8 @@
 reference = Reference.open("kws.tflite")
 outputs = reference.run({"input_1": x})
 inner = reference.tensors({"input_1": x})      # every computed tensor, by its index in the model file
+
+A model with state keeps it from run to run, until `reference.reset()`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing_extensions import override
 from aboard.errors import ModelError, ToolError
 from aboard.importers import load
 from aboard.ir import Array, DType, Graph, Tensor
-from aboard.ops.interpreter import check_inputs, run_all
+from aboard.ops.interpreter import check_inputs, initial_states, next_states, run_all
 
 # The interpreter keeps every tensor and its own tables.
 _ARENA_BYTES = 1 << 24
@@ -89,6 +91,10 @@ class Reference(ABC):
         return {tensor.source: values[tensor.name] for tensor in computed if tensor.source is not None}
 
     @abstractmethod
+    def reset(self) -> None:
+        """Gives every state its initial value, so that the next run is the first of a sequence."""
+
+    @abstractmethod
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
         """Returns at least the wanted tensors by name, for checked inputs."""
 
@@ -96,9 +102,19 @@ class Reference(ABC):
 class _Numpy(Reference):
     name = "numpy"
 
+    def __init__(self, graph: Graph, note: str = "") -> None:
+        super().__init__(graph, note)
+        self._states = initial_states(graph)
+
+    @override
+    def reset(self) -> None:
+        self._states = initial_states(self.graph)
+
     @override
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
-        return run_all(self.graph, inputs)
+        values = run_all(self.graph, inputs, self._states)
+        self._states = next_states(self.graph, values)
+        return values
 
 
 class _RefusedError(Exception):
@@ -112,9 +128,17 @@ class _TFLM(Reference):
         super().__init__(graph)
         refusal = _refused_by_tflm(graph)
         if refusal is not None:
-            raise _RefusedError(refusal)
+            raise ModelError(f"{graph.source}: {refusal}")
+        self._data = data
         self._interpreter = _interpreter(graph, data)
 
+    @override
+    def reset(self) -> None:
+        if self.graph.states:
+            # The interpreter's own reset forgets what CALL_ONCE has assigned.
+            self._interpreter = _interpreter(self.graph, self._data)
+
+    @override
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
         for index, value in enumerate(inputs.values()):
             self._interpreter.set_input(np.asarray(value, order="C"), index)

@@ -61,7 +61,8 @@ def has_regions(module: Module) -> bool:
 def faults(module: Module, traced: Traced, inputs: Sequence[Named]) -> Iterator[WrongRegion]:
     """Yields the regions that differ, for one input after another.
 
-    Integers must be equal; floats may differ by the tolerance of `aboard verify`.
+    Integers must be equal; floats may differ by the tolerance of `aboard verify`. A model with state runs the inputs in
+    sequence, from its initial state on.
 
     Args:
         module: The compiled model, of this process.
@@ -69,11 +70,13 @@ def faults(module: Module, traced: Traced, inputs: Sequence[Named]) -> Iterator[
         inputs: Inputs by tensor name.
     """
     graph = module.schedule().program.graph
+    kept = {state.read.name: state.initial for state in graph.states}
     for sample, feed in enumerate(inputs):
         found = traced(feed)
-        given = {name: np.asarray(values) for name, values in feed.items()}
+        given = {name: np.asarray(values) for name, values in feed.items()} | kept
         given |= {name: np.ma.getdata(values) for tensors in found.values() for name, values in tensors.items()}
         values = _Values(graph, given)
+        kept = {state.read.name: values.of(state.write) for state in graph.states}
         for index, node in _regions(module, graph):
             operands = [None if tensor is None else values.of(tensor) for tensor in node.inputs]
             for tensor, wanted in zip(node.outputs, interpreter.evaluate(node, operands), strict=True):

@@ -50,6 +50,7 @@ class Difference:
     """The first element, in execution order, in which a device differs from the reference.
 
     Attributes:
+        step: Index of the input, of those that were run in sequence.
         node: Index of the node in the manifest.
         name: Its name.
         op: Its op.
@@ -61,6 +62,7 @@ class Difference:
         reference: Value of the reference.
     """
 
+    step: int
     node: int
     name: str
     op: str
@@ -94,13 +96,16 @@ def compare(
 ) -> Verification:
     """Runs inputs on the device and in the reference, and compares the outputs.
 
+    A model with state runs them as one sequence, from its initial state on.
+
     Args:
-        device: A session with one model.
+        device: A session with one model, which has not run yet.
         reference: The reference for the same model.
         inputs: Inputs by tensor name.
         on_sample: Called after each input.
     """
     differing, largest, first = 0, 0.0, None
+    reference.reset()
     for number, feed in enumerate(inputs):
         expected = reference.run(feed)
         got = device.infer(feed).outputs
@@ -120,17 +125,24 @@ def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dty
     return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
 
 
-def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) -> Difference | None:
+def locate(traced: Session, reference: Reference, feeds: Sequence[Mapping[str, Values]]) -> Difference | None:
     """Returns the first element, in execution order, in which a device differs from the reference.
 
     Args:
-        traced: A session with one model, built with a trace.
-        reference: The reference for the same model.
-        feed: An input for which device and reference differ.
+        traced: Runs one model, built with a trace, which has not run yet.
+        reference: Of the same model.
+        feeds: Inputs up to one for which they differ. A model with state runs them in sequence: its state may differ
+            steps before an output does.
 
     Returns:
         The element, or None if every tensor that the reference computes is equal.
     """
+    reference.reset()
+    found = (_locate(traced, reference, step, feed) for step, feed in enumerate(feeds))
+    return next((difference for difference in found if difference is not None), None)
+
+
+def _locate(traced: Session, reference: Reference, step: int, feed: Mapping[str, Values]) -> Difference | None:
     (manifest,) = traced.models
     expected = reference.tensors(feed)
     for index, tensors in sorted(traced.trace(dict(feed)).items()):
@@ -145,6 +157,7 @@ def locate(traced: Session, reference: Reference, feed: Mapping[str, Values]) ->
                 flat = int(np.argmax(wrong))
                 row, column, channel = _place(flat, operand)
                 return Difference(
+                    step=step,
                     node=index,
                     name=node.name,
                     op=node.op,

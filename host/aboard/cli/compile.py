@@ -238,12 +238,15 @@ def describe(
         ram_bytes=manifest.ram_bytes,
         ram_lower_bound_bytes=manifest.ram_lower_bound_bytes,
         arenas=[ArenaInfo.model_validate(record.model_dump()) for record in manifest.arenas],
+        state_bytes=0 if manifest.state is None else manifest.state.bytes,
+        state_region=None if manifest.state is None else manifest.state.region,
         weights_region=manifest.weights_region,
         weights_bytes=manifest.weights_bytes,
         flash_predicted_bytes=manifest.flash_predicted_bytes,
         **vars(verdict.verdict(manifest, module.target.hardware)),
         inputs=[_tensor(record) for record in manifest.inputs],
         outputs=[_tensor(record) for record in manifest.outputs],
+        states=[_tensor(record) for record in manifest.states],
         ops=[
             OpInfo(
                 name=node.name,
@@ -267,6 +270,7 @@ def describe(
         records=records,
         ir=dumps,
         explain=None,
+        notes=list(manifest.notes),
     )
 
 

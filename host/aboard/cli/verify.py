@@ -84,9 +84,10 @@ def command(
 ) -> int:
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
-    Exits with 1 if a byte differs. aboard then builds the image again with a trace, and prints the first operator, row
-    and channel that differ. Floats may differ by 0.0001 of the reference. If accelerators compute a part of MODEL, each
-    of their regions is compared too, so that no later operator can hide a wrong result.
+    A model with state runs all inputs as one sequence. Exits with 1 if a byte differs. Then the image is built again
+    with taps, and the first operator, row and channel that differ are printed. Floats may differ by 0.0001 of the
+    reference. If accelerators compute a part of MODEL, each of their regions is compared too, so that no later operator
+    can hide a wrong result.
 
     With --bisect, aboard also evaluates the graph on this machine after every pass, to tell a wrong pass from a
     fault in kernels, schedule or build.
@@ -111,10 +112,11 @@ def command(
         ):
             found = verify.compare(session, reference, inputs, advance)
     faults = _region_faults(console, modules[0], plan, inputs)
-    first = None
+    first, bisected = None, None
     if found.first is not None:
-        first = _locate(console, modules, plan, reference, found.first)
-    bisected = _bisected(console, path, place, reference, found.first, passes) if bisect and found.first else None
+        sequence = _sequence(reference, inputs, found.first[0])
+        first = _locate(console, modules, plan, reference, sequence)
+        bisected = _bisected(console, path, place, reference, sequence, passes) if bisect else None
     result = VerifyResult(
         board=plan.board.id,
         runner=plan.runner.name,
@@ -158,18 +160,28 @@ def _region_faults(console: Console, module: Compiled, plan: deploy.Plan, inputs
             return [RegionFault(**vars(fault)) for fault in region_check.faults(module, traced.trace, inputs)]
 
 
+def _sequence(reference: Reference, inputs: Sequence[Named], differing: int) -> tuple[int, Sequence[Named]]:
+    """Returns the inputs that lead to a difference: with state all up to it; and the number of the first of them."""
+    first = 0 if reference.graph.states else differing
+    return first, inputs[first : differing + 1]
+
+
 def _locate(
-    console: Console, modules: Sequence[Compiled], plan: deploy.Plan, reference: Reference, first: tuple[int, Named]
+    console: Console,
+    modules: Sequence[Compiled],
+    plan: deploy.Plan,
+    reference: Reference,
+    sequence: tuple[int, Sequence[Named]],
 ) -> DifferenceInfo | None:
     """Builds the image again with a trace and looks for the first element that differs."""
     from aboard.check import verify
 
-    number, feed = first
+    number, feeds = sequence
     with deploy.folder_of(None) as folder, console.step("looking for the operator at fault"):
         project, _ = deploy.make(console, modules, plan, folder, further={"trace": "on"})
         with Session.open(project, plan.runner.fresh()) as traced:
-            found = verify.locate(traced, reference, feed)
-    return None if found is None else _describe(number, found)
+            found = verify.locate(traced, reference, feeds)
+    return None if found is None else _describe(number + found.step, found)
 
 
 def _bisected(
@@ -177,18 +189,18 @@ def _bisected(
     model: Path,
     place: Place,
     reference: Reference,
-    first: tuple[int, Named],
+    sequence: tuple[int, Sequence[Named]],
     passes: str | None,
 ) -> BisectInfo:
-    """Evaluates the graph after every pass, on the first input for which the device differs."""
+    """Evaluates the graph after every pass, up to the first input for which the device differs."""
     from aboard.check.bisect import bisect
 
-    number, feed = first
+    number, feeds = sequence
     with console.step("looking for the pass at fault"):
-        found = bisect(model, place.as_target(), reference, feed, passes)
+        found = bisect(model, place.as_target(), reference, feeds, passes)
     return BisectInfo(
         passes=found.passes,
-        sample=number,
+        sample=number + len(feeds) - 1,
         steps=[BisectStep(**vars(check)) for check in found.checks],
         first_wrong=found.first_wrong,
         tensor=found.tensor,

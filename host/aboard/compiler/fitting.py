@@ -57,7 +57,7 @@ class Scheduled:
         Flash is not compared for a host, and not if devices compute a part, because then it cannot be predicted.
         """
         target = self.calls.target
-        if self.layout.peak > balanced.layout.peak:
+        if self.layout.ram > balanced.layout.ram:
             return False
         if target.cpu.is_host_class or not self.flash:
             return True
@@ -136,11 +136,11 @@ def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
         except CapacityError as error:
             problem = error
             continue
-        if found.layout.peak <= limit:
+        if found.layout.ram <= limit:
             return found
         # Aim.WITHIN depends on the limit, so its peak is not a limit that is sure to succeed.
         if each is not Aim.WITHIN:
-            needed = min(needed, found.layout.peak)
+            needed = min(needed, found.layout.ram)
     if problem is not None and needed == math.inf:
         raise problem
     raise too_little_ram(graph.name, limit, int(needed))
@@ -192,7 +192,7 @@ def _scheduled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
             errors.append(error)
     if not found:
         raise errors[-1]
-    return min(found, key=lambda each: each.layout.peak)
+    return min(found, key=lambda each: each.layout.ram)
 
 
 def _distinct(*orders: list[Node]) -> list[list[Node]]:
@@ -206,8 +206,9 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         program = lower(graph, assignment, calls)
         regions = _arenas(program, calls.target)
         layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, graph.name)
+        layout = layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
         tried.append(Scheduled(program, layout, calls, aim))
-        if limit is None or layout.peak <= limit:
+        if limit is None or layout.ram <= limit:
             break
     return tried[-1]
 

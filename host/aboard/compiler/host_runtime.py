@@ -27,6 +27,8 @@ _ALIGN = 16
 #: Advice for a model whose code returns an error in this process, where its memory and its inputs are right.
 REPORT_IT = "This is a bug of aboard or of the package of a device: report it with the model"
 
+Memory = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
 
 class SourceBundle(Protocol):
     """A compiled model with its C sources: a `Module`."""
@@ -65,12 +67,24 @@ class HostModel:
         with Scratch() as temporary:
             library = build_library(module, temporary, cflags)
             self._ffi = self._declared(cffi.FFI())
-            count = max(len(module.manifest.arenas), 1)
+            count = len(module.manifest.memory_bytes)
             self._ffi.cdef(f"int {module.name}_run({', '.join(['void *, size_t'] * count)});")
             if self.manifest.input_mode == "rows":
                 self._ffi.cdef(f"int {module.name}_begin({', '.join(['void *, size_t'] * count)});")
                 self._ffi.cdef(f"int {module.name}_push({', '.join(['void *'] * count)}, const void *row);")
+            if self.manifest.state is not None:
+                self._ffi.cdef(f"int {module.name}_reset(void *, size_t);")
             self._library = self._ffi.dlopen(str(library))
+        self._kept: list[Memory] = []
+        self.reset_state()
+
+    def reset_state(self) -> None:
+        """Gives every state its initial value."""
+        state = self.manifest.state
+        if state is not None:
+            self._kept = [_aligned(size) for size in self.manifest.memory_bytes]
+            memory = self._kept[state.memory]
+            self._call("reset", self._ffi.from_buffer(memory), len(memory))
 
     def run(self, feed: Inputs) -> Results:
         """Runs the model once; see `Module.run`."""
@@ -80,11 +94,10 @@ class HostModel:
         """Returns `ffi` with the declarations of a subclass."""
         return ffi
 
-    def _arenas(self) -> tuple[list[int], list[np.ndarray[tuple[int], np.dtype[np.uint8]]]]:
-        """Returns the sizes of the arenas, and memory for each."""
-        manifest = self.manifest
-        sizes = [record.bytes for record in manifest.arenas] or [manifest.ram_bytes]
-        return sizes, [_aligned(size) for size in sizes]
+    def _arenas(self) -> tuple[list[int], list[Memory]]:
+        """Returns the sizes of the memory that a run takes, and the memory: the same in every run if it keeps state."""
+        sizes = list(self.manifest.memory_bytes)
+        return sizes, self._kept or [_aligned(size) for size in sizes]
 
     def run_named(self, feed: Inputs) -> dict[str, Values]:
         """Runs the model once and returns all outputs by tensor name."""
@@ -173,7 +186,7 @@ def _compiler() -> list[str]:
     return list(toolchain.choose("native").command)
 
 
-def _aligned(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+def _aligned(size: int) -> Memory:
     raw = np.empty(size + _ALIGN, np.uint8)
     start = -raw.ctypes.data % _ALIGN
     return raw[start : start + size]

@@ -121,7 +121,7 @@ class Module:
         return cls(manifest, files)
 
     def run(self, feed: Inputs) -> Results:
-        """Runs the model in this process; only for `-runtime=host`.
+        """Runs the model in this process; for `-runtime=host` only. A model with state keeps it from call to call.
 
         Args:
             feed: The input, or inputs by tensor name.
@@ -138,6 +138,11 @@ class Module:
         if self._host is None:
             self._host = HostModel(self)
         return self._host.run(feed)
+
+    def reset_state(self) -> None:
+        """Gives every state its initial value, so that the next `run` in this process is the first of a sequence."""
+        if self._host is not None:
+            self._host.reset_state()
 
 
 @extensions.blamed()

@@ -49,7 +49,7 @@ def _needed(graph: Graph, source: Target, known: dict[Target, float]) -> float:
     """Returns the least RAM with the kernels of a target; infinite if no schedule is possible."""
     if source not in known:
         try:
-            known[source] = fitting.least(graph, source).layout.peak
+            known[source] = fitting.least(graph, source).layout.ram
         except AboardError:
             known[source] = math.inf  # the model's input has no rows, or flash is exceeded
     return known[source]

@@ -1,4 +1,4 @@
-"""The names of a model's arenas in generated C: one, called `arena`, or one for each memory region."""
+"""How generated C names the memory of a model: one arena, called `arena`, or one for each region, and `state`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aboard.schedule.lowering import Program, Step
 
 @dataclass(frozen=True)
 class Arenas:
-    """The arenas of a model, in C.
+    """The arenas of a model and its state block, in C.
 
     Attributes:
         name: The model.
@@ -35,22 +35,43 @@ class Arenas:
         return ", hooks" if self.hooks else ""
 
     @property
+    def count(self) -> int:
+        """Number of arenas."""
+        return len(self.layout.peaks)
+
+    @property
+    def has_state_block(self) -> bool:
+        """True for a model whose state is in memory of its own: it comes after the arenas."""
+        return self.layout.state is not None and self.layout.state.apart
+
+    @property
     def several(self) -> bool:
-        """True if there is more than one arena."""
-        return len(self.layout.peaks) > 1
+        """True when a run takes more than one pointer."""
+        return self.count + self.has_state_block > 1
 
     @property
     def pointers(self) -> list[str]:
-        """For each arena, the variable that points to it."""
-        return [f"{region}_arena" for region in self.layout.regions] if self.several else ["arena"]
+        """For each arena, then for the state block, the variable that points at it."""
+        arenas = [f"{region}_arena" for region in self.layout.regions] if self.count > 1 else ["arena"]
+        return [*arenas, "state"] if self.has_state_block else arenas
+
+    @property
+    def arena_macros(self) -> list[str]:
+        """For each arena, the macro with its size."""
+        prefix = self.name.upper()
+        if self.count == 1:
+            return [f"{prefix}_ARENA_BYTES"]
+        return [f"{prefix}_{region.upper()}_ARENA_BYTES" for region in self.layout.regions]
 
     @property
     def macros(self) -> list[str]:
-        """For each arena, the macro of its size."""
-        prefix = self.name.upper()
-        if not self.several:
-            return [f"{prefix}_ARENA_BYTES"]
-        return [f"{prefix}_{region.upper()}_ARENA_BYTES" for region in self.layout.regions]
+        """For each pointer, the macro with the size of its memory."""
+        return [*self.arena_macros, self.state_macro] if self.has_state_block else self.arena_macros
+
+    @property
+    def state_macro(self) -> str:
+        """The macro with the size of the state block."""
+        return f"{self.name.upper()}_STATE_BYTES"
 
     @property
     def parameters(self) -> str:
@@ -74,10 +95,16 @@ class Arenas:
         index = step.scratch[number]
         return self.address(self.layout.homes[index], self.layout.offsets[index])
 
-    def checked(self) -> list[str]:
-        """Returns the lines that read the arenas from `memory`, an `aboard_memory_t` for each, and check them."""
-        lines = [f"    uint8_t *const {pointer} = memory[{n}].data;" for n, pointer in enumerate(self.pointers)]
-        for number, (pointer, macro) in enumerate(zip(self.pointers, self.macros, strict=True)):
+    def checked(self, only: int | None = None) -> list[str]:
+        """Returns lines that take pointers from `memory`, an `aboard_memory_t` for each, and check them.
+
+        Args:
+            only: Number of the pointer; None for all.
+        """
+        wanted = [n for n in range(len(self.pointers)) if only in (None, n)]
+        lines = [f"    uint8_t *const {self.pointers[n]} = memory[{n}].data;" for n in wanted]
+        for number in wanted:
+            pointer, macro = self.pointers[number], self.macros[number]
             lines += [
                 f"    if ({pointer} == NULL) {{",
                 "        return ABOARD_ERROR_NULL;",
@@ -127,8 +154,8 @@ class Arenas:
         return [head, *taken, *self.unused_hooks(), *checks]
 
     def unused_hooks(self) -> list[str]:
-        """Returns the statement for builds in which no macro uses the parameter of the hooks."""
-        return ["    (void)hooks;"] if self.hooks else []
+        """Returns the statements for parameters that a function need not use: the hooks, and the state block."""
+        return ["    (void)hooks;"] * self.hooks + ["    (void)state;"] * self.has_state_block
 
     def entry(self) -> list[str]:
         """Returns the definitions of the model's run function and of the function in its descriptor.
@@ -154,11 +181,11 @@ class Arenas:
 
     def table(self) -> list[str]:
         """Returns the table of arenas that the model's descriptor refers to; empty for one arena."""
-        if not self.several:
+        if self.count == 1:
             return []
         rows = [
             f"{{.region = {quoting.c_string(region)}, .bytes = {macro}}}"
-            for region, macro in zip(self.layout.regions, self.macros, strict=True)
+            for region, macro in zip(self.layout.regions, self.arena_macros, strict=True)
         ]
         return [f"static const aboard_arena_t arenas[] = {{{', '.join(rows)}}};\n"]
 
@@ -166,20 +193,26 @@ class Arenas:
         """Returns the fields of the descriptor with the function that runs the model."""
         if not self.several:
             return ["    .run = serve,"]
-        return [f"    .arena_count = {len(self.pointers)},", "    .arenas = arenas,", "    .run_in = serve,"]
+        arenas = [f"    .arena_count = {self.count},", "    .arenas = arenas,"] if self.count > 1 else []
+        return [*arenas, "    .run_in = serve,"]
 
     @property
     def total(self) -> str:
         """An expression for the bytes of all arenas."""
-        return " + ".join(self.macros)
+        return " + ".join(self.arena_macros)
 
 
 def home(tensor: Tensor, program: Program, layout: Layout) -> int:
-    """Returns the number of the arena that stores a tensor."""
-    return layout.homes[program.buffers[program.assignment.locations[tensor].buffer]]
+    """Returns the number of the memory that stores a tensor: of an arena, or behind them that of the state block."""
+    buffer = program.assignment.locations[tensor].buffer
+    if layout.state is not None and buffer in program.state_offsets:
+        return layout.state.home
+    return layout.homes[program.buffers[buffer]]
 
 
 def offset(tensor: Tensor, program: Program, layout: Layout) -> int:
-    """Returns the offset of element 0 of a tensor in its arena."""
+    """Returns the offset of element 0 of a tensor in its memory."""
     location = program.assignment.locations[tensor]
+    if layout.state is not None and location.buffer in program.state_offsets:
+        return layout.state.start + program.state_offsets[location.buffer] + location.view.offset
     return layout.offsets[program.buffers[location.buffer]] + location.view.offset

@@ -98,6 +98,9 @@ def emit(
         prediction=records.prediction(target),
         inputs=records.tensors(graph.inputs, "input", program, layout),
         outputs=records.tensors(graph.outputs, "output", program, layout),
+        states=records.states(program, layout),
+        state=records.state_block(layout),
+        notes=tuple(graph.notes),
         nodes=records.nodes(program, instances, target),
         buffers=records.buffers(program, layout),
     )

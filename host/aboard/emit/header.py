@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.base import quoting
-from aboard.emit import c_text, streamed_input
+from aboard.emit import c_text, state, streamed_input
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.source import banner
 from aboard.ir import Graph, Tensor
@@ -20,6 +20,8 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
     kept = target.input_mode == "kept"
     tensors = [("input", i, t) for i, t in enumerate(graph.inputs)]
     tensors += [("output", i, t) for i, t in enumerate(graph.outputs)]
+    tensors += [("state", i, each.read) for i, each in enumerate(graph.states)]
+    names = {each.read: each.name for each in graph.states}
     parts = [
         banner(graph, generator, target, f"The model {name}."),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
@@ -27,11 +29,16 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         '#include "aboard/model.h"\n',
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *_sizes(arenas),
+        *state.size(graph, arenas),
         f"#define {upper}_INPUT_COUNT {len(graph.inputs)}\n#define {upper}_OUTPUT_COUNT {len(graph.outputs)}\n",
         "/** True when a run leaves the inputs as they were. */",
         f"#define {upper}_INPUTS_KEPT {'true' if kept else 'false'}\n",
-        *(_tensor(arenas, kind, index, tensor, program) for kind, index, tensor in tensors),
+        *(
+            _tensor(arenas, kind, index, tensor, names.get(tensor, tensor.name), program)
+            for kind, index, tensor in tensors
+        ),
         streamed_input.declarations(program, arenas),
+        *filter(None, [state.declaration(arenas)]),
         _run_declaration(arenas, target.input_mode),
         "/** The model as data, for code that serves any model (aboard/model.h). */",
         f"extern const aboard_model_t {name}_model;\n",
@@ -42,13 +49,13 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
 
 
 def _sizes(arenas: Arenas) -> list[str]:
-    if not arenas.several:
+    if arenas.count == 1:
         return [
             "/** Bytes of RAM the model needs: tensors, scratch, inputs and outputs. */",
             f"#define {arenas.macros[0]} {arenas.layout.peak}\n",
         ]
     lines = ["/** Bytes of RAM the model needs in each memory region: tensors, scratch, inputs and outputs. */"]
-    lines += [f"#define {m} {peak}" for m, peak in zip(arenas.macros, arenas.layout.peaks, strict=True)]
+    lines += [f"#define {m} {peak}" for m, peak in zip(arenas.arena_macros, arenas.layout.peaks, strict=True)]
     return ["\n".join(lines) + "\n"]
 
 
@@ -64,7 +71,11 @@ def _run_declaration(arenas: Arenas, input_mode: str) -> str:
             "",
         ),
     }[input_mode]
-    state = "arenas are" if arenas.several else "arena is"
+    memory = "arenas are" if arenas.count > 1 else "arena is"
+    reentrant = f"Reentrant: the {memory} the only state"
+    if arenas.layout.state is not None:
+        before += f", after {name}_reset() once"
+        reentrant = "Reentrant: its state is all that a run leaves for the next one"
     statuses = "ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED"
     if input_mode == "rows":
         statuses += ";\n *         ABOARD_ERROR_STATE: rows are missing, or the run is over"
@@ -72,7 +83,7 @@ def _run_declaration(arenas: Arenas, input_mode: str) -> str:
  * {what}.
  *
  * {before}; read the outputs through {name}_output_*() afterwards.
-{f" * {more}." + chr(10) if more else ""} * Reentrant: the {state} the only state. Allocates nothing, waits for nothing.
+{f" * {more}." + chr(10) if more else ""} * {reentrant}. Allocates nothing, waits for nothing.
  *
 {_arena_manual(arenas)}
  * @return {statuses}.
@@ -82,33 +93,55 @@ aboard_status_t {name}_run({arenas.parameters});
 
 
 def _arena_manual(arenas: Arenas) -> str:
-    if not arenas.several:
+    if arenas.count == 1:
         memory = "Memory of the caller, aligned to ABOARD_ARENA_ALIGN (16)."
-        return f""" * @param arena        {memory} Needs no initialisation and may be used
- *                     for other things between runs.
- * @param arena_bytes  Its size, at least {arenas.macros[0]}."""
+        free = "Needs no initialisation and may be used"
+        rest = " *                     for other things between runs."
+        if arenas.layout.state is not None and not arenas.has_state_block:
+            free = "Its state lasts from run to run; the rest may"
+            rest = " *                     be used for other things."
+        return "\n".join(
+            [
+                f" * @param arena        {memory} {free}",
+                rest,
+                f" * @param arena_bytes  Its size, at least {arenas.macros[0]}.",
+                *_state_manual(arenas),
+            ]
+        )
     lines = [
         " * Arenas are memory of the caller, each aligned to ABOARD_ARENA_ALIGN (16) and meant for one memory region.",
         " * They need no initialisation and may be used for other things between runs. In other memory the model runs",
         " * too, at the speed of that.",
         " *",
     ]
-    for region, pointer, macro in zip(arenas.layout.regions, arenas.pointers, arenas.macros, strict=True):
+    for region, pointer, macro in zip(arenas.layout.regions, arenas.pointers, arenas.arena_macros, strict=False):
         lines += [
             f" * @param {pointer}  Memory in {region}.",
             f" * @param {pointer}_bytes  Its size, at least {macro}.",
         ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_state_manual(arenas)])
 
 
-def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Program) -> str:
+def _state_manual(arenas: Arenas) -> list[str]:
+    if not arenas.has_state_block:
+        return []
+    place = arenas.layout.state
+    region = "" if place is None or place.region is None else f" in {place.region}"
+    return [
+        f" * @param state        Memory of the caller{region}, aligned to ABOARD_ARENA_ALIGN (16).",
+        " *                     It lasts from run to run.",
+        f" * @param state_bytes  Its size, at least {arenas.state_macro}.",
+    ]
+
+
+def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, named: str, program: Program) -> str:
     name, pointer = arenas.name, arenas.pointer_of(tensor, program)
     prefix = f"{name.upper()}_{kind.upper()}_{index}"
     shape = ", ".join(map(str, tensor.shape)) or "1"
     sizes = "x".join(map(str, tensor.shape)) or "scalar"
     lines = [
-        f"/** {kind.capitalize()} {index}, `{quoting.c_comment(tensor.name)}`: {tensor.dtype.value} {sizes}. */",
-        f"#define {prefix}_NAME {quoting.c_string(tensor.name)}",
+        f"/** {kind.capitalize()} {index}, `{quoting.c_comment(named)}`: {tensor.dtype.value} {sizes}. */",
+        f"#define {prefix}_NAME {quoting.c_string(named)}",
         *_position(prefix, tensor, program, arenas),
         f"#define {prefix}_BYTES {tensor.type.bytes}",
         f"#define {prefix}_ELEMENTS {tensor.type.elements}",
@@ -124,7 +157,11 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, program: Prog
         ]
     if tensor is program.assignment.streamed_input:
         return "\n".join([*lines, ""])
-    access = "Address for the caller to write" if kind == "input" else "Address after a run"
+    access = {
+        "input": "Address for the caller to write",
+        "output": "Address after a run",
+        "state": "Address of the value between runs, for the caller to read and write",
+    }[kind]
     lines += [
         f"/** {access}. */",
         f"static inline {tensor.dtype.c} *{name}_{kind}_{index}(void *{pointer}) {{",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from aboard.emit import c_text
+from aboard.emit.initial import initial_values
 from aboard.ir import Array
 from aboard.kernels.contract import (
     Argument,
@@ -93,6 +94,7 @@ class Instances:
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
             self._by_step[step.index, step.standalone] = by_key[key]
+        self.arrays += [NamedArray(name, values, 4) for name, values in initial_values(program.graph).items()]
 
     def _key(self, call: KernelCall) -> str:
         key = call.function_key

@@ -12,6 +12,7 @@ from aboard.base.manifest_records import (
     NodeRecord,
     OperandRecord,
     PredictionRecord,
+    StateRecord,
     TensorRecord,
 )
 from aboard.emit.arenas import home, offset
@@ -65,7 +66,7 @@ def macs(step: Step) -> int:
 
 
 def tensors(wanted: Sequence[Tensor], kind: str, program: Program, layout: Layout) -> tuple[TensorRecord, ...]:
-    """Returns the records of the model's inputs or outputs."""
+    """Returns the records of the model's inputs, outputs or states."""
     records: list[TensorRecord] = []
     for index, tensor in enumerate(wanted):
         quant = tensor.type.quant
@@ -83,6 +84,21 @@ def tensors(wanted: Sequence[Tensor], kind: str, program: Program, layout: Layou
             )
         )
     return tuple(records)
+
+
+def states(program: Program, layout: Layout) -> tuple[TensorRecord, ...]:
+    """Returns the records of the model's states."""
+    kept = program.graph.states
+    records = tensors([state.read for state in kept], "state", program, layout)
+    return tuple(record.model_copy(update={"name": s.name}) for record, s in zip(records, kept, strict=True))
+
+
+def state_block(layout: Layout) -> StateRecord | None:
+    """Returns the record of the state block; None for a model without state."""
+    place = layout.state
+    if place is None:
+        return None
+    return StateRecord(bytes=place.bytes, memory=place.home, offset=place.start, region=place.region)
 
 
 def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:

@@ -48,7 +48,7 @@ def files(
         hooks: True if the results of every operator can be compared.
     """
     shared = (resources.firmware() / "sample" / HEADER).read_text(encoding="utf-8")
-    samples = [_computed(program.graph, number) for number in range(_SAMPLES if macs <= _LARGE_MACS else 1)]
+    samples = _computed(program.graph, _SAMPLES if macs <= _LARGE_MACS else 1)
     head = banner(graph, generator, target, f"Proves a build of the model {graph.name}.")
     text = head + "\n" + _program(graph, program, Arenas(graph.name, layout, hooks), samples)
     return {f"{FOLDER}/{HEADER}": shared, f"{FOLDER}/{graph.name}_test.c": c_text.fitted(text)}
@@ -78,10 +78,14 @@ def values(dtype: DType, shape: Sequence[int], sample: int, number: int) -> Arra
     return np.asarray(drawn).astype(dtype.numpy).reshape(tuple(shape))
 
 
-def _computed(graph: Graph, sample: int) -> Values:
-    """Returns the value of every tensor for a sample, by name."""
-    inputs = {t.name: values(t.dtype, t.shape, sample, number) for number, t in enumerate(graph.inputs)}
-    return interpreter.run_all(graph, inputs)
+def _computed(graph: Graph, count: int) -> list[Values]:
+    """Returns the value of every tensor by name, for each of some samples that are run one after the other."""
+    states, found = interpreter.initial_states(graph), []
+    for sample in range(count):
+        inputs = {t.name: values(t.dtype, t.shape, sample, number) for number, t in enumerate(graph.inputs)}
+        found.append(interpreter.run_all(graph, inputs, states))
+        states = interpreter.next_states(graph, found[-1])
+    return found
 
 
 def _program(graph: Graph, program: Program, arenas: Arenas, samples: Sequence[Values]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aboard.base import quoting
-from aboard.emit import accelerators, c_text, cascade, records, streamed_input
+from aboard.emit import accelerators, c_text, cascade, records, state, streamed_input
 from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
 from aboard.ir import Graph, Tensor
@@ -75,7 +75,7 @@ def text(
     includes = [
         f'#include "{name}.h"',
         "",
-        *(["#include <string.h>", ""] if program.assignment.streamed_input is not None else []),
+        *(["#include <string.h>", ""] if program.assignment.streamed_input is not None or graph.states else []),
     ]
     includes += ['#include "aboard/hooks.h"', f'#include "{name}_weights.h"']
     if accelerators.calls(program):
@@ -92,6 +92,7 @@ def text(
         streamed_input.state(program, arenas),
         *(_cascade(numbered, program, arenas, instances) for numbered in cascade.of(program)),
         streamed_input.functions(program, arenas),
+        state.functions(graph, program, arenas),
         _run(program, instances, arenas),
         _run_op(program, instances) if hooks else "",
         _descriptor(graph, program, arenas),
@@ -186,6 +187,7 @@ def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
             lines += [begin, f"    {call}", end, *_trace(step, program, arenas)]
         else:
             lines.append(f"    {call}")
+    lines += state.copies(program, arenas)
     return "\n".join([*lines, "    return ABOARD_OK;", "}", "", *arenas.entry(), ""])
 
 
@@ -272,8 +274,11 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
     name, upper = graph.name, graph.name.upper()
     digest = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(graph.model_hash))
     tables = [*arenas.table(), *streamed_input.table(program, name)]
-    for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
+    states = [each.read for each in graph.states]
+    for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs), ("states", states)):
         rows = [_tensor_entry(tensor, program, arenas) for tensor in tensors]
+        if not rows:
+            continue
         tables.append(f"static const aboard_tensor_t {kind}[] = {{{', '.join(rows)}}};\n")
     workspace = max((records.workspace(program.whole(step)).bytes for step in program.steps), default=0)
     return "\n".join(
@@ -291,6 +296,7 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
             "    .outputs = outputs,",
             *arenas.descriptor(),
             *streamed_input.descriptor(program),
+            *state.descriptor(graph, arenas),
             *(
                 ["#if ABOARD_RUN_OP", f"    .op_bytes = {workspace},", "    .run_op = run_op,", "#endif"]
                 if arenas.hooks

@@ -9,13 +9,14 @@ leaves a buffer without an arena, orders by size are tried. A pair may share byt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aboard.base.manifest import label
 from aboard.errors import CapacityError
 from aboard.memory import planner
 from aboard.memory.problem import LiveRange, MemoryPlan, Overlap, lower_bound, restricted
-from aboard.target.regions import ArenaRegion
+from aboard.memory.state import StatePlace, at_end
+from aboard.target.regions import STATE_IN_ARENA, STATE_SEPARATE, ArenaRegion
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Layout:
         peaks: Bytes of each arena.
         bounds: For each arena, a lower bound of its bytes.
         regions: For each arena, the memory region it is meant for; empty for one arena without a named region.
+        state: Where the state block is; None for a model without state.
     """
 
     homes: tuple[int, ...]
@@ -35,6 +37,7 @@ class Layout:
     peaks: tuple[int, ...]
     bounds: tuple[int, ...]
     regions: tuple[str, ...] = ()
+    state: StatePlace | None = None
 
     @classmethod
     def single(cls, plan: MemoryPlan, region: str | None = None) -> Layout:
@@ -56,6 +59,37 @@ class Layout:
     def bound(self) -> int:
         """Sum of the bounds."""
         return sum(self.bounds)
+
+    @property
+    def ram(self) -> int:
+        """Bytes of all arenas and of the state block."""
+        return self.peak + (self.state.bytes if self.state is not None and self.state.apart else 0)
+
+    def with_state(self, bytes_: int, mode: str, arenas: Sequence[ArenaRegion], where: str) -> Layout:
+        """Returns the layout with a state block; unchanged if there is no state.
+
+        Args:
+            bytes_: Size of the block.
+            mode: `separate`, `arena` or the name of a region.
+            arenas: Regions and limits of the target's arenas; empty for one arena without either.
+            where: The model, for messages.
+
+        Raises:
+            CapacityError: With `arena`, if no arena has room.
+        """
+        if not bytes_:
+            return self
+        if mode != STATE_IN_ARENA:
+            region = None if mode == STATE_SEPARATE else mode
+            return replace(self, state=StatePlace(len(self.peaks), 0, bytes_, region))
+        used = [arena for name in self.regions for arena in arenas if arena.name == name]
+        place = at_end(self.peaks, bytes_, used, where)
+        grown = [
+            place.start + bytes_ - self.peaks[place.home] if n == place.home else 0 for n in range(len(self.peaks))
+        ]
+        peaks = tuple(peak + more for peak, more in zip(self.peaks, grown, strict=True))
+        bounds = tuple(bound + more for bound, more in zip(self.bounds, grown, strict=True))
+        return replace(self, peaks=peaks, bounds=bounds, state=place)
 
 
 def plan(

@@ -13,8 +13,9 @@ _CHART = 48
 
 
 def summary(manifest: Manifest, explanation: str = "") -> str:
-    """Returns the whole report: operators (or `explanation`), tuning, totals, memory map."""
+    """Returns the whole report: operators (or what explains them), what was tuned, totals, memory map, state, notes."""
     parts = [explanation or operators(manifest), tuning(manifest), totals(manifest), memory_map(manifest)]
+    parts += [state(manifest), notes(manifest)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -73,6 +74,7 @@ def totals(manifest: Manifest) -> str:
             ("RAM", f"{amount(manifest.ram_bytes)}: tensors, scratch, inputs and outputs"),
             *divided,
             ("RAM bound", f"{amount(manifest.ram_lower_bound_bytes)} for this order: {bound}"),
+            ("state", None if manifest.state is None else f"{amount(manifest.state.bytes)}{_place(manifest)}"),
             *_cascades(manifest),
             ("constants", f"{amount(manifest.weights_bytes)}{placed}"),
             ("flash", _flash(manifest)),
@@ -111,6 +113,29 @@ def memory_map(manifest: Manifest) -> str:
         f"Memory map of the arena in {arena.region} ({amount(arena.bytes)})\n\n{_buffers(manifest, number)}"
         for number, arena in enumerate(manifest.arenas)
     )
+
+
+def _place(manifest: Manifest) -> str:
+    """Returns where the state block is, in words."""
+    block = manifest.state
+    if block is None:
+        return ""
+    if block.memory < max(len(manifest.arenas), 1):
+        where = f"at the end of the arena, from byte {block.offset} on"
+    else:
+        where = f"in {block.region or 'memory of its own'}"
+    return f" {where}: what a run leaves for the next one"
+
+
+def state(manifest: Manifest) -> str:
+    """Returns a table of the states; empty for a model without."""
+    rows = [(s.offset, s.bytes, label(s.name), s.dtype, "x".join(map(str, s.shape))) for s in manifest.states]
+    return f"State\n\n{table(('offset', 'bytes', 'name', 'type', 'shape'), rows)}" if rows else ""
+
+
+def notes(manifest: Manifest) -> str:
+    """Returns what the importer assumed, a line each; empty for nothing."""
+    return "\n".join(f"Note: {note}" for note in manifest.notes)
 
 
 def _buffers(manifest: Manifest, arena: int) -> str:

@@ -7,6 +7,11 @@ results exact, because a buffer is live as long as any tensor in it:
 * in-place execution: a node overwrites an operand that no later node reads (`Implementation.runs_in_place`).
 
 A tensor between the nodes of a cascade is stored in a rolling buffer.
+
+The buffer that stores a state lives on from run to run. Tensors may be aliases within it, such as the window to which a
+run appends its input. The next value of the state is computed in its place if nothing reads the old one by then;
+otherwise the end of the run copies it there. So that these copies never meet, the buffer of a state stores no input, no
+output, and the next value of no other state.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from aboard import ops
-from aboard.ir import Graph, Node, Tensor
+from aboard.ir import Graph, Node, State, Tensor
 from aboard.kernels.contract import Implementation, View
 from aboard.ops.sharing import Share, box_offsets
 from aboard.schedule.buffers import Buffer, BufferAssignment, TensorLocation
@@ -46,6 +51,8 @@ def assign_buffers(
             assigner.steps.append(node)
     unshared = frozenset(t for t, location in assigner.locations.items() if location.buffer.tensors == [t])
     cascaded = {node for cascade in cascades for node in cascade.nodes}
+    for state in graph.states:
+        assigner.write_in_place(state, cascades)
     for node in assigner.steps:
         if node not in cascaded:
             assigner.run_in_place(node)
@@ -53,7 +60,9 @@ def assign_buffers(
         assigner.locations |= {tensor: _in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
         for node in reversed(cascade.nodes):
             assigner.run_stripes_in_place(node, cascade)
-    return BufferAssignment(assigner.locations, assigner.steps, tuple(cascades), unshared, streamed_input)
+    return BufferAssignment(
+        assigner.locations, assigner.steps, tuple(cascades), unshared, streamed_input, tuple(graph.states)
+    )
 
 
 def _in_rolling_buffer(tensor: Tensor, cascade: Cascade) -> TensorLocation:
@@ -78,7 +87,7 @@ class _Assigner:
                 self.consumers.setdefault(tensor, []).append(node)
             for tensor in node.outputs:
                 self.producers[tensor] = node
-        for tensor in [*graph.inputs, *(t for node in graph.nodes for t in node.outputs)]:
+        for tensor in [*graph.entries, *(t for node in graph.nodes for t in node.outputs)]:
             view = View.whole(tensor.shape, tensor.dtype.bytes)
             buffer = Buffer(tensor.name, tensor.type.bytes, [tensor])
             self.locations[tensor] = TensorLocation(buffer, view)
@@ -106,7 +115,19 @@ class _Assigner:
         moving = {self.locations[inner].buffer for inner, _, _ in moves}
         staying = {self.locations[outer].buffer for _, outer, _ in moves}
         whole = all(self.locations[inner].view.span == self.locations[inner].buffer.bytes for inner, _, _ in moves)
-        return whole and len(moving) == len(moves) and not moving & staying
+        together = [tensor for buffer in moving | staying for tensor in buffer.tensors]
+        return whole and len(moving) == len(moves) and not moving & staying and self._may_join(together)
+
+    def _may_join(self, tensors: Sequence[Tensor]) -> bool:
+        """True if one buffer may store some tensors as far as states go: one state at most, and nothing of others."""
+        inside = set(tensors)
+        kept = [state for state in self.graph.states if state.read in inside]
+        if not kept:
+            return True
+        foreign = any(t in inside for t in [*self.graph.inputs, *self.graph.outputs])
+        return not foreign and all(
+            state is kept[0] for state in self.graph.states if {state.read, state.write} & inside
+        )
 
     def _is_complete(self, node: Node, moves: list[tuple[Tensor, Tensor, View]]) -> bool:
         mentioned = {t for inner, outer, _ in moves for t in (inner, outer)}
@@ -141,8 +162,8 @@ class _Assigner:
             return False
         if len(location.buffer.tensors) > 1 and not (view.contiguous and location.view.contiguous):
             return False
-        # The caller sees inputs and outputs as plain arrays.
-        at_boundary = any(t is inner for t in self.graph.inputs) or self.graph.is_output(inner)
+        # The caller and the next run see inputs, outputs and states as plain arrays.
+        at_boundary = any(t is inner for t in self.graph.entries) or self.graph.is_result(inner)
         if at_boundary and (not view.contiguous or self._is_boundary_buffer(node)):
             return False
         if view.contiguous:
@@ -182,8 +203,10 @@ class _Assigner:
             result = node.outputs[result_index]
             if operand is None or operand not in self.locations or self.locations[result].buffer.tensors != [result]:
                 continue
-            if self._dies_at(operand, node) and _same_geometry(
-                self.locations[operand].view, self.locations[result].view
+            if (
+                self._dies_at(operand, node)
+                and self._may_join([*self.locations[operand].buffer.tensors, result])
+                and _same_geometry(self.locations[operand].view, self.locations[result].view)
             ):
                 # The same bytes, but rows and pixels of the result: broadcasting divides the operand differently.
                 view = dataclasses.replace(self.locations[result].view, offset=self.locations[operand].view.offset)
@@ -239,13 +262,42 @@ class _Assigner:
         min_offset = self.implementations[node].overlap(node, inputs, outputs)
         return shift if min_offset is not None and min_offset <= shift else None
 
+    def write_in_place(self, state: State, cascades: Sequence[Cascade]) -> None:
+        """Lets a node write the next value of a state over the old one, if nothing else reads or writes that memory."""
+        write, home = state.write, self.locations[state.read]
+        if not state.changes or self.locations[write].buffer.tensors != [write]:
+            return
+        if not self._may_join([*home.buffer.tensors, write]):
+            return
+        node = self.producers[write]
+        first = next((cascade.nodes[0] for cascade in cascades if node in cascade.nodes), node)
+        for tensor in home.buffer.tensors:
+            for user in [*self.consumers.get(tensor, []), *filter(None, [self.producers.get(tensor)])]:
+                before = user not in self.steps or self.order[user] < self.order[first]
+                if not before and not (user is node is first and self._overwrites(node, write, home)):
+                    return
+        if home.view.offset % max(self._alignment(write, node), self.implementations[node].align):
+            return
+        view = View.whole(write.shape, write.dtype.bytes)
+        self._move(write, home.buffer, dataclasses.replace(view, offset=home.view.offset))
+
+    def _overwrites(self, node: Node, write: Tensor, home: TensorLocation) -> bool:
+        """True if a node may write a result where the one operand begins that it reads of a state's buffer."""
+        read = [i for i, t in enumerate(node.inputs) if t in self.locations and self.locations[t].buffer is home.buffer]
+        view = self.locations[node.input(read[0])].view if len(read) == 1 else None
+        if view is None or view.offset != home.view.offset:
+            return False
+        pairs = self.implementations[node].runs_in_place(node)
+        same = _same_geometry(view, View.whole(write.shape, write.dtype.bytes))
+        return same and (node.outputs.index(write), read[0]) in pairs
+
     def _dies_at(self, operand: Tensor, node: Node) -> bool:
         """True if the operand fills its buffer, no later node reads that buffer, and `node` reads it once."""
         buffer = self.locations[operand].buffer
         if sum(t is operand for t in node.inputs) > 1:
             return False
         for tensor in buffer.tensors:
-            if self.graph.is_output(tensor) or (self.keep_inputs and any(t is tensor for t in self.graph.inputs)):
+            if self.graph.is_result(tensor) or (self.keep_inputs and any(t is tensor for t in self.graph.inputs)):
                 return False
             if any(self.order[user] > self.order[node] for user in self.consumers.get(tensor, [])):
                 return False

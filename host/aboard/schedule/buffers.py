@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from aboard.ir import Node, Tensor
+from aboard.ir import Node, State, Tensor
 from aboard.kernels.contract import View
 from aboard.schedule.cascade import Cascade
 
@@ -40,12 +40,14 @@ class BufferAssignment:
     """The buffer of every computed tensor, and the nodes that still need code.
 
     Attributes:
-        locations: Locations of graph inputs and of all results.
+        locations: Of graph inputs, of states and of all results.
         steps: Nodes to execute, in order.
         cascades: Steps that are computed together, stripe by stripe.
         unshared: Tensors without an alias, which stay in a buffer of their own.
         streamed_input: The input whose rows the caller pushes (`-input=rows`): in a rolling buffer if a cascade reads
             it, else whole.
+        states: The states of the graph. The buffer that stores the `read` of one is live from run to run and is no part
+            of an arena.
     """
 
     locations: dict[Tensor, TensorLocation]
@@ -53,6 +55,7 @@ class BufferAssignment:
     cascades: tuple[Cascade, ...] = ()
     unshared: frozenset[Tensor] = frozenset()
     streamed_input: Tensor | None = None
+    states: tuple[State, ...] = ()
 
     def stripes_of(self, node: Node) -> int:
         """Returns the number of stripes of a node: 1 outside of cascades."""
@@ -64,5 +67,20 @@ class BufferAssignment:
 
     @property
     def buffers(self) -> list[Buffer]:
-        """All buffers, in the order of their first tensor."""
-        return list(dict.fromkeys(location.buffer for location in self.locations.values()))
+        """All buffers of arenas, in the order of their first tensor."""
+        kept = set(self.state_buffers)
+        return [b for b in dict.fromkeys(each.buffer for each in self.locations.values()) if b not in kept]
+
+    @property
+    def state_buffers(self) -> list[Buffer]:
+        """The buffer of each state, in the order of the states."""
+        return [self.locations[state.read].buffer for state in self.states]
+
+    @property
+    def copied_states(self) -> list[State]:
+        """The states whose next value is computed elsewhere, so that the end of a run copies it."""
+        return [state for state in self.states if not self._is_in_place(state)]
+
+    def _is_in_place(self, state: State) -> bool:
+        read, write = self.locations[state.read], self.locations[state.write]
+        return read.buffer is write.buffer and read.view.offset == write.view.offset

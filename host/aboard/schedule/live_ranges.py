@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aboard.base.manifest import label
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import Implementation, Scratch, View
+from aboard.memory import state
 from aboard.memory.problem import LiveRange, Overlap
 from aboard.schedule.buffers import AFTER_LAST, Buffer, BufferAssignment
 from aboard.schedule.cascade import Cascade
@@ -19,8 +20,9 @@ class AllocationProblem:
     """The buffers that need an address.
 
     Attributes:
-        live_ranges: One for each buffer, then for each scratch buffer, then for the state of a streamed input.
-        buffers: Index of each buffer in `live_ranges`.
+        live_ranges: One for each buffer of an arena, then for each scratch buffer, then for the state of a streamed
+            input.
+        buffers: Index of each of these buffers in `live_ranges`.
         scratch: For each step, the indices of its scratch buffers in `live_ranges`.
         overlaps: Pairs that may share bytes although a step needs both.
         stream_state: Index of the state that a run keeps between two rows of a streamed input; None without one.
@@ -86,6 +88,21 @@ def allocation_problem(
     return AllocationProblem(live_ranges, builder.buffers, tuple(builder.scratch), overlaps, state)
 
 
+def state_block(
+    assignment: BufferAssignment, implementations: Mapping[Node, Implementation]
+) -> tuple[Mapping[Buffer, int], int]:
+    """Returns the offset of each buffer that stores a state in the state block, and the bytes of the block."""
+    buffers = assignment.state_buffers
+    aligns = {buffer: max(4, *(tensor.dtype.bytes for tensor in buffer.tensors)) for buffer in buffers}
+    for node in assignment.steps:
+        for tensor in [*node.operands, *node.outputs]:
+            location = assignment.locations.get(tensor)
+            if location is not None and location.buffer in aligns:
+                aligns[location.buffer] = max(aligns[location.buffer], implementations[node].align)
+    found, size = state.offsets([(buffer.bytes, aligns[buffer]) for buffer in buffers])
+    return dict(zip(buffers, found, strict=True)), size
+
+
 class _ProblemBuilder:
     def __init__(
         self, graph: Graph, assignment: BufferAssignment, implementations: Mapping[Node, Implementation]
@@ -111,6 +128,8 @@ class _ProblemBuilder:
 
         def is_live(tensor: Tensor, step: int, alignment: int = 4) -> None:
             buffer = self.assignment.locations[tensor].buffer
+            if buffer not in self.buffers:
+                return  # It stores a state, and is no part of an arena.
             first[buffer] = min(first.get(buffer, step), step)
             last[buffer] = max(last.get(buffer, step), step)
             align[buffer] = max(align.get(buffer, 1), alignment, tensor.dtype.bytes)
@@ -126,7 +145,7 @@ class _ProblemBuilder:
                 if tensor not in cascade.transient:
                     is_live(tensor, span[0])
                     is_live(tensor, span[-1])
-        for tensor in self.graph.outputs:
+        for tensor in self.graph.results:
             if tensor in self.assignment.locations:
                 is_live(tensor, end)
         self.live_ranges += [
@@ -223,7 +242,7 @@ class _ProblemBuilder:
 
     def _index(self, tensor: Tensor) -> int | None:
         location = self.assignment.locations.get(tensor)
-        return None if location is None else self.buffers[location.buffer]
+        return None if location is None else self.buffers.get(location.buffer)
 
     def _fills_buffer(self, tensor: Tensor) -> bool:
         location = self.assignment.locations[tensor]

@@ -10,7 +10,7 @@ from aboard.kernels.contract import Call, ExternalCall, Implementation, View
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory.problem import LiveRange, Overlap
 from aboard.schedule.buffers import Buffer, BufferAssignment
-from aboard.schedule.live_ranges import allocation_problem, views
+from aboard.schedule.live_ranges import allocation_problem, state_block, views
 from aboard.target import Target
 
 
@@ -48,11 +48,13 @@ class Program:
         graph: The graph.
         assignment: Buffers of its tensors.
         steps: Kernel calls in order.
-        live_ranges: Live range of each buffer, then of each scratch buffer, then of the state of a streamed input.
+        live_ranges: Of each buffer of an arena, then of each scratch buffer, then of the state of a streamed input.
         overlaps: Pairs that may share bytes although a step needs both.
-        buffers: Index of each buffer in `live_ranges`.
+        buffers: Index of each of these buffers in `live_ranges`.
         standalone: For each step of a cascade, by its index, the step that computes all rows of whole operands at once.
         stream_state: Index in `live_ranges` of the state between two rows of a streamed input; None without one.
+        state_offsets: Of each buffer that stores a state, bytes from the start of the state block.
+        state_bytes: Bytes of the state block; 0 for a model without state.
     """
 
     graph: Graph
@@ -63,6 +65,8 @@ class Program:
     buffers: Mapping[Buffer, int]
     standalone: Mapping[int, Step] = field(default_factory=dict)
     stream_state: int | None = None
+    state_offsets: Mapping[Buffer, int] = field(default_factory=dict)
+    state_bytes: int = 0
 
     def flash(self, target: Target) -> int | None:
         """Returns the predicted flash of the model on a target; None if accelerators compute a part of it."""
@@ -130,6 +134,7 @@ def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:
         problem.buffers,
         {step.index: _standalone(step, calls) for step in steps if step.node in cascaded},
         problem.stream_state,
+        *state_block(assignment, calls.implementations),
     )
 
 

@@ -71,7 +71,7 @@ class _Orders:
         for index, node in enumerate(graph.nodes):
             for tensor in node.operands:
                 readers[tensor] = readers.get(tensor, 0) | 1 << index
-        for tensor in graph.outputs:
+        for tensor in graph.results:
             readers[tensor] = readers.get(tensor, 0) | 1 << self.count
         self.inputs = [(tensor.type.bytes, readers.get(tensor, 0)) for tensor in graph.inputs]
         for index, node in enumerate(graph.nodes):

@@ -17,7 +17,7 @@ from aboard.memory.problem import live_bytes
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
-from aboard.schedule.live_ranges import allocation_problem, views
+from aboard.schedule.live_ranges import allocation_problem, state_block, views
 from aboard.schedule.lowering import Calls
 from aboard.schedule.receptive_field import ReceptiveFields
 from aboard.schedule.streamed_input import find_streamed_input
@@ -106,6 +106,8 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
     minimise_ram = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
     search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)
     limit = calls.target.ram_max
+    if limit is not None:
+        limit -= state_block(search.plain, calls.implementations)[1]
     if wanted is Aim.PLAIN or not search.singles:
         yield search.plain
     elif wanted is Aim.WITHIN and limit is not None:

@@ -22,9 +22,9 @@ def accesses(program: Program) -> tuple[int, ...]:
 def _of_step(step: Step, program: Program) -> list[tuple[int, int]]:
     locations, node = program.assignment.locations, step.node
     macs = ops.get(node.op).macs(node)
-    found = [(program.buffers[locations[t].buffer], t.type.bytes) for t in node.outputs]
+    found = [(program.buffers[b], t.type.bytes) for t in node.outputs if (b := locations[t].buffer) in program.buffers]
     for index, tensor in enumerate(node.inputs):
-        if tensor is not None and tensor in locations:
+        if tensor is not None and tensor in locations and locations[tensor].buffer in program.buffers:
             reads = max(macs * tensor.dtype.bytes, tensor.type.bytes) if index == 0 else tensor.type.bytes
             found.append((program.buffers[locations[tensor].buffer], reads))
     found += [(index, max(macs, program.live_ranges[index].bytes)) for index in step.scratch]

@@ -68,6 +68,11 @@ _ATTRIBUTES = (
         implied="-hardware, else `host` for cores of host class and `standalone` for the rest",
     ),
     Attribute(
+        "state",
+        "Memory of the values that a model keeps from run to run: a block of their own (`separate`), the end of the "
+        "arena (`arena`), or a block in a memory region, by name or by kind of memory; by default `separate`",
+    ),
+    Attribute(
         "weights",
         "Memory region for the weights, or a kind of memory: `flash`, `itcm`, `external`; by default the region of the "
         "code. Weights in RAM are copied there before main",

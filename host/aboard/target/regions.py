@@ -20,6 +20,9 @@ from aboard.target.kind import Value
 #: limit. In a small region, a quarter is left.
 FIRMWARE_BYTES = 16 * 1024
 
+#: Values of `-state` that name no region: a block of its own, and the end of the arena.
+STATE_SEPARATE, STATE_IN_ARENA = "separate", "arena"
+
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _SIZE = re.compile(r"(\d+)\s*([km]?)(?:i?b)?")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -90,10 +93,10 @@ def _name(name: str, where: str, attribute: str) -> str:
 
 
 def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
-    """Returns the attributes of a target with `arena` and `weights` in their canonical form.
+    """Returns the attributes of a target with `arena`, `state` and `weights` in their canonical form.
 
-    The defaults of a board are left out: one arena without a limit in the data region, and weights in the region of the
-    code.
+    Defaults are left out: one arena without a limit in the data region, state in memory of its own, and weights in the
+    region of the code.
 
     Args:
         attrs: All attributes.
@@ -109,6 +112,8 @@ def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
         region = find(board, name, where, "-weights") if board is not None else None
         if region is None or not region.load:
             changed["weights"] = name if region is None else region.name
+    state = _state(str(changed.pop("state", STATE_SEPARATE)), board, where)
+    changed |= {} if state == STATE_SEPARATE else {"state": state}
     changed |= {name: _limited(attrs[name], name, where) for name in ("flash-max", "ram-max") if name in attrs}
     if "arena" in attrs:
         arenas = parse(str(changed.pop("arena")), where)
@@ -117,6 +122,14 @@ def complete(attrs: Mapping[str, Value], where: str) -> dict[str, Value]:
         if not is_default:
             changed["arena"] = ",".join(map(str, arenas))
     return changed
+
+
+def _state(given: str, board: Board | None, where: str) -> str:
+    """Returns a value of `-state` in its canonical form: a region by its name, not by its kind."""
+    if given in (STATE_SEPARATE, STATE_IN_ARENA):
+        return given
+    name = _name(given, where, "-state")
+    return name if board is None else writable(board, name, where, "-state").name
 
 
 def _limited(value: Value, name: str, where: str) -> str:
@@ -197,18 +210,18 @@ def find(board: Board, name: str, where: str, attribute: str) -> Memory:
     )
 
 
-def writable(board: Board, name: str, where: str) -> Memory:
-    """Returns the region that `find` returns, if it can store an arena.
+def writable(board: Board, name: str, where: str, attribute: str = "-arena") -> Memory:
+    """Returns the region that `find` returns, if it can store an arena or state.
 
     Raises:
         TargetError: As for `find`; or the region is not writable at run time, because it is flash or holds the code.
     """
-    region = find(board, name, where, "-arena")
+    region = find(board, name, where, attribute)
     if region.kind == "flash" or region.load:
         fitting = [other.name for other in board.memory if other.kind != "flash" and not other.load]
         why = "holds the code" if region.load else "is flash"
         raise TargetError(
-            f"{where}: -arena: memory region is not writable, got {region.name} of {board.target}, which {why}, "
+            f"{where}: {attribute}: memory region is not writable, got {region.name} of {board.target}, which {why}, "
             f"expected one of: {', '.join(fitting)}. Name another region"
         )
     return region

@@ -192,6 +192,11 @@ class Target:
         return regions.arenas(self.host.attrs, weights_bytes)
 
     @property
+    def state_mode(self) -> str:
+        """The memory of state (`-state`): `separate`, `arena`, or the name of a memory region."""
+        return str(self.host.attrs.get("state", regions.STATE_SEPARATE))
+
+    @property
     def flash_max(self) -> int | None:
         """Bytes of flash that a model may take (`-flash-max`); None for no limit."""
         return regions.limit(self.host.attrs, "flash-max")

@@ -35,7 +35,7 @@ def searched(model: Path | bytes, passes: str | None = None) -> tuple[Reference,
 def test_the_first_wrong_pass_is_named() -> None:
     reference, feed = searched(DIGITS)
     passes = "fold-constants,partition,remove-dead-code,wrong-bias,remove-channels,wrong-bias,divide-wide-nodes"
-    found = bisect(DIGITS, TARGET, reference, feed, passes)
+    found = bisect(DIGITS, TARGET, reference, [feed], passes)
     assert found.passes == passes
     assert found.first_wrong == "wrong-bias"
     assert [check.step for check in found.checks] == ["import", *passes.split(",")[:4]]
@@ -49,7 +49,7 @@ def test_the_first_wrong_pass_is_named() -> None:
 def test_right_passes_leave_the_fault_behind_them() -> None:
     model = image_models.wide_image_model(2)
     reference, feed = searched(model)
-    found = bisect(model, TARGET, reference, feed)
+    found = bisect(model, TARGET, reference, [feed])
     assert (found.first_wrong, found.tensor) == (None, None)
     assert [check.step for check in found.checks] == ["import", *pipeline_of(TARGET).names]
     assert {check.differing for check in found.checks} == {0}
@@ -61,6 +61,9 @@ class Other(Reference):
 
     name = "other"
 
+    def reset(self):
+        """There is no state."""
+
     def _compute(self, inputs, wanted):
         values = dict(Reference.open(DIGITS, "numpy")._compute(inputs, wanted))
         (output,) = self.graph.outputs
@@ -71,7 +74,7 @@ class Other(Reference):
 
 def test_a_graph_that_differs_before_any_pass() -> None:
     _, feed = searched(DIGITS)
-    found = bisect(DIGITS, TARGET, Other(load(DIGITS)), feed)
+    found = bisect(DIGITS, TARGET, Other(load(DIGITS)), [feed])
     assert found.first_wrong == "import"
     assert found.checks == (StepCheck("import", changed=False, differing=1),)
     assert found.tensor is None
@@ -82,7 +85,7 @@ def test_channels_that_are_gone_do_not_count_as_changed() -> None:
     model = image_models.wide_image_model(2)
     graph = load(model)
     reference, feed = searched(model)
-    found = bisect(model, TARGET, reference, feed, f"{pipeline_of(TARGET)},wrong-bias{{by=100000}}")
+    found = bisect(model, TARGET, reference, [feed], f"{pipeline_of(TARGET)},wrong-bias{{by=100000}}")
     assert found.first_wrong == "wrong-bias"
     layers = [node for node in graph.nodes if node.op in ("conv2d", "depthwise_conv2d", "fully_connected")]
     assert found.tensor == layers[-1].output.name

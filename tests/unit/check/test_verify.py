@@ -93,16 +93,20 @@ class Device:
 
 @dataclass
 class Known:
-    """Answers as a reference does."""
+    """Answers as a reference does; `inner` may be a list, one entry for each run."""
 
     outputs: list[np.ndarray[Any, Any]] = field(default_factory=list)
-    inner: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
+    inner: Any = field(default_factory=dict)
+    resets: int = 0
+
+    def reset(self) -> None:
+        self.resets += 1
 
     def run(self, feed: Any) -> dict[str, Any]:
         return {"y": self.outputs.pop(0)}
 
     def tensors(self, feed: Any) -> dict[int, Any]:
-        return self.inner
+        return self.inner.pop(0) if isinstance(self.inner, list) else self.inner
 
 
 def compare(device: list[Any], reference: list[Any]) -> verify.Verification:
@@ -154,11 +158,23 @@ def test_the_first_element_in_order_of_execution_is_named() -> None:
     wrong[1, 0, 3, 2] = -7
     manifest = model(node("a", operand(1, SHAPE)), node("b", operand(2, SHAPE)), node("c", operand(3, SHAPE)))
     device = Device(manifest, traced={0: {"t1": right}, 1: {"t2": wrong}, 2: {"t3": wrong}})
-    found = verify.locate(device, Known(inner={1: right, 2: right, 3: right}), {})  # type: ignore[arg-type]  # stand-ins
+    found = verify.locate(device, Known(inner={1: right, 2: right, 3: right}), [{}])  # type: ignore[arg-type]  # stand-ins
     assert found is not None
     assert (found.node, found.name, found.tensor) == (1, "b", "t2")
     assert (found.row, found.column, found.channel) == (3, 3, 2)  # rows of the second batch count on from the first
     assert (found.device, found.reference) == (-7, right[1, 0, 3, 2])
+
+
+def test_the_first_step_of_a_sequence_is_named() -> None:
+    right = np.arange(120, dtype=np.int8).reshape(SHAPE)
+    late = right.copy()
+    late[0, 1, 2, 3] += 1
+    device = Device(model(node("a", operand(1, SHAPE))), traced={0: {"t1": right}})
+    known = Known(inner=[{1: right}, {1: late}, {1: late}])
+    found = verify.locate(device, known, [{}, {}, {}])  # type: ignore[arg-type]  # stand-ins
+    assert found is not None
+    assert (found.step, found.row, found.column, found.channel) == (1, 1, 2, 3)
+    assert known.resets == 1
 
 
 def test_channels_that_were_removed_are_not_compared() -> None:
@@ -167,13 +183,13 @@ def test_channels_that_were_removed_are_not_compared() -> None:
     widened[..., [1, 4]] = right[..., [1, 4]]
     kept = operand(1, (2, 3, 4, 2), (1, 4))
     device = Device(model(node("a", kept)), traced={0: {"t1": widened}})
-    assert verify.locate(device, Known(inner={1: right}), {}) is None  # type: ignore[arg-type]  # stand-ins
+    assert verify.locate(device, Known(inner={1: right}), [{}]) is None  # type: ignore[arg-type]  # stand-ins
     widened[0, 1, 2, 4] += 1
-    found = verify.locate(device, Known(inner={1: right}), {})  # type: ignore[arg-type]  # stand-ins
+    found = verify.locate(device, Known(inner={1: right}), [{}])  # type: ignore[arg-type]  # stand-ins
     assert found is not None
     assert (found.row, found.column, found.channel) == (1, 2, 4)
 
 
 def test_tensors_that_a_pass_made_have_nothing_to_be_compared_with() -> None:
     device = Device(model(node("a", operand(None, (4,)))), traced={0: {"tNone": np.ones(4, np.int8)}})
-    assert verify.locate(device, Known(inner={1: np.zeros(4, np.int8)}), {}) is None  # type: ignore[arg-type]  # stand-ins
+    assert verify.locate(device, Known(inner={1: np.zeros(4, np.int8)}), [{}]) is None  # type: ignore[arg-type]  # stand-ins

@@ -95,6 +95,7 @@ def test_every_attribute_of_c_has_help_and_a_way_to_its_value() -> None:
         "opt",
         "ram-max",
         "runtime",
+        "state",
         "weights",
     ]
     assert sorted(own) == names
