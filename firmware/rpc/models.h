@@ -16,10 +16,11 @@
 const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t number);
 
 /**
- * Finds the memory of a model's arenas.
+ * Finds the memory of a model's arenas and state.
  *
- * @return An entry for each arena (one for a model with `arena_count` 0). NULL only before aboard_server_init has
- *         checked the configuration: the model has several arenas and none was provided.
+ * @return An entry for each arena (one for a model with `arena_count` 0), then one for the state block if the model has
+ *         one. NULL only before aboard_server_init has checked the configuration: the model needs more than the shared
+ *         arena and no memory was provided.
  */
 const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const aboard_model_t *model);
 
@@ -30,6 +31,9 @@ const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const abo
  *         ABOARD_ERROR_ARENA_MISALIGNED, ABOARD_ERROR_ARENA_TOO_SMALL.
  */
 aboard_status_t aboard_check_memory(const aboard_server_t *server, const aboard_model_t *model);
+
+/** Returns the number of entries that aboard_memory_of finds. */
+uint8_t aboard_memory_count(const aboard_model_t *model);
 
 /** Returns true if `memory` is aligned to ABOARD_ARENA_ALIGN; NULL is. */
 ABOARD_INLINE bool aboard_is_aligned(const void *memory) {

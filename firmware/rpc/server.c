@@ -47,7 +47,11 @@ aboard_status_t aboard_server_init(aboard_server_t *server, const aboard_server_
     server->shared.data = config->arena;
     server->shared.bytes = config->arena_bytes;
     for (uint8_t i = 0; i < config->model_count; ++i) {
-        status = aboard_check_memory(server, config->models[i]);
+        const aboard_model_t *model = config->models[i];
+        status = aboard_check_memory(server, model);
+        if (status == ABOARD_OK && model->reset != NULL) {
+            status = model->reset(aboard_memory_of(server, model));
+        }
         if (status != ABOARD_OK) {
             return status;
         }

@@ -292,5 +292,9 @@ class ManifestFields(_ManifestRecord):
     def memory_bytes(self) -> tuple[int, ...]:
         """Sizes of the memory that a run takes: of each arena, then of the state block if it is apart."""
         arenas = [arena.bytes for arena in self.arenas] or [self.ram_bytes]
-        apart = self.state is not None and self.state.memory == len(arenas)
-        return (*arenas, *([self.state.bytes] if self.state is not None and apart else []))
+        return (*arenas, *([self.state.bytes] if self.state is not None and self.has_state_block else []))
+
+    @property
+    def has_state_block(self) -> bool:
+        """True for a model whose state is in memory of its own, False without state or with state in an arena."""
+        return self.state is not None and self.state.memory == max(len(self.arenas), 1)

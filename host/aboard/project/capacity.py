@@ -46,7 +46,15 @@ class MemoryUse:
     @property
     def total(self) -> int:
         """All bytes in the data region, including the fixed needs of the image, without weights."""
-        return self.arena + self.input_copy + self.nodes * _TICK_BYTES + self.buffers + self.stack + IMAGE_RAM_BYTES
+        return (
+            self.arena
+            + self.placement.state
+            + self.input_copy
+            + self.nodes * _TICK_BYTES
+            + self.buffers
+            + self.stack
+            + IMAGE_RAM_BYTES
+        )
 
 
 def _number(options: Mapping[str, OptionValue], name: str) -> int:
@@ -138,6 +146,7 @@ def fit(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: B
     copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
     ram = {
         "arena": memory.arena,
+        "state": memory.placement.state,
         "copied weights": copied,
         "copy of the inputs": memory.input_copy,
         "buffers": memory.buffers,
@@ -203,7 +212,8 @@ def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[s
             f"(constants {weights}, firmware {IMAGE_FLASH_BYTES} or more, and the code of the operators)"
         )
     if board.ram_bytes is not None and memory.total + copied > board.ram_bytes:
-        also = f"copied weights {copied}, " if copied else ""
+        also = f"state {memory.placement.state}, " if memory.placement.state else ""
+        also += f"copied weights {copied}, " if copied else ""
         yield (
             f"ram: got {board.ram_bytes} bytes, expected at least {memory.total + copied} (arena {memory.arena}, {also}"
             f"copy of the inputs {memory.input_copy}, buffers {memory.buffers}, stack {memory.stack}, "

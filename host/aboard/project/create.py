@@ -139,6 +139,7 @@ def _fill(
     render.place_bundles(folder, template, models)
     memory = capacity.check(models, options, board)
     _check_regions(memory.placement, template)
+    _check_state(models, template, options)
     _check_cores(models, template)
     for name, text in render.generate(template, board, models, options, memory).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -220,13 +221,28 @@ def _check_flags(models: Sequence[Manifest], template: Template) -> None:
 
 def _check_regions(placed: Placement, template: Template) -> None:
     """Refuses arenas and weights in memory regions if the project does not own the linker script."""
-    wanted = [f"an arena in {buffer.region}" for buffer in placed.further if buffer.section]
+    wanted = [
+        f"{'state' if buffer.is_state else 'an arena'} in {buffer.region}"
+        for buffer in placed.further
+        if buffer.section
+    ]
     wanted += [f"weights in {weights.region}" for weights in placed.weights]
     if wanted and not (template.folder / _LINKER_SCRIPT).is_file():
         fitting = [name for name in templates.names() if (templates.load(name).folder / _LINKER_SCRIPT).is_file()]
         raise ProjectError(
             f"template {template.name}: does not place memory regions, got {' and '.join(wanted)}, expected a model "
-            f"without -arena and -weights. Compile without them, or use --template {' or '.join(fitting)}"
+            f"without -arena, -state=REGION and -weights. Compile without them, or use --template "
+            f"{' or '.join(fitting)}"
+        )
+
+
+def _check_state(models: Sequence[Manifest], template: Template, options: Mapping[str, OptionValue]) -> None:
+    """Refuses models with state if the project's code does not provide memory for it and reset it."""
+    keeping = next((model for model in models if model.state is not None), None)
+    if keeping is not None and (not template.serves or mlperf.asked_for(options)):
+        raise ProjectError(
+            f"template {template.name}: does not keep state without the RPC, got {keeping.name} with "
+            f"{len(keeping.states)} states, expected a model without. Use the bundle itself, or a project with the RPC"
         )
 
 

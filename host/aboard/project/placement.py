@@ -1,4 +1,4 @@
-"""Places the arenas and the weights of models in the memory regions of a board."""
+"""Places the arenas, the state and the weights of models in the memory regions of a board."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aboard.base.manifest import Manifest
 from aboard.boards.board import Board
+from aboard.errors import TargetError
 from aboard.target import regions
 
 _ARENA_ALIGN = 16
@@ -16,19 +17,21 @@ SHARED = "arena"
 
 @dataclass(frozen=True)
 class ArenaBuffer:
-    """An array that stores an arena of one or more models.
+    """An array that stores an arena of one or more models, or the state of one.
 
     Attributes:
         variable: Name of the array in the application.
         bytes: Size, a multiple of 16.
         region: Memory region; None if the memory of the board is not known.
         section: Linker section; None for the default section of data.
+        is_state: True for the state of a model, which models do not share.
     """
 
     variable: str
     bytes: int
     region: str | None
     section: str | None
+    is_state: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Placement:
 
     Attributes:
         buffers: The arrays; the array in the data region is first.
-        variables: For each model, the arrays of its arenas, in the order of the arenas.
+        variables: For each model, the arrays of its arenas, in the order of the arenas, then that of its state block.
         weights: Weights in another memory region than the code.
         workspace: The array that serves as workspace for single nodes.
     """
@@ -70,8 +73,13 @@ class Placement:
         return sum(buffer.bytes for buffer in self.buffers if buffer.variable == SHARED)
 
     @property
+    def state(self) -> int:
+        """Bytes of state in the data region."""
+        return sum(buffer.bytes for buffer in self.buffers if buffer.is_state and buffer.section is None)
+
+    @property
     def further(self) -> tuple[ArenaBuffer, ...]:
-        """The arrays in other memory regions."""
+        """All other arrays."""
         return tuple(buffer for buffer in self.buffers if buffer.variable != SHARED)
 
     @property
@@ -101,7 +109,8 @@ def place(models: Sequence[Manifest], board: Board | None, workspace_bytes: int 
         workspace_bytes: Bytes of workspace for a single node; the largest array grows to this size.
 
     Raises:
-        TargetError: A model names a memory region that the board does not have, or that does not suit.
+        TargetError: A model names a memory region that the board does not have, or that does not suit; or a model has
+            its state in an arena that others would share.
     """
     known = board if board is not None and board.memory else None
     sizes: dict[str | None, int] = {}
@@ -126,12 +135,46 @@ def place(models: Sequence[Manifest], board: Board | None, workspace_bytes: int 
         )
         for region, size in sizes.items()
     ]
+    states = [_state(model, known, data) for model in models]
+    _check_states(models)
     return Placement(
-        buffers=tuple(sorted(buffers, key=lambda buffer: buffer.variable != SHARED)),
-        variables=tuple(tuple(names[region] for region in of_model) for of_model in homes),
+        buffers=(*sorted(buffers, key=lambda buffer: buffer.variable != SHARED), *filter(None, states)),
+        variables=tuple(
+            (*(names[region] for region in of_model), *([] if state is None else [state.variable]))
+            for of_model, state in zip(homes, states, strict=True)
+        ),
         weights=tuple(_weights(models, known)),
         workspace=names[largest],
     )
+
+
+def _state(model: Manifest, board: Board | None, data: str | None) -> ArenaBuffer | None:
+    """Returns the array of a model's state block; None without one."""
+    block = model.state
+    if block is None or not model.has_state_block:
+        return None
+    region = data
+    if block.region is not None:
+        region = block.region
+        if board is not None:
+            region = regions.writable(board, block.region, model.name, "-state").name
+    return ArenaBuffer(
+        variable=f"{model.name}_state",
+        bytes=-(-block.bytes // _ARENA_ALIGN) * _ARENA_ALIGN,
+        region=region,
+        section=None if board is None or region == data else f".aboard.{region}",
+        is_state=True,
+    )
+
+
+def _check_states(models: Sequence[Manifest]) -> None:
+    """Raises for a model whose state is at the end of an arena that other models of the image would overwrite."""
+    inside = next((model for model in models if model.state is not None and not model.has_state_block), None)
+    if inside is not None and len(models) > 1:
+        raise TargetError(
+            f"{inside.name}: -state=arena does not suit an image of {len(models)} models, which share their arenas, "
+            "expected state in memory of its own. Compile the model without -state=arena"
+        )
 
 
 def _region(model: Manifest, name: str, board: Board | None) -> str:

@@ -120,7 +120,7 @@ def _place(manifest: Manifest) -> str:
     block = manifest.state
     if block is None:
         return ""
-    if block.memory < max(len(manifest.arenas), 1):
+    if not manifest.has_state_block:
         where = f"at the end of the arena, from byte {block.offset} on"
     else:
         where = f"in {block.region or 'memory of its own'}"
