@@ -59,7 +59,7 @@ class Bisection:
 
 @extensions.blamed()
 def bisect(
-    model: str | Path | bytes, target: Target, reference: Reference, feeds: Sequence[Named], passes: str | None = None
+    model: str | Path | bytes, target: Target, reference: Reference, inputs: Sequence[Named], passes: str | None = None
 ) -> Bisection:
     """Looks for the first pass after which the results of a model differ from the reference.
 
@@ -69,7 +69,7 @@ def bisect(
         model: A TFLite file: its path, or its bytes.
         target: The target whose pipeline runs.
         reference: The reference for the same model.
-        feeds: Inputs by tensor name. A model with state runs them in sequence, from its initial state on.
+        inputs: Inputs by tensor name. A model with state runs them in sequence, from its initial state on.
         passes: The pipeline as text; None for the target's default.
 
     Raises:
@@ -77,7 +77,7 @@ def bisect(
     """
     pipeline = pipelines.pipeline_of(target, passes)
     reference.reset()
-    search = _Search(feeds, [reference.run(feed) for feed in feeds])
+    search = _Search(inputs, [reference.run(feed) for feed in inputs])
     pipelines.run(load(model), target, search.visit, passes=pipeline)
     found = search.first_wrong
     return Bisection(str(pipeline), tuple(search.checks), None if found is None else found.step, search.tensor)
@@ -96,7 +96,7 @@ class _Evaluated:
 class _Search:
     """Evaluates the graph between passes until its outputs differ from the expected outputs."""
 
-    feeds: Sequence[Named]
+    inputs: Sequence[Named]
     expected: Sequence[Named]
     checks: list[StepCheck] = field(default_factory=list)
     tensor: str | None = None
@@ -114,7 +114,7 @@ class _Search:
         if self._last is not None and self._last.text == text:
             self.checks.append(StepCheck(done, changed=False, differing=0))
             return
-        values = _evaluated(graph, self.feeds)
+        values = _evaluated(graph, self.inputs)
         counts = [_differing(got, wanted) for got, wanted in zip(values, self.expected, strict=True)]
         self.checks.append(StepCheck(done, changed=self._last is not None, differing=sum(counts)))
         if any(counts) and self._last is not None:
@@ -123,10 +123,10 @@ class _Search:
         self._last = _Evaluated(text, values, kept)
 
 
-def _evaluated(graph: Graph, feeds: Sequence[Named]) -> list[Mapping[str, Array]]:
+def _evaluated(graph: Graph, inputs: Sequence[Named]) -> list[Mapping[str, Array]]:
     """Returns the value of each tensor for each of some inputs that are run in sequence."""
     states, found = initial_states(graph), list[Mapping[str, Array]]()
-    for feed in feeds:
+    for feed in inputs:
         found.append(run_all(graph, feed, states))
         states = next_states(graph, found[-1])
     return found

@@ -125,20 +125,20 @@ def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dty
     return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
 
 
-def locate(traced: Session, reference: Reference, feeds: Sequence[Mapping[str, Values]]) -> Difference | None:
+def locate(traced: Session, reference: Reference, inputs: Sequence[Mapping[str, Values]]) -> Difference | None:
     """Returns the first element, in execution order, in which a device differs from the reference.
 
     Args:
         traced: Runs one model, built with a trace, which has not run yet.
         reference: Of the same model.
-        feeds: Inputs up to one for which they differ. A model with state runs them in sequence: its state may differ
+        inputs: Inputs up to one for which they differ. A model with state runs them in sequence: its state may differ
             steps before an output does.
 
     Returns:
         The element, or None if every tensor that the reference computes is equal.
     """
     reference.reset()
-    found = (_locate(traced, reference, step, feed) for step, feed in enumerate(feeds))
+    found = (_locate(traced, reference, step, feed) for step, feed in enumerate(inputs))
     return next((difference for difference in found if difference is not None), None)
 
 

@@ -176,11 +176,11 @@ def _locate(
     """Builds the image again with a trace and looks for the first element that differs."""
     from aboard.check import verify
 
-    number, feeds = sequence
+    number, inputs = sequence
     with deploy.folder_of(None) as folder, console.step("looking for the operator at fault"):
         project, _ = deploy.make(console, modules, plan, folder, further={"trace": "on"})
         with Session.open(project, plan.runner.fresh()) as traced:
-            found = verify.locate(traced, reference, feeds)
+            found = verify.locate(traced, reference, inputs)
     return None if found is None else _describe(number + found.step, found)
 
 
@@ -195,12 +195,12 @@ def _bisected(
     """Evaluates the graph after every pass, up to the first input for which the device differs."""
     from aboard.check.bisect import bisect
 
-    number, feeds = sequence
+    number, inputs = sequence
     with console.step("looking for the pass at fault"):
-        found = bisect(model, place.as_target(), reference, feeds, passes)
+        found = bisect(model, place.as_target(), reference, inputs, passes)
     return BisectInfo(
         passes=found.passes,
-        sample=number + len(feeds) - 1,
+        sample=number + len(inputs) - 1,
         steps=[BisectStep(**vars(check)) for check in found.checks],
         first_wrong=found.first_wrong,
         tensor=found.tensor,

@@ -24,6 +24,7 @@ from aboard.ir import DType
 from support import models
 
 BOARD = "arm/mps2_an386"
+_STATE = {"name": "s", "c_name": "state_0", "dtype": "int8", "shape": [4], "arena": 1, "offset": 0, "bytes": 4}
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,17 @@ def test_an_untouched_bundle_is_taken(bundle: Path, tmp_path: Path) -> None:
             {"nodes__0__outputs__0__reference_channels": 4},
             r"nodes\.0\.outputs\.0: channel_map and reference_channels, got one of them",
         ),
+        ({"state": {"bytes": 4, "memory": 1}}, r"state: got a block for 0 states"),
+        ({"states": [{**_STATE, "arena": 0}]}, r"state: got none for 1 states"),
+        ({"state": {"bytes": 4, "memory": 7}, "states": [_STATE]}, r"states\.0\.arena: got 1, expected below 1"),
+        (
+            {"state": {"bytes": 4, "memory": 1}, "states": [{**_STATE, "arena": 0}]},
+            r"states\.0: got memory 0, byte 0, expected the state block",
+        ),
+        ({"state": {"bytes": 3, "memory": 1}, "states": [_STATE]}, r"states\.0: ends at byte 4, expected at most 3"),
+        ({"state": {"bytes": 4, "memory": 1}, "states": [_STATE, _STATE]}, r"states: got state_0 twice"),
+        ({"state": {"bytes": 4, "memory": 1, "region": "a b"}}, r"state\.region: String should match"),
+        ({"notes": ["\x1b[2J"]}, r"notes\.0: hidden characters"),
         ({"buffers__0__last": 99}, r"buffers\.0: lives from 0 to 99, expected nodes below"),
         ({"buffers__0__bytes": 1 << 40}, r"buffers\.0: ends at byte"),
         ({"surprise": 1}, r"surprise: Extra inputs are not permitted"),

@@ -7,8 +7,8 @@ import pytest
 
 from aboard.check.reference import Reference
 from aboard.errors import InputError, ModelError, ToolError
-from support import models, zoo
-from support.oracle import tflm
+from support import models, streams, zoo
+from support.oracle import tflm, tflm_steps
 from support.tflite_builder import ModelBuilder
 
 
@@ -107,3 +107,17 @@ def test_a_scalar_model():
     model = ModelBuilder().tensor("x", (), np.float32).tensor("y", (), np.float32)
     reference = Reference.open(model.op("RELU", ["x"], ["y"]).build(["x"], ["y"]), "tflm")
     np.testing.assert_array_equal(reference.run({"x": np.array(2.5, np.float32)})["y"], np.array(2.5, np.float32))
+
+
+@pytest.mark.parametrize("kind", ["tflm", "numpy"])
+def test_a_reference_keeps_state_until_it_is_reset(kind):
+    ramp = np.array([[1, 2, 3, 4]], np.int8)
+    model = streams.accumulator(ramp)
+    reference = Reference.open(model, kind)
+    steps = streams.draws([(1, 4)], 3)
+    expected = [y for (y,) in tflm_steps(model, steps)]
+    for _ in range(2):
+        reference.reset()
+        assert [reference.run({"x": x})["y"].tolist() for (x,) in steps] == [y.tolist() for y in expected]
+    reference.reset()
+    assert reference.tensors({"x": steps[0][0]})[2].tolist() == expected[0].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pytest
 import aboard
 from aboard.compiler.pipeline import Module
 from aboard.errors import CapacityError
-from support import models, oracle, streams
+from aboard.reports import compiled
+from support import markdown, models, oracle, streams
 from support.sanitized import SANITIZERS, WARNINGS, compile_strictly
 from support.streams import QUANT, Stream
 
@@ -204,3 +206,55 @@ def test_a_state_of_its_own_zero_point(tmp_path: Path) -> None:
     got = built(module, _TWO.replace("@STEPS@", "3"), tmp_path, b"".join(x.tobytes() for (x,) in order))
     wanted = [y for (y,) in oracle.tflm_steps(model, steps) for _ in range(2)]
     np.testing.assert_array_equal(np.frombuffer(got, np.int8).reshape(8, 1, 4), np.stack(wanted))
+
+
+def test_the_loop_of_the_manual_computes_what_the_model_does(tmp_path: Path) -> None:
+    page = (markdown.CHECKOUT / "docs" / "reference" / "model_api.md").read_text(encoding="utf-8")
+    loop = next(block for block in re.findall(r"```c\n(.*?)```", page, re.DOTALL) if "wake_reset" in block)
+    model, steps = streams.accumulator(RAMP), streams.draws([(1, 4)], 5)
+    values = ", ".join(str(value) for (x,) in steps for value in x.ravel().tolist())
+    text = (
+        '#include <stdio.h>\n#include <string.h>\n#include "aboard/config.h"\n#include "wake.h"\n'
+        f"static const int8_t features[] = {{{values}}};\nstatic size_t given;\n"
+        "static bool next_features(int8_t *to) {\n    if (given == sizeof features) { return false; }\n"
+        "    memcpy(to, features + given, WAKE_INPUT_0_BYTES);\n    given += WAKE_INPUT_0_BYTES;\n    return true;\n}\n"
+        "static void decide(const int8_t *output) { fwrite(output, 1, WAKE_OUTPUT_0_BYTES, stdout); }\n"
+        f"{loop}int main(void) {{ return listen(); }}\n"
+    )
+    got = built(aboard.compile(model, target=M4, name="wake"), text, tmp_path)
+    expected = np.stack([y for (y,) in oracle.tflm_steps(model, steps)])
+    np.testing.assert_array_equal(np.frombuffer(got, np.int8).reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_report_shows_state_and_notes(place: str) -> None:
+    manifest = aboard.compile(streams.window(), target=f"{M4} {place}").manifest
+    assert manifest.state is not None
+    record = manifest.model_copy(update={"notes": ("something is assumed",)})
+    text = compiled.summary(record)
+    assert text.endswith("\n\nNote: something is assumed")
+    assert re.search(r"^ *0 +\d+ +stream0 +int8 +1x4x1x6$", text, re.MULTILINE) or "-state=arena" in place
+    where = "at the end of the arena" if "=arena" in place else "in retained" if place else "in memory of its own"
+    if place.startswith("-arena") and "-state" not in place:
+        where = "in memory of its own"
+    assert f"{manifest.state.bytes} bytes {where}" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("place", ["", "-state=arena"])
+@pytest.mark.parametrize("flags", [(), ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")], ids=["outputs", "operators"])
+def test_the_test_of_a_bundle_runs_samples_in_sequence(place: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    module = aboard.compile(streams.window(), target=f"{M4} {place}", name="net", hooks=True)
+    bundle = module.save(tmp_path / "bundle")
+    (main,) = [path for path in module.manifest.tests if path.endswith(".c")]
+    sources = [str(bundle / path) for path in (*module.manifest.sources, main)]
+    command = ["gcc", *WARNINGS, *SANITIZERS, *flags, f"-I{bundle / 'include'}", *sources]
+    subprocess.run([*command, "-o", str(tmp_path / "test")], check=True)
+    done = subprocess.run([str(tmp_path / "test")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "net: ok\n")
+    source = (bundle / "src" / "net.c").read_text()
+    (bundle / "src" / "net.c").write_text(
+        re.sub(r"    mem(cpy|move)\(.*", "", source.replace("memset", "(void)memset"))
+    )
+    subprocess.run([*command, "-Wno-unused", "-o", str(tmp_path / "test")], check=True)
+    done = subprocess.run([str(tmp_path / "test")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "net: sample 1: output 0 differs\n")

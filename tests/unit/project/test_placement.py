@@ -14,11 +14,11 @@ from aboard import boards
 from aboard.api import create
 from aboard.base import programs, resources
 from aboard.base.manifest import Manifest
-from aboard.base.manifest_records import ArenaRecord
+from aboard.base.manifest_records import ArenaRecord, StateRecord, TensorRecord
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.project import capacity, placement, templates
 from aboard.project.placement import ArenaBuffer, PlacedWeights
-from support import markdown
+from support import streams
 from support.bundles import tiny_manifest
 
 OPTIONS = templates.load("baremetal").parse_options({})
@@ -62,6 +62,44 @@ def test_weights_in_ram_are_copied_and_those_in_flash_are_not() -> None:
     second = placement.place([model(weights_region="flash2")], boards.load("st/nucleo_h745zi_q:cm7"))
     assert second.weights == (PlacedWeights("tiny", "flash2", models[0].weights_bytes, copied=False),)
     assert not second.copies
+
+
+def keeping(name: str = "tiny", region: str | None = None, memory: int = 1, **changes: object) -> Manifest:
+    block = StateRecord(bytes=100, memory=memory, region=region)
+    states = (TensorRecord(name="s", c_name="state_0", dtype="int8", shape=(100,), arena=memory, offset=0, bytes=100),)
+    return model(name, **changes).model_copy(update={"state": block, "states": states})
+
+
+def test_each_model_has_an_array_for_its_state() -> None:
+    placed = placement.place([keeping("one"), model("two"), keeping("three", "dtcm")], H7)
+    one, three = placed.buffers[1:]
+    assert one == ArenaBuffer("one_state", 112, "axi_sram", None, is_state=True)
+    assert three == ArenaBuffer("three_state", 112, "dtcm", ".aboard.dtcm", is_state=True)
+    assert placed.variables == (("arena", "one_state"), ("arena",), ("arena", "three_state"))
+    assert placed.own == (True, False, True)
+    assert placed.state == 112
+    assert placed.used("dtcm") == (112, 0)
+    several = placement.place([keeping(arenas={"dtcm": 10, "axi_sram": 20}, memory=2)], H7)
+    assert several.variables == (("dtcm_arena", "arena", "tiny_state"),)
+    memory = capacity.plan([keeping()], OPTIONS, H7)
+    assert memory.total - capacity.plan([model()], OPTIONS, H7).total == 112
+    assert capacity.fit([keeping()], OPTIONS, H7).ram.items["state"] == 112
+
+
+def test_state_in_an_arena_that_models_share_is_refused() -> None:
+    inside = keeping("one", memory=0)
+    assert placement.place([inside], H7).variables == (("arena",),)
+    with pytest.raises(
+        TargetError, match="one: -state=arena does not suit an image of 2 models, which share their arenas"
+    ):
+        placement.place([model("two"), inside], H7)
+
+
+@pytest.mark.parametrize("template", ["cmake-lib", "arduino"])
+def test_templates_without_the_server_refuse_state(template: str, tmp_path: Path) -> None:
+    module = aboard.compile(streams.accumulator(), target="c -mcpu=cortex-m4", name="net")
+    with pytest.raises(ProjectError, match=f"template {template}: does not keep state without the RPC, got net with 1"):
+        create(module, "arm/mps2_an386", template=template, path=tmp_path / "project")
 
 
 @pytest.mark.parametrize(
@@ -155,5 +193,5 @@ def test_a_template_without_a_linker_script_of_its_own_refuses_regions(
         create(module, "arm/mps2_an500", template="rtos", path=tmp_path / "project")
     assert str(error.value) == (
         "template rtos: does not place memory regions, got an arena in psram and weights in psram, expected a model "
-        "without -arena and -weights. Compile without them, or use --template baremetal"
+        "without -arena, -state=REGION and -weights. Compile without them, or use --template baremetal"
     )

@@ -38,6 +38,10 @@ MICROCONTROLLERS = [
         ("c -mcpu=cortex-m7 -arena=dtcm:65536,sram", "c -mcpu=cortex-m7 -arena=dtcm:64K,sram"),
         ("c -mcpu=cortex-m7 -arena=dtcm:64KiB,sram", "c -mcpu=cortex-m7 -arena=dtcm:64K,sram"),
         ("c -runtime=host -arena=a", "c -runtime=host -arena=a"),
+        (f"{H7} -state=separate", H7),  # the default
+        (f"{H7} -state=arena", f"{H7} -state=arena"),
+        (f"{H7} -state=ram", f"{H7} -state=axi_sram"),  # a kind: the region of the data
+        ("c -mcpu=cortex-m7 -state=retained", "c -mcpu=cortex-m7 -state=retained"),
     ],
 )
 def test_targets_that_mean_the_same_are_one(text: str, canonical: str) -> None:
@@ -146,3 +150,21 @@ def test_ram_max_has_one_form() -> None:
     with pytest.raises(TargetError) as error:
         Target("c -mcpu=cortex-m4 -ram-max=some")
     assert "-ram-max is not a size, got 'some', expected bytes above 0. Write it as in -ram-max=16K" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{H7} -state=flash", "-state: memory region is not writable, got flash of"),
+        (f"{H7} -state=dtmc", "-state: unknown memory region of"),
+        ("c -mcpu=cortex-m7 -state=A", "-state: not the name of a memory region, got 'A'"),
+    ],
+)
+def test_memory_that_cannot_hold_state_is_refused(text: str, words: str) -> None:
+    with pytest.raises(TargetError, match=re.escape(words)):
+        Target(text)
+
+
+def test_the_mode_of_state() -> None:
+    modes = {option: Target(f"{H7} {option}").state_mode for option in ("", "-state=arena", "-state=dtcm")}
+    assert modes == {"": "separate", "-state=arena": "arena", "-state=dtcm": "dtcm"}
