@@ -128,7 +128,7 @@ class _TFLM(Reference):
         super().__init__(graph)
         refusal = _refused_by_tflm(graph)
         if refusal is not None:
-            raise ModelError(f"{graph.source}: {refusal}")
+            raise _RefusedError(refusal)
         self._data = data
         self._interpreter = _interpreter(graph, data)
 

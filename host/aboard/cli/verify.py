@@ -84,9 +84,9 @@ def command(
 ) -> int:
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
-    A model with state runs all inputs as one sequence. Exits with 1 if a byte differs. Then the image is built again
-    with taps, and the first operator, row and channel that differ are printed. Floats may differ by 0.0001 of the
-    reference. If accelerators compute a part of MODEL, each of their regions is compared too, so that no later operator
+    Exits with 1 if a byte differs. aboard then builds the image again with a trace, and prints the first operator, row
+    and channel that differ. Floats may differ by 0.0001 of the reference. A model with state runs all inputs as one
+    sequence. If accelerators compute a part of MODEL, each of their regions is compared too, so that no later operator
     can hide a wrong result.
 
     With --bisect, aboard also evaluates the graph on this machine after every pass, to tell a wrong pass from a
