@@ -2,8 +2,6 @@
 /**
  * @file portable/arithmetic.h
  * Sums, differences and products of two operands, with broadcasting.
- *
- * An operand with an extent of 1 (or no such axis) where the result has more has steps of 0 along that axis.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_ARITHMETIC_H
 #define ABOARD_KERNELS_PORTABLE_ARITHMETIC_H
@@ -12,49 +10,9 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
+#include "broadcast.h"
 #include "requantize.h"
-
-/** Largest number of axes that form the rows of a result. */
-#define ABOARD_BROADCAST_LEAD 4
-
-/** The steps through an operand along the axes of the result. */
-typedef struct {
-    aboard_view_t view;
-    int32_t rows[ABOARD_BROADCAST_LEAD]; /**< Rows per step along each leading axis of the result. */
-    int32_t pixel;                       /**< Bytes per pixel of the result. */
-    int32_t channel;                     /**< Elements per channel of the result; 0 if broadcast. */
-} aboard_operand_t;
-
-/** Result and operands. */
-typedef struct {
-    aboard_operand_t a;
-    aboard_operand_t b;
-    aboard_view_t out;
-    int32_t extent[ABOARD_BROADCAST_LEAD]; /**< Leading axes of the result, outermost first; 1 for unused entries. */
-} aboard_broadcast_t;
-
-/** Byte offsets of a row of the result in both operands. */
-typedef struct {
-    int32_t a;
-    int32_t b;
-} aboard_operand_offsets_t;
-
-/** Returns the offsets of row `r` of the result in both operands. */
-ABOARD_INLINE aboard_operand_offsets_t aboard_operand_offsets(const aboard_broadcast_t *over, int32_t r) {
-    int32_t a = 0;
-    int32_t b = 0;
-    int32_t rest = r;
-    ABOARD_UNROLL(4)
-    for (int32_t axis = ABOARD_BROADCAST_LEAD - 1; axis >= 0; --axis) {
-        /* The rest belongs to the outermost axis. */
-        const int32_t index = axis == 0 ? rest : rest % over->extent[axis];
-        rest /= over->extent[axis];
-        a += index * over->a.rows[axis];
-        b += index * over->b.rows[axis];
-    }
-    const aboard_operand_offsets_t offsets = {aboard_row_offset(&over->a.view, a), aboard_row_offset(&over->b.view, b)};
-    return offsets;
-}
+#include "scaling.h"
 
 /** The operation on two int8 elements; always a literal. */
 typedef enum {
@@ -63,13 +21,6 @@ typedef enum {
     ABOARD_PRODUCT,      /**< TFLite's rescaled product. */
     ABOARD_PRODUCT_SHORT /**< The short form, proven by the host to be equal for all operands. */
 } aboard_arithmetic_t;
-
-/** A zero point, multiplier and shift of a requantisation. */
-typedef struct {
-    int32_t zero_point;
-    int32_t multiplier;
-    int32_t shift;
-} aboard_scaling_t;
 
 /** Parameters of the int8 kernels. */
 typedef struct {

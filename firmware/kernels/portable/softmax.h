@@ -10,6 +10,7 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
+#include "fixed_point.h"
 #include "float_math.h"
 #include "requantize.h"
 
@@ -19,18 +20,6 @@ typedef struct {
     aboard_view_t out;
     int32_t steps; /**< Entries of the table. */
 } aboard_softmax_s8_t;
-
-/** 1 / (1 + x) for x in [0, 1], both as fractions of 2^31: TFLite's three steps of Newton's method. */
-ABOARD_INLINE int32_t aboard_one_over_one_plus(int32_t x) {
-    const int32_t half = (int32_t)(((int64_t)x + INT32_MAX + 1) / 2);
-    /* Two integer bits: 1 is 2^29. The start is 48/17 - 32/17 * half. */
-    int32_t quotient = 1515870810 + aboard_doubling_high_mul(half, -1010580540);
-    for (int32_t i = 0; i < 3; ++i) {
-        const int32_t error = (1 << 29) - aboard_doubling_high_mul(half, quotient);
-        quotient += aboard_doubling_high_mul(quotient, error) * 4;
-    }
-    return quotient > INT32_MAX / 2 ? INT32_MAX : quotient * 2;
-}
 
 /** Largest of `count` elements. */
 ABOARD_INLINE int32_t aboard_softmax_largest_s8(const int8_t *x, int32_t count) {

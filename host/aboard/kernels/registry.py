@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
@@ -20,6 +21,17 @@ def implements(cls: _ImplementationType) -> _ImplementationType:
         raise ValueError(f"implementation {cls.name} of {cls.op} is registered twice")
     others.append(cls())
     return cls
+
+
+def implement(base: type[Implementation], rows: Iterable[Mapping[str, object]]) -> None:
+    """Adds one implementation for each row of a family's table.
+
+    Args:
+        base: What they share.
+        rows: The class attributes of each, `op` among them.
+    """
+    for row in rows:
+        implements(type(f"{base.__name__}_{row['op']}", (base,), dict(row)))
 
 
 @cache

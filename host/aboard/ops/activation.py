@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
+import numpy.typing as npt
 
 from aboard.ir import DType, Quantization
 from aboard.ir.numerics import quotient32, round_half_away
@@ -92,6 +93,18 @@ class Activation(Enum):
             int(info.min) if low is None else max(int(info.min), quantized(low)),
             int(info.max) if high is None else min(int(info.max), quantized(high)),
         )
+
+    def whole_range(self) -> tuple[int, int]:
+        """Returns the integers `(low, high)` that an int32 result without quantisation is clamped to."""
+        low, high = self.limits
+        return (-(2**31) if low is None else int(low), 2**31 - 1 if high is None else int(high))
+
+    def clamp(self, x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Returns float32 values kept between the limits; NaN stays."""
+        low, high = self.limits
+        if low is not None:
+            x = np.where(x < np.float32(low), np.float32(low), x)
+        return x if high is None else np.where(x > np.float32(high), np.float32(high), x)
 
     def float_range(self) -> tuple[float, float]:
         """Returns the finite float32 values `(low, high)` to which a float result is clamped."""

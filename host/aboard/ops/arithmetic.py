@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Array, Attributes, DType, Node, TensorType
-from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
+from aboard.ir import Attributes, DType, Node
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, wrap32
 from aboard.ops.activation import Activation
-from aboard.ops.registry import Op, SourceNode, register, require
-from aboard.ops.unary import Float32
-from aboard.ops.uniform import COMPUTED_WIDE, types_problem
+from aboard.ops.broadcasting import Broadcasting, Numbers, alike
+from aboard.ops.registry import SourceNode, register
 
 #: Left shift of the operands of add and sub before they are rescaled to one scale, in bits.
 _LEFT_SHIFT = {DType.INT8: 20, DType.INT16: 15}
@@ -29,7 +27,7 @@ Scaling = tuple[int, int]
 
 @dataclass(frozen=True)
 class ArithmeticAttributes(Attributes):
-    """Attributes of add, sub and mul.
+    """Attributes of add, sub, mul and div.
 
     Attributes:
         activation: The activation of the result.
@@ -39,78 +37,37 @@ class ArithmeticAttributes(Attributes):
 
 
 def attributes(node: Node) -> ArithmeticAttributes:
-    """Returns the attributes of an add, sub or mul."""
+    """Returns the attributes of an add, sub, mul or div."""
     return cast(ArithmeticAttributes, node.attrs)
 
 
-class Arithmetic(Op):
-    """An element-wise op with two operands."""
+class Arithmetic(Broadcasting):
+    """An element-wise op with two operands. Sums and products of int32 wrap, before the activation."""
 
-    elementwise = True
     attributes = ArithmeticAttributes
+    signatures = alike(2, DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
+    scaled = (DType.INT8, DType.INT16)
 
     @override
-    def from_tflite(self, source: SourceNode) -> Node:
-        attrs = ArithmeticAttributes(Activation.from_tflite(source))
-        node = source.node(self.name, [source.input(0), source.input(1)], attrs)
-        wrong = self.problem(node)
-        if wrong is not None:
-            raise source.unsupported(wrong)
-        return node
-
-    def problem(self, node: Node) -> str | None:
-        """Returns the error in types, shapes or quantisation as text, or None."""
-        a, b = node.input(0), node.input(1)
-        wrong = types_problem([a, b, node.output], COMPUTED_WIDE)
-        if wrong is not None:
-            return wrong
-        if broadcast_shape(a.shape, b.shape) is None:
-            return (
-                f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1, counted from the last. "
-                "Export the model again"
-            )
-        if not node.output.dtype.is_float:
-            return self.scaling_problem(node)
-        return None
-
-    def scaling_problem(self, node: Node) -> str | None:
-        """Returns the error in the ratio of the scales as text, or None."""
-        del node
-        return None
+    def read(self, source: SourceNode) -> Attributes:
+        """Returns the activation."""
+        return ArithmeticAttributes(Activation.from_tflite(source))
 
     @override
-    def infer(self, node: Node) -> list[TensorType]:
-        """Returns the broadcast shape with the result's quantisation."""
-        a, b = node.input(0), node.input(1)
-        shape = broadcast_shape(a.shape, b.shape)
-        require(shape is not None, node, f"shapes, got {a.shape} and {b.shape}, expected extents that are equal or 1")
-        return [TensorType(shape or (), a.dtype, node.output.type.quant)]
-
-    @override
-    def verify(self, node: Node) -> None:
-        wrong = self.problem(node)
-        require(wrong is None, node, wrong or "")
-
-    @override
-    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        a, b = np.asarray(operands[0]), np.asarray(operands[1])
-        if node.output.dtype is DType.FLOAT32:
-            low, high = attributes(node).activation.limits
-            with np.errstate(over="ignore", invalid="ignore"):
-                result = self.real(a.astype(np.float32), b.astype(np.float32))
-            if low is not None:
-                result = np.where(result < np.float32(low), np.float32(low), result)
-            if high is not None:
-                result = np.where(result > np.float32(high), np.float32(high), result)
-            return [np.asarray(result, np.float32)]
-        quant = node.output.quant
-        result_int = self.quantized(node, a.astype(np.int64), b.astype(np.int64)) + quant.zero_point
-        limits = attributes(node).activation.range(quant, node.output.dtype)
-        return [np.asarray(np.clip(result_int, *limits), node.output.dtype.numpy)]
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        a, b = operands
+        activation, dtype = attributes(node).activation, node.output.dtype
+        if dtype is DType.FLOAT32:
+            return activation.clamp(np.asarray(self.plain(a, b), np.float32))
+        wide = a.astype(np.int64), b.astype(np.int64)
+        if dtype is DType.INT32:
+            return np.clip(wrap32(self.plain(*wide)), *activation.whole_range())
+        result = self.quantized(node, *wide) + node.output.quant.zero_point
+        return np.clip(result, *activation.range(node.output.quant, dtype))
 
     @abstractmethod
-    def real(self, a: Float32, b: Float32) -> Float32:
-        """Computes float32 elements, before the activation."""
+    def plain(self, a: Numbers, b: Numbers) -> Numbers:
+        """Computes elements without quantisation, float32 or int64, before the activation."""
 
     @abstractmethod
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
@@ -135,8 +92,10 @@ class SumScaling:
 class _Sum(Arithmetic):
     """Add and sub: operands are rescaled to twice the larger scale, shifted left by 20 bits, or by 15 in int16.
 
-    Ratios of scales are formed in double precision.
+    Ratios of scales are formed in double precision. The reference refuses int32 with a quantisation.
     """
+
+    unscaled: ClassVar[tuple[DType, ...]] = (DType.INT32,)
 
     def scaling(self, node: Node) -> SumScaling:
         """Returns the rescaling of an int8 or int16 node."""
@@ -179,7 +138,18 @@ class Add(_Sum):
     tflite = ("ADD",)
 
     @override
-    def real(self, a: Float32, b: Float32) -> Float32:
+    def quantisation_problem(self, node: Node) -> str | None:
+        """Returns what is wrong, or None; the reference would ignore an activation of int32, others would not."""
+        activation = attributes(node).activation
+        if node.output.dtype is DType.INT32 and activation is not Activation.NONE:
+            return (
+                f"fused activation of int32, got {activation.name}, expected NONE. tflite-micro ignores it; export the "
+                "activation as an operator of its own"
+            )
+        return super().quantisation_problem(node)
+
+    @override
+    def plain(self, a: Numbers, b: Numbers) -> Numbers:
         return a + b
 
 
@@ -191,7 +161,7 @@ class Sub(_Sum):
     tflite = ("SUB",)
 
     @override
-    def real(self, a: Float32, b: Float32) -> Float32:
+    def plain(self, a: Numbers, b: Numbers) -> Numbers:
         return a - b
 
 
@@ -220,18 +190,10 @@ class Mul(Arithmetic):
         return None
 
     @override
-    def real(self, a: Float32, b: Float32) -> Float32:
+    def plain(self, a: Numbers, b: Numbers) -> Numbers:
         return a * b
 
     @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
         product = (a - node.input(0).quant.zero_point) * (b - node.input(1).quant.zero_point)
         return multiply_by_quantized_multiplier(product, *self.scaling(node))
-
-
-def broadcast_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
-    """Returns the common shape of two operands by numpy's broadcasting, or None if they do not fit."""
-    try:
-        return tuple(np.broadcast_shapes(tuple(a), tuple(b)))
-    except ValueError:
-        return None

@@ -93,6 +93,12 @@ def tanh(x: npt.ArrayLike, integer_bits: int) -> Int64:
     return np.where(x == 0, 0, result)
 
 
+def bit_length(x: Int64) -> Int64:
+    """Returns the bits of numbers that are not negative, 0 of 0."""
+    lengths: Int64 = np.asarray(np.frompyfunc(int.bit_length, 1, 1)(x), np.int64)
+    return lengths
+
+
 def reciprocal(x: npt.ArrayLike, integer_bits: int) -> tuple[Int64, Int64]:
     """Returns 1 / x as a value in [1/2, 1] without integer bits, and the power of two to divide it by.
 
@@ -101,5 +107,5 @@ def reciprocal(x: npt.ArrayLike, integer_bits: int) -> tuple[Int64, Int64]:
         integer_bits: Integer bits of `x`.
     """
     x = np.asarray(x, np.int64) & 0xFFFFFFFF
-    headroom = 32 - np.frompyfunc(int.bit_length, 1, 1)(x).astype(np.int64)
+    headroom = 32 - bit_length(x)
     return one_over_one_plus(wrap32((x << headroom) - 2**31)), integer_bits - headroom

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from aboard.ir import DType, Tensor
 from aboard.ir.numerics import quantize_multiplier
 
@@ -40,4 +42,19 @@ def overflow_problem(operand: Tensor, result: Tensor, factor: float = 1.0, spare
     return (
         f"scale of the result, got {after:g} for an operand of scale {before:g}{slope}, expected more than "
         f"{before * factor / 2**most:g}. Quantise the model again"
+    )
+
+
+def product_problem(operands: Iterable[Tensor], result: Tensor, least: float) -> str:
+    """Returns that the scale of a result of several operands is too small for the 32 bits that the reference has.
+
+    Args:
+        operands: Tensors with one scale each.
+        result: Likewise.
+        least: What its scale must be more than.
+    """
+    scales = " and ".join(f"{tensor.quant.scale:g}" for tensor in operands)
+    return (
+        f"scale of the result, got {result.quant.scale:g} for operands of {scales}, expected more than {least:g}. "
+        "Quantise the model again"
     )

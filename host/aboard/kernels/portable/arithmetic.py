@@ -13,86 +13,13 @@ from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.ir.numerics import Int64
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable import short_form
-from aboard.kernels.portable.elementwise import is_run, join, present
-from aboard.kernels.portable.gather import Step, axis_steps
+from aboard.kernels.portable.broadcasting import over, rank_problem
 from aboard.kernels.portable.short_form import ShortForm
 from aboard.kernels.registry import implements
 from aboard.ops import get
-from aboard.ops.activation import FLOAT32_MAX
+from aboard.ops.activation import Activation
 from aboard.ops.arithmetic import Add, ArithmeticAttributes, Mul, Sub, attributes
 from aboard.target import Target
-
-#: ABOARD_BROADCAST_LEAD of arithmetic.h.
-MAX_LEAD = 4
-
-
-def over(node: Node, inputs: Sequence[View | None], result: View) -> dict[str, Literal]:
-    """Returns the fields of `aboard_broadcast_t`: the position of a row of the result in both operands."""
-    views = present(inputs)
-    shape = node.output.shape
-    steps = [_steps(node.input(index), view, shape) for index, view in enumerate(views)]
-    within = 2 if len(shape) >= 3 else min(len(shape), 1)
-    lead = len(shape) - within
-    axes = _merged([(shape[axis], steps[0][axis].rows, steps[1][axis].rows) for axis in range(lead)])
-    inner = [_inner(step[lead:], view, result.channels) for step, view in zip(steps, views, strict=True)]
-    if is_run(result) and all(_runs_on(*inner[i], result, view) for i, view in enumerate(views)):
-        result = join(result)
-    return {
-        "a": _operand(views[0], [axis[1] for axis in axes], *inner[0]),
-        "b": _operand(views[1], [axis[2] for axis in axes], *inner[1]),
-        "out": result.literal(),
-        "extent": [axis[0] for axis in axes],
-    }
-
-
-def _steps(operand: Tensor, view: View, shape: Sequence[int]) -> list[Step]:
-    """Returns the step in an operand for each axis of the result; 0 for a broadcast axis."""
-    missing = len(shape) - len(operand.shape)
-    own = axis_steps(operand.shape, view)
-    return [
-        Step() if axis < missing or operand.shape[axis - missing] == 1 else own[axis - missing]
-        for axis in range(len(shape))
-    ]
-
-
-def _inner(steps: Sequence[Step], view: View, channels: int) -> tuple[int, int]:
-    """Returns bytes per pixel and elements per channel of an operand.
-
-    A matrix that is broadcast over images has rows at the axis of their pixels.
-    """
-    if not steps:
-        return 0, 0
-    channel = steps[-1].bytes // view.element_bytes
-    pixel = steps[0] if len(steps) == 2 else Step()
-    if pixel.rows and view.buffer_rows < view.rows:
-        raise ValueError("an operand that is broadcast over images is stored in a rolling buffer")
-    pixel_bytes = pixel.rows * view.row_stride + pixel.bytes
-    if channels == 1:
-        # Pixels of one channel are treated as channels.
-        return pixel_bytes, pixel_bytes // view.element_bytes
-    return pixel_bytes, channel
-
-
-def _runs_on(pixel: int, channel: int, result: View, view: View) -> bool:
-    """True if an operand's distance across the end of a pixel is its distance within a pixel."""
-    return result.cols == 1 or pixel == channel * result.channels * view.element_bytes
-
-
-def _merged(axes: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Returns leading axes, joined with neighbours if both operands allow, and padded at the inner end."""
-    merged: list[tuple[int, int, int]] = []
-    for extent, a, b in axes:
-        if extent == 1:
-            continue
-        if merged and merged[-1][1] == a * extent and merged[-1][2] == b * extent:
-            merged[-1] = (merged[-1][0] * extent, a, b)
-        else:
-            merged.append((extent, a, b))
-    return [*merged, *[(1, 0, 0)] * (MAX_LEAD - len(merged))]
-
-
-def _operand(view: View, rows: Sequence[int], pixel: int, channel: int) -> Mapping[str, Literal]:
-    return {"view": view.literal(), "rows": rows, "pixel": pixel, "channel": channel}
 
 
 class Arithmetic(Implementation):
@@ -106,10 +33,7 @@ class Arithmetic(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
-        if node.output.dtype is not self.dtype:
-            return f"is for {self.dtype.value}"
-        rank = len(node.output.shape)
-        return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
+        return rank_problem(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
 
 
 class ArithmeticS8(Arithmetic):
@@ -158,21 +82,22 @@ def scalings(node: Node) -> dict[str, Literal]:
     a, b, result = node.input(0).quant, node.input(1).quant, node.output.quant
     if isinstance(op, Mul):
         return {
-            "a": _scaling(a.zero_point, 0, 0),
-            "b": _scaling(b.zero_point, 0, 0),
-            "out": _scaling(result.zero_point, *op.scaling(node)),
+            "a": scaling_fields(a.zero_point, 0, 0),
+            "b": scaling_fields(b.zero_point, 0, 0),
+            "out": scaling_fields(result.zero_point, *op.scaling(node)),
         }
     assert isinstance(op, Add | Sub)  # noqa: S101  an internal invariant that also narrows the type
     scaling = op.scaling(node)
     multiplier, shift = scaling.second
     return {
-        "a": _scaling(a.zero_point, *scaling.first),
-        "b": _scaling(b.zero_point, -multiplier if isinstance(op, Sub) else multiplier, shift),
-        "out": _scaling(result.zero_point, *scaling.out),
+        "a": scaling_fields(a.zero_point, *scaling.first),
+        "b": scaling_fields(b.zero_point, -multiplier if isinstance(op, Sub) else multiplier, shift),
+        "out": scaling_fields(result.zero_point, *scaling.out),
     }
 
 
-def _scaling(zero_point: int, multiplier: int, shift: int) -> Mapping[str, Literal]:
+def scaling_fields(zero_point: int, multiplier: int, shift: int) -> Mapping[str, Literal]:
+    """Returns the fields of `aboard_scaling_t`."""
     return {"zero_point": zero_point, "multiplier": multiplier, "shift": shift}
 
 
@@ -213,6 +138,13 @@ def _results(op: str, attrs: ArithmeticAttributes, a: Quantization, b: Quantizat
     return expected
 
 
+def limits_f32(node: Node) -> Mapping[str, Literal]:
+    """Returns the fields by which float32 results are kept between the limits of the activation."""
+    activation = attributes(node).activation
+    low, high = activation.float_range()
+    return {"clamped": int(activation is not Activation.NONE), "low": low, "high": high}
+
+
 class ArithmeticF32(Arithmetic):
     """Float32.
 
@@ -226,17 +158,11 @@ class ArithmeticF32(Arithmetic):
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        low, high = attributes(node).activation.limits
         return KernelCall(
             header="portable/arithmetic.h",
             function=self.function,
             params_type="aboard_arithmetic_f32_t",
-            params={
-                "over": over(node, inputs, outputs[0]),
-                "clamped": int(low is not None or high is not None),
-                "low": -FLOAT32_MAX if low is None else low,
-                "high": FLOAT32_MAX if high is None else high,
-            },
+            params={"over": over(node, inputs, outputs[0]), **limits_f32(node)},
             arguments=(InputArg(0, "const float *"), InputArg(1, "const float *"), OutputArg(0, "float *")),
             rows=outputs[0].rows,
         )

@@ -5,7 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from aboard.ir import DType
 from aboard.kernels.contract import View
+
+#: What names of C functions call the element types they take.
+SUFFIXES = {
+    DType.INT8: "s8",
+    DType.UINT8: "u8",
+    DType.INT16: "s16",
+    DType.INT32: "s32",
+    DType.INT64: "s64",
+    DType.FLOAT32: "f32",
+    DType.BOOL: "bool",
+}
 
 
 def present(views: Sequence[View | None]) -> list[View]:

@@ -10,11 +10,12 @@ from typing_extensions import override
 from aboard.ir import Array, DType, Node, Tensor, TensorType
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
 from aboard.kernels.portable.elementwise import joined, present
-from aboard.kernels.registry import implements
+from aboard.kernels.registry import implement
 from aboard.ops import get
 from aboard.target import Target
 
 _BYTES = (DType.INT8, DType.UINT8)
+_SCALAR_RESULTS = (DType.INT8, DType.BOOL)
 
 
 def table(node: Node, index: int = 0) -> Array:
@@ -74,57 +75,14 @@ class Lookup(Implementation):
         return call(node, 0, source, outputs[0])
 
 
-@implements
-class ReluLookup(Lookup):
-    """relu with a change of quantisation."""
-
-    op = "relu"
-
-
-@implements
-class ReluN1To1Lookup(Lookup):
-    """relu_n1_to_1 with a change of quantisation."""
-
-    op = "relu_n1_to_1"
-
-
-@implements
-class LeakyReluLookup(Lookup):
-    """leaky_relu."""
-
-    op = "leaky_relu"
-
-
-@implements
-class HardSwishLookup(Lookup):
-    """hard_swish."""
-
-    op = "hard_swish"
-
-
-@implements
-class LogisticLookup(Lookup):
-    """logistic."""
-
-    op = "logistic"
-
-
-@implements
-class TanhLookup(Lookup):
-    """tanh."""
-
-    op = "tanh"
-
-
-@implements
-class QuantizeLookup(Lookup):
-    """quantize from one 8-bit quantisation to another."""
-
-    op = "quantize"
+implement(
+    Lookup,
+    [{"op": op} for op in ("relu", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "quantize")],
+)
 
 
 class ScalarLookup(Implementation):
-    """An op of two int8 operands, one of them a constant of one element."""
+    """An op of two operands, one of them int8, the other a constant of one element, and an int8 or bool result."""
 
     name = "lookup"
     specialised = True
@@ -134,8 +92,8 @@ class ScalarLookup(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other operands, and tables that are larger than the short form."""
-        if node.output.dtype is not DType.INT8:
+        """Refuses other operands, and a table where the one-line form is smaller."""
+        if node.output.dtype not in _SCALAR_RESULTS:
             return "is for int8"
         if _varying(node) is None:
             return "is for a constant operand of one element and a result of the other's shape"
@@ -155,26 +113,8 @@ def _varying(node: Node) -> int | None:
         other = node.input(1 - index)
         varying = node.input(index)
         if other.is_constant and other.type.elements == 1 and varying.shape == node.output.shape:
-            return None if varying.is_constant else index
+            return index if varying.dtype is DType.INT8 and not varying.is_constant else None
     return None
 
 
-@implements
-class AddLookup(ScalarLookup):
-    """add of a constant."""
-
-    op = "add"
-
-
-@implements
-class SubLookup(ScalarLookup):
-    """sub of, or from, a constant."""
-
-    op = "sub"
-
-
-@implements
-class MulLookup(ScalarLookup):
-    """mul by a constant."""
-
-    op = "mul"
+implement(ScalarLookup, [{"op": op} for op in ("add", "sub", "mul", "div", "squared_difference", "prelu")])
