@@ -83,6 +83,8 @@ def random(rng: np.random.Generator, value: Value, spread: float = 4.0) -> np.nd
     """Returns random values for a tensor."""
     if np.dtype(value.dtype).kind == "f":
         return (rng.standard_normal(value.shape) * spread).astype(value.dtype)
+    if np.dtype(value.dtype).kind == "b":
+        return rng.random(value.shape) < 0.5
     limits = np.iinfo(value.dtype)
     return rng.integers(limits.min, limits.max + 1, value.shape).astype(value.dtype)
 

@@ -55,6 +55,18 @@ ABOARD_INLINE aboard_operand_offsets_t aboard_operand_offsets(const aboard_broad
     return offsets;
 }
 
+/** Returns where row `r` of a result begins in one operand; `extent` as in aboard_broadcast_t. */
+ABOARD_INLINE int32_t aboard_operand_offset(const aboard_operand_t *operand, const int32_t *extent, int32_t r) {
+    int32_t row = 0;
+    int32_t rest = r;
+    ABOARD_UNROLL(4)
+    for (int32_t axis = ABOARD_BROADCAST_LEAD - 1; axis >= 0; --axis) {
+        row += (axis == 0 ? rest : rest % extent[axis]) * operand->rows[axis];
+        rest /= extent[axis];
+    }
+    return aboard_row_offset(&operand->view, row);
+}
+
 /**
  * Defines a kernel of two operands:
  * `void aboard_<name>(const params_t *p, const a_t *a, const b_t *b, out_t *out, int32_t first, int32_t last)`.

@@ -31,7 +31,7 @@ def implement(base: type[Implementation], rows: Iterable[Mapping[str, object]]) 
         rows: The class attributes of each, `op` among them.
     """
     for row in rows:
-        implements(type(f"{base.__name__}_{row['op']}", (base,), dict(row)))
+        implements(type(f"{base.__name__}_{row['op']}", (base,), {"__module__": base.__module__, **row}))
 
 
 @cache

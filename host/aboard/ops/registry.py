@@ -10,7 +10,7 @@ import importlib
 import math
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, TypeVar
@@ -195,6 +195,17 @@ def register(cls: _OpType) -> _OpType:
         raise ValueError(f"op {cls.name} is registered twice")
     _OPS[cls.name] = cls()
     return cls
+
+
+def register_family(base: type[Op], rows: Iterable[Mapping[str, object]]) -> None:
+    """Adds one op for each row of a family's table.
+
+    Args:
+        base: What they share.
+        rows: The class attributes of each, `name` and `tflite` among them.
+    """
+    for row in rows:
+        register(type(f"{base.__name__}_{row['name']}", (base,), {"__module__": base.__module__, **row}))
 
 
 @cache

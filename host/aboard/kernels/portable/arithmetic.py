@@ -13,7 +13,7 @@ from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.ir.numerics import Int64
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable import short_form
-from aboard.kernels.portable.broadcasting import over, rank_problem
+from aboard.kernels.portable.broadcast import over, rank_problem
 from aboard.kernels.portable.short_form import ShortForm
 from aboard.kernels.registry import implements
 from aboard.ops import get

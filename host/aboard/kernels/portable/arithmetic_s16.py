@@ -9,7 +9,7 @@ from typing_extensions import override
 from aboard.ir import DType, Node
 from aboard.kernels.contract import InputArg, KernelCall, OutputArg, View
 from aboard.kernels.portable.arithmetic import Arithmetic, scalings
-from aboard.kernels.portable.broadcasting import over
+from aboard.kernels.portable.broadcast import over
 from aboard.kernels.registry import implements
 from aboard.ops.arithmetic import attributes
 from aboard.target import Target

@@ -11,7 +11,7 @@ from typing_extensions import override
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable.arithmetic import limits_f32, scaling_fields
-from aboard.kernels.portable.broadcasting import over, rank_problem
+from aboard.kernels.portable.broadcast import over, rank_problem
 from aboard.kernels.portable.elementwise import SUFFIXES
 from aboard.kernels.registry import implement
 from aboard.ops import get
@@ -47,6 +47,10 @@ class Binary(Implementation):
             return f"is for {' and '.join(dtype.value for dtype in self.types)}"
         return rank_problem(node)
 
+    def suffix(self, node: Node) -> str:
+        """Returns how the name of the C function ends."""
+        return SUFFIXES[node.input(0).dtype]
+
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Returns that the result may be the memory of an operand of its type."""
@@ -58,7 +62,7 @@ class Binary(Implementation):
         params_type, fields = self.types[dtype]
         return KernelCall(
             header=f"portable/{self.header}",
-            function=f"aboard_{self.op}_{SUFFIXES[dtype]}",
+            function=f"aboard_{self.op}_{self.suffix(node)}",
             params_type=f"aboard_{params_type}_t",
             params={"over": over(node, inputs, outputs[0]), **fields(node)},
             arguments=(
@@ -113,8 +117,9 @@ def _div_s8(node: Node) -> Mapping[str, Literal]:
     }
 
 
-_PLAIN = ("binary", _nothing)
-_EXTREMES = dict.fromkeys((DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32), _PLAIN)
+#: The parameters of kernels that have none of their own.
+PLAIN: tuple[str, Fields] = ("binary", _nothing)
+_EXTREMES = dict.fromkeys((DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32), PLAIN)
 _SQUARES = dict.fromkeys((DType.INT8, DType.INT16), ("binary_scaled", _squared_difference))
 _SLOPES = dict.fromkeys((DType.INT8, DType.INT16), ("binary_scaled", _prelu))
 _INT32 = {DType.INT32: ("arithmetic_s32", _limits_s32)}
@@ -133,9 +138,9 @@ implement(
         {
             "op": "squared_difference",
             "header": "binary.h",
-            "types": {**_SQUARES, DType.INT32: _PLAIN, DType.FLOAT32: _PLAIN},
+            "types": {**_SQUARES, DType.INT32: PLAIN, DType.FLOAT32: PLAIN},
         },
-        {"op": "prelu", "header": "binary.h", "types": {**_SLOPES, DType.FLOAT32: _PLAIN}},
+        {"op": "prelu", "header": "binary.h", "types": {**_SLOPES, DType.FLOAT32: PLAIN}},
         {"op": "add", "name": "portable_s32", "header": "arithmetic_s32.h", "types": _INT32},
         {"op": "sub", "name": "portable_s32", "header": "arithmetic_s32.h", "types": _INT32},
         {"op": "mul", "name": "portable_s32", "header": "arithmetic_s32.h", "types": _INT32},

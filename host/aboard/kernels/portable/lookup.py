@@ -94,7 +94,7 @@ class ScalarLookup(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other operands, and a table where the one-line form is smaller."""
         if node.output.dtype not in _SCALAR_RESULTS:
-            return "is for int8"
+            return "is for results of 8 bits"
         if _varying(node) is None:
             return "is for a constant operand of one element and a result of the other's shape"
         return "its table is larger than the code it saves (-opt=size)" if target.opt == "size" else None
@@ -117,4 +117,7 @@ def _varying(node: Node) -> int | None:
     return None
 
 
-implement(ScalarLookup, [{"op": op} for op in ("add", "sub", "mul", "div", "squared_difference", "prelu")])
+_COMPARISONS = ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")
+_ARITHMETIC = ("add", "sub", "mul", "div", "squared_difference", "prelu")
+
+implement(ScalarLookup, [{"op": op} for op in (*_ARITHMETIC, *_COMPARISONS)])
