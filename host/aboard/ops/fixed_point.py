@@ -7,6 +7,8 @@ method for quotients. All functions take and return int64 arrays that hold 32-bi
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -109,3 +111,33 @@ def reciprocal(x: npt.ArrayLike, integer_bits: int) -> tuple[Int64, Int64]:
     x = np.asarray(x, np.int64) & 0xFFFFFFFF
     headroom = 32 - bit_length(x)
     return one_over_one_plus(wrap32((x << headroom) - 2**31)), integer_bits - headroom
+
+
+def inverse_sqrt(x: npt.ArrayLike) -> tuple[Int64, Int64]:
+    """Returns 1 / sqrt(x) as multiplier and shift of a requantisation, by five of Newton's steps from 1.
+
+    Args:
+        x: At least 0 and less than 2**31; 0 counts as 1.
+    """
+    pairs = np.frompyfunc(_inverse_sqrt, 1, 2)(np.asarray(x, np.int64))
+    return np.asarray(pairs[0], np.int64), np.asarray(pairs[1], np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _inverse_sqrt(x: int) -> tuple[int, int]:
+    if x <= 1:
+        return INT32_MAX, 0
+    right = 11
+    while x >= 1 << 29:
+        x //= 4
+        right += 1
+    pairs = (31 - x.bit_length()) // 2 - 1
+    right, x = right - pairs, x << 2 * pairs
+    # Three integer bits: 1 is 2^28.
+    half_input, root = int(rounding_divide_by_pot(x >> 1, 1)), 1 << 28
+    for _ in range(5):
+        cube = int(_shift_left_saturating(multiply(multiply(root, root), root), 6))
+        step = int(multiply((1 << 28) + (1 << 27), root)) - int(multiply(half_input, cube))
+        root = int(_shift_left_saturating(step, 3))
+    root = int(multiply(root, 1518500250))
+    return (root << -right, 0) if right < 0 else (root, -right)

@@ -77,7 +77,21 @@ class Lookup(Implementation):
 
 implement(
     Lookup,
-    [{"op": op} for op in ("relu", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "quantize")],
+    [
+        {"op": op}
+        for op in (
+            "relu",
+            "relu_n1_to_1",
+            "leaky_relu",
+            "hard_swish",
+            "logistic",
+            "tanh",
+            "quantize",
+            "abs",
+            "rsqrt",
+            "elu",
+        )
+    ],
 )
 
 
