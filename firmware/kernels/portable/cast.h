@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file portable/cast.h
+ * Values in another element type, without quantisation: aboard_cast_<type>_to_<type>. ABOARD_UNARY_KERNEL describes the
+ * form of all kernels; the result is another memory than the operand where the types differ.
+ *
+ * Integers keep their lowest bits. Floats are cut off toward 0; what int32 cannot hold becomes the nearest int32, NaN
+ * 0, and of that the lowest bits are kept.
+ */
+#ifndef ABOARD_KERNELS_PORTABLE_CAST_H
+#define ABOARD_KERNELS_PORTABLE_CAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "elements.h"
+
+/** The int32 next to a number toward 0. */
+ABOARD_INLINE int32_t aboard_cut_off(float x) {
+    if (x >= 2147483648.0f) {
+        return INT32_MAX;
+    }
+    return x > -2147483648.0f ? (int32_t)x : x == x ? INT32_MIN : 0;
+}
+
+/** Casts from a type; an integer is the value of `whole`, a float that of `real`, expressions of `u`. */
+#define ABOARD_CASTS(name, type, whole, real)                                                                          \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s8, aboard_elements_t, type, int8_t, (int8_t)(uint32_t)(whole))               \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s16, aboard_elements_t, type, int16_t, (int16_t)(uint32_t)(whole))            \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s32, aboard_elements_t, type, int32_t, whole)                                 \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_f32, aboard_elements_t, type, float, real)
+
+ABOARD_CASTS(bool, bool, (int32_t)u, u ? 1.0f : 0.0f)
+ABOARD_CASTS(s8, int8_t, u, u)
+ABOARD_CASTS(s16, int16_t, u, u)
+ABOARD_CASTS(s32, int32_t, u, (float)u)
+ABOARD_CASTS(f32, float, aboard_cut_off(u), u)
+
+#endif

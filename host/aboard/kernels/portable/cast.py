@@ -1,0 +1,24 @@
+"""cast on any core."""
+
+from __future__ import annotations
+
+from typing_extensions import override
+
+from aboard.ir import Node
+from aboard.kernels.portable.elements import Elements
+from aboard.kernels.portable.elementwise import SUFFIXES
+from aboard.kernels.registry import implements
+from aboard.ops.cast import OPERANDS, RESULTS
+
+
+@implements
+class CastPortable(Elements):
+    """One conversion for each pair of types."""
+
+    op = "cast"
+    header = "cast.h"
+    types = tuple((operand, result) for operand in OPERANDS for result in RESULTS)
+
+    @override
+    def function(self, node: Node) -> str:
+        return f"cast_{SUFFIXES[node.input(0).dtype]}_to_{SUFFIXES[node.output.dtype]}"
