@@ -14,9 +14,9 @@ import aboard
 from aboard.errors import VerifyError
 from aboard.importers import load
 from aboard.ops import get
-from support import one_op, oracle, sanitized
+from support import element_models, one_op, operator_draws, oracle, sanitized
 from support.element_models import ALL_INT8, Value, build, check_near, feed, quantized, real, refusal, seeds
-from support.examples import examples
+from support.scale_draws import Draw
 from support.tflite_builder import ModelBuilder
 
 WHOLE = ALL_INT8.shape
@@ -55,7 +55,37 @@ def test_what_no_int8_can_hold_saturates() -> None:
         assert results[0].tolist() == [127, -128, 127, -128, 127, -128, -128]
 
 
-@settings(max_examples=examples(20), deadline=None)
+@pytest.mark.parametrize("seed", [0])
+def test_int32_equals_the_reference(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    types = [(np.int8, np.int32), (np.int16, np.int32), (np.int32, np.int8), (np.int32, np.int16)]
+    draws = [
+        Draw("QUANTIZE", (operator_draws.value(rng, (16, 16), before, (1e-4, 0.1)),), after)
+        for before, dtype in types * 6
+        for after in [operator_draws.value(rng, (16, 16), dtype, (1e-9 if dtype is np.int32 else 0.001, 0.1))]
+    ]
+    scaled = [
+        replace(draw, operands=tuple(with_scale(rng, v) for v in draw.operands), result=with_scale(rng, draw.result))
+        for draw in draws
+    ]
+    operator_draws.check(scaled, [[anything(rng, *draw.operands)] for draw in scaled])
+
+
+def with_scale(rng: np.random.Generator, value: Value) -> Value:
+    """Returns an int32 tensor with a scale, others as they are."""
+    return replace(value, scale=float(np.float32(10.0 ** rng.uniform(-8, -1)))) if value.dtype is np.int32 else value
+
+
+def anything(rng: np.random.Generator, value: Value) -> np.ndarray:
+    """Returns values of all magnitudes; among int32 its ends, too."""
+    x = element_models.random(rng, value)
+    if value.dtype is np.int32:
+        x >>= rng.integers(0, 31, x.shape).astype(np.int32)
+        x[0, :4] = [-(2**31), 2**31 - 1, 0, -1]
+    return x
+
+
+@settings(max_examples=20, deadline=None)
 @given(quantized(WHOLE), st.booleans())
 def test_dequantize_equals_the_reference(operand: Value, unsigned: bool) -> None:
     if unsigned:
@@ -100,8 +130,12 @@ def test_generated_c_is_clean(kind: str, tmp_path: Path) -> None:
 
 def test_refusals() -> None:
     integers = Value((4,), np.int8, 0.5, 0)
-    message = refusal("QUANTIZE", [Value((4,), np.int32, 0.5)], Value((4,), np.int16, 0.5))
-    assert "element types, got int32 to int16, expected one of float32 to int16, float32 to int8, int16 to" in message
+    message = refusal("QUANTIZE", [Value((4,), np.int32, 0.5)], Value((4,), np.int32, 0.5))
+    assert "element types, got int32 to int32, expected one of float32 to int16, float32 to int8, int16 to" in message
+    message = refusal("QUANTIZE", [Value((4,), np.int32, 0.5, 3)], Value((4,), np.int16, 0.5))
+    assert "quantisation of x0, got a zero point of 3, expected 0 for int32" in message
+    message = refusal("QUANTIZE", [Value((4,), np.int32, 1e6)], Value((4,), np.int8, 1e-6))
+    assert "scale of the result, got 1e-06 for an operand of scale 1e+06, expected more than" in message
     assert "quantisation of y, got none" in refusal("QUANTIZE", [real((4,))], Value((4,)))
     message = refusal("DEQUANTIZE", [Value((4,), np.int32, 0.5)], real((4,)))
     assert "got int32 to float32, expected int8 or int16 or uint8 to float32, or a constant of float16" in message

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, DType, Node, TensorType
-from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier
+from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, wrap32
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.rescaling import overflow_problem, scaling
 from aboard.ops.unary import Float32, saturate
@@ -24,6 +24,10 @@ _QUANTIZED = {
     (DType.INT8, DType.INT8),
     (DType.INT8, DType.UINT8),
     (DType.UINT8, DType.INT8),
+    (DType.INT8, DType.INT32),
+    (DType.INT16, DType.INT32),
+    (DType.INT32, DType.INT8),
+    (DType.INT32, DType.INT16),
 }
 _DEQUANTIZED = (DType.INT8, DType.INT16, DType.UINT8)
 
@@ -56,7 +60,10 @@ class _Conversion(Op):
 
 @register
 class Quantize(_Conversion):
-    """Float32 to int8 or int16, or 8-bit and 16-bit integers from one quantisation to another."""
+    """Float32 to int8 or int16, or integers of 8, 16 and 32 bits from one quantisation to another.
+
+    What leaves 32 bits on the way to or from int32 wraps.
+    """
 
     name = "quantize"
     tflite = ("QUANTIZE",)
@@ -68,7 +75,7 @@ class Quantize(_Conversion):
             known = ", ".join(sorted(f"{a.value} to {b.value}" for a, b in _QUANTIZED))
             return (
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected one of {known}. "
-                "Convert the model to int8, int16 or float32 throughout"
+                "Convert the model to types that tflite-micro converts"
             )
         wrong = quantization_problem([operand, result])
         if wrong is not None or operand.dtype.is_float:
@@ -85,6 +92,7 @@ class Quantize(_Conversion):
         else:
             centred = x.astype(np.int64) - node.input(0).quant.zero_point
             steps = multiply_by_quantized_multiplier(centred, *scaling(node.input(0), result))
+            return [saturate(wrap32(steps + result.quant.zero_point), result.dtype).astype(result.dtype.numpy)]
         return [saturate(steps + result.quant.zero_point, result.dtype).astype(result.dtype.numpy)]
 
 

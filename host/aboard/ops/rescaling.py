@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from aboard.ir import DType, Tensor
 from aboard.ir.numerics import quantize_multiplier
 
-#: Largest left shift of an operand minus its zero point, in bits: with a zero point added, the result fits 32 bits.
-_MOST_SHIFT = {DType.INT8: 23, DType.UINT8: 23, DType.INT16: 15}
+#: Most bits by which an operand, less its zero point, is moved up: with a zero point added it still fits 32 bits. An
+#: int32 may wrap, as operand or result; more than 30 bits are not defined.
+_MOST_SHIFT = {DType.INT8: 23, DType.UINT8: 23, DType.INT16: 15, DType.INT32: 30}
 
 
 def scaling(operand: Tensor, result: Tensor, factor: float = 1.0) -> tuple[int, int]:
@@ -34,7 +35,7 @@ def overflow_problem(operand: Tensor, result: Tensor, factor: float = 1.0, spare
         factor: As for `scaling`.
         spare_bits: Bits by which the rescaled value may be larger than an element.
     """
-    most = _MOST_SHIFT[operand.dtype] - spare_bits
+    most = _MOST_SHIFT[DType.INT32 if result.dtype is DType.INT32 else operand.dtype] - spare_bits
     if scaling(operand, result, factor)[1] <= most:
         return None
     before, after = operand.quant.scale, result.quant.scale

@@ -38,9 +38,10 @@ def quantization_problem(tensors: Iterable[Tensor]) -> str | None:
                 f"quantisation of {tensor.name}, got {_describe(tensor)}, expected one positive scale. "
                 "Quantise activations per tensor"
             )
-        if tensor.dtype is DType.INT16 and quant.zero_point != 0:
+        if tensor.dtype in (DType.INT16, DType.INT32) and quant.zero_point != 0:
             return (
-                f"quantisation of {tensor.name}, got a zero point of {quant.zero_point}, expected 0 for int16. "
+                f"quantisation of {tensor.name}, got a zero point of {quant.zero_point}, expected 0 for "
+                f"{tensor.dtype.value}. "
                 "Quantise the model again with TFLite's converter"
             )
     return None

@@ -198,6 +198,12 @@ class Tanh(SigmoidS16):
     op = "tanh"
 
 
+_RESCALED_WIDE = {
+    (DType.INT8, DType.INT32): "rescale_s8_to_s32",
+    (DType.INT16, DType.INT32): "rescale_s16_to_s32",
+    (DType.INT32, DType.INT8): "rescale_s32_to_s8",
+    (DType.INT32, DType.INT16): "rescale_s32_to_s16",
+}
 _RESCALED = {
     (DType.INT16, DType.INT16): "rescale_s16",
     (DType.INT8, DType.INT16): "rescale_s8_to_s16",
@@ -205,11 +211,14 @@ _RESCALED = {
 }
 
 
-@implements
-class Requantize(ElementsS16):
-    """quantize between quantisations of 8 and 16 bits."""
+class Rescaling(ElementsS16):
+    """quantize from one quantisation to another.
 
-    op, header = "quantize", "portable/rescale_s16.h"
+    Attributes:
+        functions: C function for each pair of types, without `aboard_`.
+    """
+
+    functions: ClassVar[Mapping[tuple[DType, DType], str]]
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
@@ -219,10 +228,25 @@ class Requantize(ElementsS16):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        both = node.input(0).dtype, node.output.dtype
-        return None if both in _RESCALED else "is for int16 to int8 or int16, and int8 to int16"
+        if (node.input(0).dtype, node.output.dtype) in self.functions:
+            return None
+        return f"is for {', '.join(f'{a.value} to {b.value}' for a, b in self.functions)}"
 
     @override
     def function(self, node: Node) -> ElementFunction:
-        both = node.input(0).dtype, node.output.dtype
-        return ElementFunction(_RESCALED[both], {**_rescaling(node), **_limits(Activation.NONE, node)}, "rescale")
+        name = self.functions[node.input(0).dtype, node.output.dtype]
+        return ElementFunction(name, {**_rescaling(node), **_limits(Activation.NONE, node)}, "rescale")
+
+
+@implements
+class Requantize(Rescaling):
+    """Of 8 and 16 bits."""
+
+    op, header, functions = "quantize", "portable/rescale_s16.h", _RESCALED
+
+
+@implements
+class RequantizeS32(Rescaling):
+    """To and from int32."""
+
+    op, name, header, functions = "quantize", "portable_s32", "portable/quantize_s32.h", _RESCALED_WIDE
