@@ -26,6 +26,7 @@ _OPTIONS = {
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "L2_POOL_2D": "Pool2DOptions",
+    "L2_NORMALIZATION": "L2NormOptions",
     "MEAN": "ReducerOptions",
     "SUM": "ReducerOptions",
     "REDUCE_MAX": "ReducerOptions",

@@ -21,11 +21,12 @@ ONE_Q0, ONE_Q2 = INT32_MAX, 1 << 29
 _EXP_MINUS_EIGHTH = 1895147668
 _ONE_THIRD = 715827883
 _EXP_OF_BITS = {-2: 1672461947, -1: 1302514674, 0: 790015084, 1: 290630308, 2: 39332535, 3: 720401, 4: 242}
+_ROOT_OF_HALF = 1518500250
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
 
 
-def _shift_left_saturating(x: npt.ArrayLike, exponent: int) -> Int64:
-    shifted: Int64 = np.clip(np.asarray(x, np.int64) << exponent, INT32_MIN, INT32_MAX)
+def _shift_left_saturating(x: npt.ArrayLike, exponent: npt.ArrayLike) -> Int64:
+    shifted: Int64 = np.clip(np.asarray(x, np.int64) << np.asarray(exponent, np.int64), INT32_MIN, INT32_MAX)
     return shifted
 
 
@@ -139,5 +140,30 @@ def _inverse_sqrt(x: int) -> tuple[int, int]:
         cube = int(_shift_left_saturating(multiply(multiply(root, root), root), 6))
         step = int(multiply((1 << 28) + (1 << 27), root)) - int(multiply(half_input, cube))
         root = int(_shift_left_saturating(step, 3))
-    root = int(multiply(root, 1518500250))
+    root = int(multiply(root, _ROOT_OF_HALF))
     return (root << -right, 0) if right < 0 else (root, -right)
+
+
+def log_of_sum(x: npt.ArrayLike) -> Int64:
+    """Returns ln(x) with five integer bits, by a rational approximation around the powers of two and their roots.
+
+    Args:
+        x: At least 1, with twelve integer bits: at least 2**19.
+    """
+    x = np.asarray(x, np.int64)
+    quarter, root_of_root = 1 << 23, 1805811301
+    zeros = 32 - bit_length(x)
+    first = _shift_left_saturating(multiply(_shift_left_saturating(x, zeros - 1), _ROOT_OF_HALF), 1)
+    first_power = np.minimum(_shift_left_saturating(12 - zeros, 25) + quarter, INT32_MAX)
+    headroom = 31 - bit_length(multiply(x, _ROOT_OF_HALF))
+    second = _shift_left_saturating(x, headroom)
+    second_power = np.maximum(_shift_left_saturating(12 - headroom, 25) - quarter, INT32_MIN)
+    r, power = np.minimum(first, second), np.maximum(first_power, second_power)
+    # r and root_of_root are positive.
+    p = (r + root_of_root + 1) // 2
+    q = 2 * (r - root_of_root)
+    square = multiply(q, q)
+    numerator = multiply(q, r) + multiply(multiply(q, square), 117049297)
+    denominator = multiply(p, 1057819769 + q + multiply(127690142, square)) + multiply(638450708, q)
+    quotient = multiply(rounding_divide_by_pot(numerator, 6), one_over_one_plus(denominator))
+    return _shift_left_saturating(multiply(power, 1488522236) + quotient, 1)

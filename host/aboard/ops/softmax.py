@@ -56,8 +56,13 @@ class StepScaling:
 
 
 def scaling(node: Node) -> StepScaling:
-    """Returns the scaling of differences in an int8 softmax."""
-    real = attributes(node).beta * node.input(0).quant.scale * (1 << (31 - _DIFFERENCE_BITS))
+    """Returns how an int8 softmax scales steps below the maximum."""
+    return step_scaling(attributes(node).beta * node.input(0).quant.scale)
+
+
+def step_scaling(exponent: float) -> StepScaling:
+    """Returns how steps below the maximum are scaled, each of which is an exponent."""
+    real = exponent * (1 << (31 - _DIFFERENCE_BITS))
     multiplier, shift = quantize_multiplier(min(real, float(INT32_MAX)))
     radius = math.floor(((1 << _DIFFERENCE_BITS) - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - shift))
     return StepScaling(multiplier, shift, radius)
