@@ -81,7 +81,7 @@ class Mean(Same):
 
 
 class Binary(Rule):
-    """add, sub and mul, with operands that may be constant or have one channel for all channels of the result.
+    """add, sub, mul, maximum and minimum, with operands that may be constant or have one channel for all.
 
     The result is monotonic in each operand, so that its extremes are at the corners of the ranges.
     """

@@ -12,6 +12,7 @@ from aboard.passes.channels.weighted import Conv2d, DepthwiseConv2d, FullyConnec
 
 _MAPPED = (
     "relu", "relu6", "relu_n1_to_1", "leaky_relu", "hard_swish", "logistic", "tanh", "quantize",
+    "abs", "rsqrt", "elu",
 )  # fmt: skip
 
 _RULES: Mapping[str, Rule] = {
@@ -26,7 +27,7 @@ _RULES: Mapping[str, Rule] = {
     "reshape": Reshape(),
     "concatenation": Concatenation(),
     "split": Split(),
-    **dict.fromkeys(("add", "sub", "mul"), Binary()),
+    **dict.fromkeys(("add", "sub", "mul", "maximum", "minimum"), Binary()),
     **dict.fromkeys(_MAPPED, Mapped()),
 }
 
