@@ -336,7 +336,7 @@ def _unsupported() -> bytes:
     builder = ModelBuilder()
     for index in range(5):
         builder.tensor(f"t{index}", (1, 4), np.float32)
-    for index, kind in enumerate(("FLOOR", "COS", "FLOOR", "FLOOR")):
+    for index, kind in enumerate(("SIGN", "ATAN2", "SIGN", "SIGN")):
         builder.op(kind, [index], [index + 1])
     return builder.build(["t0"], ["t4"])
 
