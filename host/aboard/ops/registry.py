@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
-from aboard.ir import Array, Attributes, Node, Tensor, TensorType
+from aboard.ir import Array, Attributes, DType, Node, Tensor, TensorType
 from aboard.ops.box import Box
 from aboard.ops.sharing import Share
 
@@ -81,10 +81,37 @@ class SourceNode:
             )
         return [int(value) for value in values.reshape(-1).tolist()]
 
-    def node(self, op: str, inputs: Sequence[Tensor | None], attrs: Attributes | None = None) -> Node:
-        """Returns the `Node` for this operator, with its outputs and its number as source."""
-        name = self.outputs[0].name if self.outputs else f"node_{self.number}"
-        return Node(op, name, list(inputs), list(self.outputs), attrs or Attributes(), (self.number,))
+    def node(
+        self,
+        op: str,
+        inputs: Sequence[Tensor | None],
+        attrs: Attributes | None = None,
+        outputs: Sequence[Tensor] | None = None,
+    ) -> Node:
+        """Returns a `Node` that this operator becomes, with its number as source.
+
+        Args:
+            op: Name of the op.
+            inputs: Operands.
+            attrs: Attributes of the op; None for an op without.
+            outputs: Results; None for those of the operator.
+        """
+        results = list(self.outputs if outputs is None else outputs)
+        name = results[0].name if results else f"node_{self.number}"
+        return Node(op, name, list(inputs), results, attrs or Attributes(), (self.number,))
+
+    def check_type(self, tensor: Tensor, types: Sequence[DType]) -> None:
+        """Raises for an element type that the reference does not take; a constant may have any, as the host folds it.
+
+        Raises:
+            ModelError: The tensor is computed at run time and its type is not among these.
+        """
+        if tensor.dtype not in types and not tensor.is_constant:
+            known = ", ".join(dtype.value for dtype in types)
+            raise self.unsupported(
+                f"element type of {tensor.name}, got {tensor.dtype.value}, expected one of {known}. "
+                "TensorFlow Lite Micro computes this operator in no other type; convert the model to one of these"
+            )
 
 
 class Op(ABC):
@@ -185,7 +212,11 @@ class Op(ABC):
         return 0
 
 
+#: Reads an operator of a TFLite file: returns the nodes that it becomes, in execution order.
+Build = Callable[[SourceNode], list[Node]]
+
 _OPS: dict[str, Op] = {}
+_COMPOSED: dict[str, Build] = {}
 _OpType = TypeVar("_OpType", bound=type[Op])
 
 
@@ -197,15 +228,16 @@ def register(cls: _OpType) -> _OpType:
     return cls
 
 
-def register_family(base: type[Op], rows: Iterable[Mapping[str, object]]) -> None:
-    """Adds one op for each row of a family's table.
+def composes(kind: str) -> Callable[[Build], Build]:
+    """Adds a TFLite operator that is no op of its own, but several nodes of others (function decorator)."""
 
-    Args:
-        base: What they share.
-        rows: The class attributes of each, `name` and `tflite` among them.
-    """
-    for row in rows:
-        register(type(f"{base.__name__}_{row['name']}", (base,), {"__module__": base.__module__, **row}))
+    def add(build: Build) -> Build:
+        if kind in _COMPOSED:
+            raise ValueError(f"operator {kind} is registered twice")
+        _COMPOSED[kind] = build
+        return build
+
+    return add
 
 
 @cache
@@ -233,9 +265,10 @@ def names() -> list[str]:
     return sorted(_all())
 
 
-def from_tflite(kind: str) -> Callable[[SourceNode], Node] | None:
-    """Returns the function that imports a TFLite operator, or None if the operator is not supported."""
-    return next((op.from_tflite for op in _all().values() if kind in op.tflite), None)
+def from_tflite(kind: str) -> Build | None:
+    """Returns the function that imports a TFLite operator, or None where the operator is not supported."""
+    op = next((op for op in _all().values() if kind in op.tflite), None)
+    return _COMPOSED.get(kind) if op is None else lambda source: [op.from_tflite(source)]
 
 
 def tflite_bias(kind: str) -> int | None:
@@ -250,7 +283,7 @@ def tflite_updates(kind: str) -> tuple[int, ...]:
 
 def tflite_kinds() -> list[str]:
     """Returns the names of all TFLite operators that can be imported, sorted."""
-    return sorted(kind for op in _all().values() for kind in op.tflite)
+    return sorted([*(kind for op in _all().values() for kind in op.tflite), *_COMPOSED])
 
 
 def require(condition: bool, node: Node, what: str) -> None:
