@@ -114,6 +114,17 @@ def test_a_box_shares_the_memory_of_the_operand() -> None:
     assert get("strided_slice").shares(made) == []
 
 
+def test_a_run_of_elements_shares_the_memory_of_the_operand_where_its_axis_goes() -> None:
+    case = Case((1, 4, 5, 3), result=(1, 5, 3))
+    for begin, end, masks in [(0, 1, ()), (2, 3, ("ShrinkAxisMask",)), (0, 5, ()), (0, 3, ())]:
+        case.add(begin, end, 1, masks)
+    made = load(case.model(), name="model").nodes[0]
+    assert get("strided_slice").shares(made) == [Share(0, 0, True, None, 30)]
+    one_op.check_equal(case.model(), values(case.shape))
+    case = Case((2, 4, 5, 3), case.begin, [2, 3, 5, 3], case.strides, case.masks, (2, 5, 3))
+    assert get("strided_slice").shares(load(case.model(), name="model").nodes[0]) == []
+
+
 def refusal(case: Case) -> str:
     with pytest.raises(ModelError) as caught:
         load(case.model(), name="model")

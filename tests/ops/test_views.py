@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from aboard import kernels
 from aboard.ir import Attributes, DType, Node, Tensor, TensorType
 from aboard.ops import get
+from aboard.ops.broadcast_to import BroadcastAttributes
 from aboard.ops.concatenation import ConcatenationAttributes
 from aboard.ops.pad import PadAttributes
 from aboard.ops.reshape import ReshapeAttributes
@@ -72,6 +73,13 @@ def test_transpose(data: st.DataObject, shape: tuple[int, ...], dtype: DType) ->
 
 
 @settings(max_examples=examples(10), deadline=None)
+@given(st.data(), shapes, dtypes)
+def test_broadcast(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
+    operand = tuple(data.draw(st.sampled_from([1, extent])) for extent in shape)
+    check(data, node("broadcast_to", BroadcastAttributes(shape), [operand], dtype))
+
+
+@settings(max_examples=10, deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_reshape(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     factors = data.draw(st.permutations([*shape, 1]))

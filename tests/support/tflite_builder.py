@@ -31,7 +31,8 @@ _OPTIONS = {
     "SUM": "ReducerOptions",
     "REDUCE_MAX": "ReducerOptions",
     "REDUCE_MIN": "ReducerOptions",
-    "REDUCE_PROD": "ReducerOptions",
+    "REDUCE_ALL": "ReducerOptions",
+    "BATCH_MATMUL": "BatchMatMulOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
 }

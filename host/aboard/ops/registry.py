@@ -138,13 +138,13 @@ class Op(ABC):
     moves_data: ClassVar[bool] = False
     weights_axis: ClassVar[int | None] = None
 
-    @abstractmethod
     def from_tflite(self, source: SourceNode) -> Node:
-        """Returns the node for an operator of a TFLite file.
+        """Returns the node for an operator of a TFLite file; an op without `tflite` names need not have it.
 
         Raises:
             ModelError: The operator uses an unsupported feature; the message names it and the supported ones.
         """
+        raise NotImplementedError(f"{self.name}: {source.kind} is not read by this op")
 
     @abstractmethod
     def infer(self, node: Node) -> list[TensorType]:

@@ -94,17 +94,31 @@ class StridedSlice(Op):
 
     @override
     def shares(self, node: Node) -> list[Share]:
-        """Returns that the result is a box of the operand, if all strides are 1 and no axis is added or removed."""
+        """Returns that the result is a box of the operand, or a run of its elements where axes come or go."""
         attrs = attributes(node)
-        box = all(part.stride == 1 or part.count == 1 for part in attrs.slices)
-        if not box or attrs.shape != tuple(part.count for part in attrs.slices):
+        if not all(part.stride == 1 or part.count == 1 for part in attrs.slices):
             return []
-        return [Share(0, 0, True, tuple(part.start for part in attrs.slices))]
+        if attrs.shape == tuple(part.count for part in attrs.slices):
+            return [Share(0, 0, True, tuple(part.start for part in attrs.slices))]
+        first = _run(attrs.slices, node.input(0).shape)
+        return [] if first is None else [Share(0, 0, True, first=first)]
 
 
 def attributes(node: Node) -> StridedSliceAttributes:
     """Returns the attributes of a `strided_slice` node."""
     return cast(StridedSliceAttributes, node.attrs)
+
+
+def _run(slices: Sequence[AxisSlice], shape: Sequence[int]) -> int | None:
+    """Returns the first element of a box whose elements follow one another, counted flat; None for another box."""
+    first, elements, whole = 0, 1, True
+    for part, extent in zip(reversed(slices), reversed(shape), strict=True):
+        if part.count != 1 and not whole:
+            return None
+        whole = whole and part.count == extent
+        first += part.start * elements
+        elements *= extent
+    return first
 
 
 @dataclass(frozen=True)

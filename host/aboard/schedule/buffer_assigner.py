@@ -137,7 +137,8 @@ class _Assigner:
         location = self.locations[outer]
         own = View.whole(inner.shape, inner.dtype.bytes)
         if share.starts is None:
-            return dataclasses.replace(own, offset=location.view.offset) if location.view.contiguous else None
+            first = location.view.offset + share.first * own.element_bytes
+            return dataclasses.replace(own, offset=first) if location.view.contiguous else None
         begin = box_offsets(outer.shape, inner.shape, share.starts)
         if begin is None:
             return None
