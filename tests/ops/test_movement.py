@@ -117,12 +117,21 @@ def batches(draw: st.DrawFn, kind: str, *, padded: bool) -> Case:
     return Case(kind, [before, blocks, pads], [after], {}, draw(types(kind)))
 
 
+@st.composite
+def mirror(draw: st.DrawFn) -> Case:
+    shape, mode = draw(shapes()), draw(st.integers(0, 1))
+    pads = [[draw(st.integers(0, extent - 1 + mode)) for _ in range(2)] for extent in shape]
+    result = [extent + sum(pair) for extent, pair in zip(shape, pads, strict=True)]
+    return Case("MIRROR_PAD", [shape, pads], [result], {"Mode": mode}, draw(st.sampled_from([np.int8, np.float32])))
+
+
 KINDS = (
     pack(),
     unpack(),
     cut(),
     reverse(),
     broadcast(),
+    mirror(),
     fill(),
     zeros_like(),
     depth("SPACE_TO_DEPTH"),
@@ -173,6 +182,7 @@ REFUSED = [
     (Case("REVERSE_V2", [(2, 2, 2), [0, 2]], [(2, 2, 2)]), "axes, got [0, 2], expected neighbouring axes"),
     (Case("BROADCAST_TO", [(2,), [3]], [(3,)]), "shape, got [3] for an operand of (2,)"),
     (Case("TILE", [(2,), [1, 2]], [(1, 2)]), "counts, got [1, 2] for shape (2,)"),
+    (Case("MIRROR_PAD", [(3,), [[3, 0]]], [(6,)]), "paddings, got [3, 0] for shape (3,), expected a pair"),
     (Case("FILL", [[2], (1,)], [(2,)]), "value, got shape (1,), expected a scalar"),
     (Case("SPACE_TO_DEPTH", [(1, 3, 2, 1)], [(1, 1, 1, 4)], {"BlockSize": 2}), "got an operand of (1, 3, 2, 1)"),
     (Case("DEPTH_TO_SPACE", [(1, 1, 1, 3)], [(1, 2, 2, 1)], {"BlockSize": 2}), "the last a multiple of 4"),
@@ -190,12 +200,13 @@ def test_refuses_what_makes_no_sense(case: Case, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "dtype"), [("PACK", np.bool_), ("UNPACK", np.int64), ("SLICE", np.int64), ("FILL", np.int16)]
+    ("kind", "dtype"),
+    [("PACK", np.bool_), ("UNPACK", np.int64), ("SLICE", np.int64), ("FILL", np.int16), ("MIRROR_PAD", np.int16)],
 )
 def test_refuses_types_that_the_reference_refuses(kind: str, dtype: type) -> None:
-    operands = {"SLICE": [(2,), [0], [2]], "FILL": [[2], ()]}.get(kind, [(2,)])
+    operands = {"SLICE": [(2,), [0], [2]], "FILL": [[2], ()], "MIRROR_PAD": [(2,), [[0, 0]]]}.get(kind, [(2,)])
     with pytest.raises(ModelError) as caught:
         load(moves.model(Case(kind, operands, [(2,)], {}, dtype)), name="model")
     assert f"got {np.dtype(dtype).name}, expected one of " in str(caught.value)
     assert "TensorFlow Lite Micro computes this operator in no other type" in str(caught.value)
-    assert DType(np.dtype(dtype).name) not in TYPES[kind]
+    assert DType(np.dtype(dtype).name) not in TYPES.get(kind, ())

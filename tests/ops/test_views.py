@@ -15,6 +15,7 @@ from aboard.ir import Attributes, DType, Node, Tensor, TensorType
 from aboard.ops import get
 from aboard.ops.broadcast_to import BroadcastAttributes
 from aboard.ops.concatenation import ConcatenationAttributes
+from aboard.ops.mirror_pad import MirrorPadAttributes
 from aboard.ops.pad import PadAttributes
 from aboard.ops.reshape import ReshapeAttributes
 from aboard.ops.resize_nearest_neighbor import ResizeNearestNeighborAttributes
@@ -72,11 +73,19 @@ def test_transpose(data: st.DataObject, shape: tuple[int, ...], dtype: DType) ->
     check(data, node("transpose", TransposeAttributes(order), [shape], dtype))
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_broadcast(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     operand = tuple(data.draw(st.sampled_from([1, extent])) for extent in shape)
     check(data, node("broadcast_to", BroadcastAttributes(shape), [operand], dtype))
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.data(), shapes, dtypes, st.booleans())
+def test_mirror_pad(data: st.DataObject, shape: tuple[int, ...], dtype: DType, edge: bool) -> None:
+    ends = [st.integers(0, extent if edge else extent - 1) for extent in shape]
+    padding = tuple((data.draw(end), data.draw(end)) for end in ends)
+    check(data, node("mirror_pad", MirrorPadAttributes(padding, edge), [shape], dtype))
 
 
 @settings(max_examples=10, deadline=None)

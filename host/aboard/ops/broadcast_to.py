@@ -51,7 +51,7 @@ class BroadcastTo(Op):
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the repeated operand."""
-        return [np.ascontiguousarray(np.broadcast_to(np.asarray(operands[0]), attributes(node).shape))]
+        return [np.broadcast_to(np.asarray(operands[0]), attributes(node).shape).copy()]
 
 
 def attributes(node: Node) -> BroadcastAttributes:
