@@ -16,8 +16,8 @@ from aboard.kernels.select.strategy import choose
 from aboard.ops import get
 from aboard.ops.activation import Activation
 from aboard.ops.arithmetic import ArithmeticAttributes
-from aboard.ops.mean import MeanAttributes
 from aboard.ops.pool2d import PoolAttributes
+from aboard.ops.reduction import ReductionAttributes
 from aboard.ops.relu import LeakyReluAttributes
 from aboard.ops.softmax import SoftmaxAttributes
 from aboard.ops.window import Padding, same
@@ -181,7 +181,7 @@ def test_pools_without_the_dsp_extension() -> None:
 @given(st.data(), shapes, dtypes, st.booleans())
 def test_mean(data: st.DataObject, shape: tuple[int, ...], dtype: DType, keep: bool) -> None:
     axes = data.draw(st.sets(st.integers(0, len(shape) - 1)))
-    attrs = MeanAttributes(tuple(sorted(axes)), keep)
+    attrs = ReductionAttributes(tuple(sorted(axes)), keep)
     check(data, node("mean", attrs, [tensor_type(shape, dtype)], tensor_type((), dtype, 0.05, 7)))
 
 

@@ -16,7 +16,7 @@ from aboard.importers import load
 from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.kernels.select import strategy
 from aboard.ops import get
-from aboard.ops.mean import MeanAttributes
+from aboard.ops.reduction import ReductionAttributes
 from aboard.target import Target
 from support import one_op, oracle, sanitized
 from support.element_models import Value, build, check_near, feed, quantized, real, refusal, seeds
@@ -103,7 +103,7 @@ def test_refusals() -> None:
 def test_verifier_names_the_broken_rule() -> None:
     operand = Value((2, 3), np.int8, 0.5, 3)
     node = load(build("MEAN", [operand, axes_value([1])], replace(operand, shape=(2,)), {}), name="model").nodes[0]
-    node.attrs = MeanAttributes((1, 0))
+    node.attrs = ReductionAttributes((1, 0))
     with pytest.raises(VerifyError, match=r"mean y: axes, got \(1, 0\), expected ascending numbers below 2"):
         get("mean").verify(node)
 
@@ -112,6 +112,6 @@ def test_verifier_names_the_broken_rule() -> None:
 def test_more_axes_than_the_kernel_counts(dtype: DType) -> None:
     quant = Quantization((0.5,), (0,)) if dtype is DType.INT8 else None
     operand, result = TensorType((2,) * 7, dtype, quant), TensorType((2,) * 6, dtype, quant)
-    node = Node("mean", "deep", [Tensor("x", operand)], [Tensor("y", result)], MeanAttributes((6,)))
+    node = Node("mean", "deep", [Tensor("x", operand)], [Tensor("y", result)], ReductionAttributes((6,)))
     with pytest.raises(ModelError, match=r"mean deep: no implementation .* 7 axes, at most 6 are supported"):
         strategy.choose(node, Target(one_op.HOST))

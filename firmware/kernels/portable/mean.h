@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/mean.h
- * Averages over any axes of a tensor that is stored whole.
+ * Averages and sums over any axes of a tensor that lies in memory as a whole.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_MEAN_H
 #define ABOARD_KERNELS_PORTABLE_MEAN_H
@@ -28,7 +28,7 @@ typedef struct {
     aboard_mean_axis_t col;                    /**< Pixels of a row of the result. */
     aboard_mean_axis_t channel;                /**< Channels of a pixel of the result. */
     aboard_mean_axis_t over[ABOARD_MEAN_AXES]; /**< Axes that are averaged over, outermost first. */
-    int32_t count;                             /**< Operand elements per result element. */
+    int32_t count;                             /**< What float sums are divided by. */
 } aboard_mean_t;
 
 /** Byte offset in the operand of the first element of row `r` of the result. */

@@ -1,4 +1,4 @@
-"""mean on any core."""
+"""Averages and sums on any core: one kernel, whose multiplier has the division in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from aboard.kernels.contract import Implementation, InputArg, KernelCall, Litera
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.portable.gather import axis_steps
 from aboard.kernels.registry import implements
-from aboard.ops.mean import attributes, count, scaling
+from aboard.ops.mean import divisor, scaling
+from aboard.ops.reduction import attributes, count
 from aboard.target import Target
 
 #: ABOARD_MEAN_AXES of mean.h.
@@ -25,7 +26,7 @@ def axes_of(node: Node, source: View, result: View) -> dict[str, Literal]:
     """Returns the fields of `aboard_mean_t`."""
     attrs, shape = attributes(node), node.input(0).shape
     if source.buffer_rows < source.rows:
-        raise ValueError(f"mean {node.name}: the operand is stored in a rolling buffer")
+        raise ValueError(f"{node.op} {node.name}: the operand is stored in a rolling buffer")
     steps = [step.rows * source.row_stride + step.bytes for step in axis_steps(shape, source)]
     axes = list(zip(shape, steps, strict=True))
     reduced = _merged([axes[axis] for axis in attrs.axes])
@@ -42,7 +43,7 @@ def axes_of(node: Node, source: View, result: View) -> dict[str, Literal]:
         "col": _axis(col),
         "channel": _axis(channel),
         "over": [_axis(axis) for axis in [*[(1, 0)] * (MAX_AXES - len(reduced)), *reduced]],
-        "count": count(node),
+        "count": divisor(node),
     }
 
 
@@ -63,7 +64,8 @@ def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
     return merged
 
 
-def _too_many_axes(node: Node) -> str | None:
+def too_many_axes(node: Node) -> str | None:
+    """Returns why a reduction has more axes than kernels have counters for, or None."""
     rank = len(node.input(0).shape)
     return None if rank <= MAX_AXES + 2 else f"{rank} axes, at most {MAX_AXES + 2} are supported"
 
@@ -77,7 +79,7 @@ class _Mean(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
-        return _too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+        return too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
 
     def scaling(self, node: Node) -> Mapping[str, Literal]:
         """Returns the requantisation fields."""
@@ -133,3 +135,24 @@ class MeanF32(_Mean):
     @override
     def scaling(self, node: Node) -> Mapping[str, Literal]:
         return {}
+
+
+@implements
+class SumS8(MeanS8):
+    """Sum of int8."""
+
+    op = "sum"
+
+
+@implements
+class SumS16(MeanS16):
+    """Sum of int16."""
+
+    op = "sum"
+
+
+@implements
+class SumF32(MeanF32):
+    """Sum of float32: a mean that is divided by 1."""
+
+    op = "sum"

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor
-from aboard.ops import mean, pool2d
+from aboard.ops import mean, pool2d, reduction
 from aboard.passes.channels.constants import replace_constant
 from aboard.passes.channels.contract import (
     Bools,
@@ -69,8 +69,8 @@ class Mean(Same):
     def accepts(self, node: Node) -> bool:
         """True if channels stay separate and no sum can overflow."""
         rank = len(node.input(0).shape)
-        largest = mean.count(node) * 255 << max(mean.scaling(node)[1], 0)
-        return rank - 1 not in mean.attributes(node).axes and largest < 1 << 31
+        largest = reduction.count(node) * 255 << max(mean.scaling(node)[1], 0)
+        return rank - 1 not in reduction.attributes(node).axes and largest < 1 << 31
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:

@@ -1,0 +1,104 @@
+"""Largest and smallest elements, and their places, on any core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from aboard.ir import DType, Node
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.portable.elementwise import present
+from aboard.kernels.portable.mean import axes_of, too_many_axes
+from aboard.kernels.registry import implements
+from aboard.ops.extremes import place_attributes
+from aboard.target import Target
+
+#: What the C functions call an element type.
+_SUFFIXES = {DType.INT8: "_s8", DType.FLOAT32: "_f32", DType.BOOL: ""}
+
+
+class _Reduce(Implementation):
+    name = "portable"
+    strided = True
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses more axes than the kernel has counters for."""
+        return too_many_axes(node)
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        (source,) = present(inputs)
+        ctype = node.output.dtype.c
+        return KernelCall(
+            header="portable/extremes.h",
+            function=f"aboard_{self.op}{_SUFFIXES[node.output.dtype]}",
+            params_type="aboard_reduce_t",
+            params={"axes": axes_of(node, source, outputs[0])},
+            arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
+            rows=outputs[0].rows,
+        )
+
+
+class _Place(Implementation):
+    name = "portable"
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses element types that only the host compares."""
+        dtype = node.input(0).dtype
+        return None if dtype in (DType.INT8, DType.FLOAT32) else f"{dtype.value}, only int8 and float32 are supported"
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        operand, axis = node.input(0), place_attributes(node).axis
+        return KernelCall(
+            header="portable/extremes.h",
+            function=f"aboard_{self.op}{_SUFFIXES[operand.dtype]}",
+            params_type="aboard_place_t",
+            params={
+                "outer": math.prod(operand.shape[:axis]),
+                "extent": operand.shape[axis],
+                "inner": math.prod(operand.shape[axis + 1 :]),
+            },
+            arguments=(InputArg(0, f"const {operand.dtype.c} *"), OutputArg(0, "int32_t *")),
+            rows=outputs[0].rows,
+            step_rows=outputs[0].rows,
+        )
+
+
+@implements
+class ReduceMaxPortable(_Reduce):
+    """The largest element."""
+
+    op = "reduce_max"
+
+
+@implements
+class ReduceMinPortable(_Reduce):
+    """The smallest element."""
+
+    op = "reduce_min"
+
+
+@implements
+class ReduceAllPortable(_Reduce):
+    """Whether all elements are true."""
+
+    op = "reduce_all"
+
+
+@implements
+class ArgMaxPortable(_Place):
+    """Where the largest element is."""
+
+    op = "arg_max"
+
+
+@implements
+class ArgMinPortable(_Place):
+    """Where the smallest element is."""
+
+    op = "arg_min"
