@@ -42,12 +42,11 @@ class Chain:
         """Adds a node with these results."""
         self.nodes.append(self._source.node(op, inputs, attrs, outputs))
 
-    def tensor(self, like: Tensor, shape: Sequence[int], dtype: DType | None = None) -> Tensor:
-        """Returns a new tensor with the name, the element type and the quantisation of the operator's result."""
-        result = self._source.outputs[0]
-        quant = result.type.quant if result.dtype is like.dtype else like.type.quant
+    def tensor(self, like: Tensor, shape: Sequence[int]) -> Tensor:
+        """Returns a new tensor with the element type of another, and its quantisation unless that is per channel."""
+        quant = like.type.quant
         plain = None if quant is not None and quant.per_channel else quant
-        return Tensor(result.name, TensorType(tuple(shape), dtype or like.dtype, plain))
+        return Tensor(self._source.outputs[0].name, TensorType(tuple(shape), like.dtype, plain))
 
     def constant(self, values: Array, dtype: DType) -> Tensor:
         """Returns a new constant without quantisation."""

@@ -217,6 +217,7 @@ Build = Callable[[SourceNode], list[Node]]
 
 _OPS: dict[str, Op] = {}
 _COMPOSED: dict[str, Build] = {}
+_COMPOSED_BIASES: dict[str, int] = {}
 _OpType = TypeVar("_OpType", bound=type[Op])
 
 
@@ -228,13 +229,20 @@ def register(cls: _OpType) -> _OpType:
     return cls
 
 
-def composes(kind: str) -> Callable[[Build], Build]:
-    """Adds a TFLite operator that is no op of its own, but several nodes of others (function decorator)."""
+def composes(kind: str, bias: int | None = None) -> Callable[[Build], Build]:
+    """Adds a TFLite operator that is no op of its own, but several nodes of others (function decorator).
+
+    Args:
+        kind: Name of the operator.
+        bias: Which of its operands is the bias to a product with weights; None where none is.
+    """
 
     def add(build: Build) -> Build:
         if kind in _COMPOSED:
             raise ValueError(f"operator {kind} is registered twice")
         _COMPOSED[kind] = build
+        if bias is not None:
+            _COMPOSED_BIASES[kind] = bias
         return build
 
     return add
@@ -272,8 +280,9 @@ def from_tflite(kind: str) -> Build | None:
 
 
 def tflite_bias(kind: str) -> int | None:
-    """Returns the index of the bias among a TFLite operator's operands; None for an operator without one."""
-    return next((2 for op in _all().values() if kind in op.tflite and op.weights_axis is not None), None)
+    """Returns which operand of a TFLite operator is the bias to a product with weights; None where none is."""
+    weighted = any(kind in op.tflite and op.weights_axis is not None for op in _all().values())
+    return 2 if weighted else _COMPOSED_BIASES.get(kind)
 
 
 def tflite_updates(kind: str) -> tuple[int, ...]:
