@@ -101,7 +101,7 @@ class PlaceAttributes(Attributes):
     axis: int
 
 
-class _Place(Op):
+class _ArgExtreme(Op):
     """The index of the first of the largest or smallest elements along an axis, as int32.
 
     A NaN is never larger or smaller: it is the result only where it is the first element.
@@ -160,7 +160,7 @@ class _Place(Op):
 
 
 @register
-class ArgMax(_Place):
+class ArgMax(_ArgExtreme):
     """Where the largest element is."""
 
     name = "arg_max"
@@ -169,7 +169,7 @@ class ArgMax(_Place):
 
 
 @register
-class ArgMin(_Place):
+class ArgMin(_ArgExtreme):
     """Where the smallest element is."""
 
     name = "arg_min"

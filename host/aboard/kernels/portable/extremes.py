@@ -42,7 +42,7 @@ class _Reduce(Implementation):
         )
 
 
-class _Place(Implementation):
+class _ArgExtreme(Implementation):
     name = "portable"
 
     @override
@@ -91,14 +91,14 @@ class ReduceAllPortable(_Reduce):
 
 
 @implements
-class ArgMaxPortable(_Place):
+class ArgMaxPortable(_ArgExtreme):
     """Where the largest element is."""
 
     op = "arg_max"
 
 
 @implements
-class ArgMinPortable(_Place):
+class ArgMinPortable(_ArgExtreme):
     """Where the smallest element is."""
 
     op = "arg_min"
