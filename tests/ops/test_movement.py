@@ -186,6 +186,7 @@ REFUSED = [
     (Case("FILL", [[2], (1,)], [(2,)]), "value, got shape (1,), expected a scalar"),
     (Case("SPACE_TO_DEPTH", [(1, 3, 2, 1)], [(1, 1, 1, 4)], {"BlockSize": 2}), "got an operand of (1, 3, 2, 1)"),
     (Case("DEPTH_TO_SPACE", [(1, 1, 1, 3)], [(1, 2, 2, 1)], {"BlockSize": 2}), "the last a multiple of 4"),
+    (Case("SPACE_TO_BATCH_ND", [(1, 4, 1), [2], [0, 0]], [(1, 2, 1)]), "result shape, got (1, 2, 1), expected (2,"),
     (Case("SPACE_TO_BATCH_ND", [(1, 3, 1), [2], [0, 0]], [(2, 2, 1)]), "blocks of [2], got [3] with padding"),
     (Case("SPACE_TO_BATCH_ND", [(1, 3), [2], [0, 0]], [(2, 2)]), "got [2] and [0, 0] for an operand of (1, 3)"),
     (Case("BATCH_TO_SPACE_ND", [(3, 3, 1), [2], [0, 0]], [(2, 2, 1)]), "expected batches that they divide"),

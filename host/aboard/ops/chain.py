@@ -28,8 +28,17 @@ class Chain:
         self._source = source
 
     def finish(self, tensor: Tensor, result: int = 0) -> list[Node]:
-        """Makes the operator's result be this tensor, which the last node computes or nobody; returns all nodes."""
+        """Makes the operator's result be this tensor, which the last node computes or nobody; returns all nodes.
+
+        Raises:
+            ModelError: The file states another shape for the result. Where a file leaves the batch free, converters
+                write 1 for it, also behind an operator that multiplies batches.
+        """
         wanted = self._source.outputs[result]
+        if tensor.shape != wanted.shape:
+            raise self._source.unsupported(
+                f"result shape, got {wanted.shape}, expected {tensor.shape}. Export the model with a fixed input shape"
+            )
         last = self.nodes[-1] if self.nodes else None
         if last is not None and any(tensor is made for made in last.outputs):
             last.outputs = [wanted if made is tensor else made for made in last.outputs]

@@ -18,7 +18,7 @@ FIRMWARE = resources.firmware() / "kernels"
 SETS = sorted(path.name for path in FIRMWARE.iterdir() if path.is_dir())
 
 #: Portable files without a header of their own: ops that are gathers, and what several kernels share.
-SHARED = {"elementwise", "elements_s16", "reshape", "short_form", "strided_slice", "transpose"}
+SHARED = {"broadcast_to", "elementwise", "elements_s16", "reshape", "short_form", "strided_slice", "transpose"}
 
 
 def test_every_header_is_in_the_folder_of_an_instruction_set() -> None:
