@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from aboard import ops
@@ -14,6 +14,7 @@ from aboard.importers.tflite_state import Variable, Variables, retyped
 from aboard.importers.tflite_values import Values, corrupt
 from aboard.ir import Node, Tensor
 from aboard.ops import SourceNode, interpreter
+from aboard.ops.registry import Build
 from aboard.ops.verify import check_node
 
 #: Number of the subgraph that is the model.
@@ -121,7 +122,7 @@ class SubgraphReader:
     # Operators that compute.
 
     def _read_node(self, number: int, operator: FileOperator) -> None:
-        """Adds the node of an operator, or its results if they are known now."""
+        """Adds the nodes of an operator, or its results if they are known now."""
         user, build = self.user(number), ops.from_tflite(operator.kind)
         if build is None and not tflite_shapes.knows(operator.kind):
             self._note_operator(number, operator)
@@ -141,8 +142,7 @@ class SubgraphReader:
         source = SourceNode(
             operator.kind, number, f"{self._context.where}: {user}", operands, [*results, *updated], operator.options
         )
-        node = self._built(build, source, user)
-        if node is not None:
+        for node in self._built(build, source, user):
             self._add(node, user)
 
     def _is_folded(
@@ -176,17 +176,28 @@ class SubgraphReader:
             found.append(tensor)
         return found
 
-    def _built(self, build: Callable[[SourceNode], Node], source: SourceNode, user: str) -> Node | None:
-        """Returns the checked node of an operator; None with the problem noted."""
+    def _built(self, build: Build, source: SourceNode, user: str) -> list[Node]:
+        """Returns the checked nodes of an operator; none, with the problem noted, for an operator with one."""
         try:
-            node = _built(build, source)
-            check_node(node)
+            nodes = _built(build, source)
+            for node in nodes:
+                check_node(node)
         except AboardError as error:
             text = str(error).removeprefix(f"{self._context.where}: ").removeprefix(f"{user}: ")
             names = [tensor.name for tensor in (*source.inputs, *source.outputs) if tensor is not None]
             self._context.diagnostics.add(user, text, names)
-            return None
-        return node
+            return []
+        self._name_apart(nodes)
+        return nodes
+
+    def _name_apart(self, nodes: Iterable[Node]) -> None:
+        """Gives tensors that are not in the file, and the nodes that compute them, names of their own."""
+        made = {id(tensor): tensor for node in nodes for tensor in (*node.operands, *node.outputs)}
+        for tensor in made.values():
+            if tensor.source is None:
+                tensor.name = self.values.unused_name(tensor.name)
+        for node in nodes:
+            node.name = node.output.name
 
     def _add(self, node: Node, user: str) -> None:
         if self._number == MAIN:
@@ -289,8 +300,8 @@ class SubgraphReader:
         reader.read()
 
 
-def _built(build: Callable[[SourceNode], Node], source: SourceNode) -> Node:
-    """Returns the node that an op makes of an operator, with operands that have elements.
+def _built(build: Build, source: SourceNode) -> list[Node]:
+    """Returns the nodes that an operator becomes, with operands that have elements.
 
     An operand without elements may only be read while importing. An op that computes with its extents divides by 0.
 
@@ -298,12 +309,12 @@ def _built(build: Callable[[SourceNode], Node], source: SourceNode) -> Node:
         ModelError: An operand has no elements, or the op refuses the operator.
     """
     try:
-        node = build(source)
+        nodes = build(source)
     except ZeroDivisionError as error:
         _check_extents(tensor for tensor in source.inputs if tensor is not None)
         raise error
-    _check_extents(node.operands)
-    return node
+    _check_extents(tensor for node in nodes for tensor in node.operands)
+    return nodes
 
 
 def _check_extents(operands: Iterable[Tensor]) -> None:

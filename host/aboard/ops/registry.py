@@ -229,6 +229,17 @@ def register(cls: _OpType) -> _OpType:
     return cls
 
 
+def register_family(base: type[Op], rows: Iterable[Mapping[str, object]]) -> None:
+    """Adds one op for each row of a family's table.
+
+    Args:
+        base: What they share.
+        rows: The class attributes of each, `name` and `tflite` among them.
+    """
+    for row in rows:
+        register(type(f"{base.__name__}_{row['name']}", (base,), {"__module__": base.__module__, **row}))
+
+
 def composes(kind: str, bias: int | None = None) -> Callable[[Build], Build]:
     """Adds a TFLite operator that is no op of its own, but several nodes of others (function decorator).
 
