@@ -13,11 +13,7 @@ const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const abo
             return own[i];
         }
     }
-    return aboard_memory_count(model) == 1 ? &server->shared : NULL;
-}
-
-uint8_t aboard_memory_count(const aboard_model_t *model) {
-    return (uint8_t)(ABOARD_MAX(model->arena_count, 1) + (model->state_bytes != 0 ? 1 : 0));
+    return model->run_in == NULL ? &server->shared : NULL;
 }
 
 aboard_status_t aboard_check_memory(const aboard_server_t *server, const aboard_model_t *model) {
@@ -27,15 +23,14 @@ aboard_status_t aboard_check_memory(const aboard_server_t *server, const aboard_
     if (model->stream != NULL && server->config->rows == NULL) {
         return ABOARD_ERROR_NULL;
     }
-    for (uint8_t i = 0; i < aboard_memory_count(model); ++i) {
-        const bool is_state = i >= ABOARD_MAX(model->arena_count, 1);
+    for (uint8_t i = 0; i < ABOARD_MAX(model->arena_count, 1); ++i) {
         if (memory == NULL || memory[i].data == NULL) {
             return ABOARD_ERROR_NULL;
         }
         if (!aboard_is_aligned(memory[i].data)) {
             return ABOARD_ERROR_ARENA_MISALIGNED;
         }
-        if (memory[i].bytes < (is_state ? model->state_bytes : need[i].bytes)) {
+        if (memory[i].bytes < need[i].bytes) {
             return ABOARD_ERROR_ARENA_TOO_SMALL;
         }
     }

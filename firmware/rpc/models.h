@@ -25,15 +25,13 @@ const aboard_model_t *aboard_find_model(const aboard_server_t *server, uint8_t n
 const aboard_memory_t *aboard_memory_of(const aboard_server_t *server, const aboard_model_t *model);
 
 /**
- * Checks the memory that the configuration provides for a model. Called by aboard_server_init.
+ * Checks the arenas that the configuration provides for a model. Called by aboard_server_init, which then resets the
+ * state of the model; that checks the memory of the state.
  *
  * @return ABOARD_OK; ABOARD_ERROR_NULL (no memory, or `rows` missing for a streamed input),
  *         ABOARD_ERROR_ARENA_MISALIGNED, ABOARD_ERROR_ARENA_TOO_SMALL.
  */
 aboard_status_t aboard_check_memory(const aboard_server_t *server, const aboard_model_t *model);
-
-/** Returns the number of entries that aboard_memory_of finds. */
-uint8_t aboard_memory_count(const aboard_model_t *model);
 
 /** Returns true if `memory` is aligned to ABOARD_ARENA_ALIGN; NULL is. */
 ABOARD_INLINE bool aboard_is_aligned(const void *memory) {

@@ -55,7 +55,7 @@ static bool workspace_is_in_arena(const aboard_server_t *server) {
     for (uint8_t m = 0; m < config->model_count; ++m) {
         const aboard_model_t *model = config->models[m];
         const aboard_memory_t *memory = aboard_memory_of(server, model);
-        const aboard_memory_t *const end = memory + aboard_memory_count(model);
+        const aboard_memory_t *const end = memory + ABOARD_MAX(model->arena_count, 1);
         for (; memory != end; ++memory) {
             const uintptr_t arena = (uintptr_t)memory->data;
             if (workspace < arena + memory->bytes && arena < workspace + config->workspace_bytes) {

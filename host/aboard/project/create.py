@@ -241,8 +241,8 @@ def _check_state(models: Sequence[Manifest], template: Template, options: Mappin
     keeping = next((model for model in models if model.state is not None), None)
     if keeping is not None and (not template.serves or mlperf.asked_for(options)):
         raise ProjectError(
-            f"template {template.name}: does not keep state without the RPC, got {keeping.name} with "
-            f"{len(keeping.states)} states, expected a model without. Use the bundle itself, or a project with the RPC"
+            f"template {template.name}: provides no memory for state, got {len(keeping.states)} states of "
+            f"{keeping.name}, expected none. Use the bundle itself, or a project that serves the RPC"
         )
 
 

@@ -98,7 +98,9 @@ def test_state_in_an_arena_that_models_share_is_refused() -> None:
 @pytest.mark.parametrize("template", ["cmake-lib", "arduino"])
 def test_templates_without_the_server_refuse_state(template: str, tmp_path: Path) -> None:
     module = aboard.compile(streams.accumulator(), target="c -mcpu=cortex-m4", name="net")
-    with pytest.raises(ProjectError, match=f"template {template}: does not keep state without the RPC, got net with 1"):
+    with pytest.raises(
+        ProjectError, match=f"template {template}: provides no memory for state, got 1 states of net, expected none"
+    ):
         create(module, "arm/mps2_an386", template=template, path=tmp_path / "project")
 
 
