@@ -87,6 +87,7 @@ static inline void aboard_sample_set(uint8_t *to, uint8_t type, uint32_t bits) {
         memcpy(to, &half, sizeof(half));
         break;
     case ABOARD_INT32:
+    case ABOARD_UINT32:
         memcpy(to, &word, sizeof(word));
         break;
     case ABOARD_INT64:
@@ -119,6 +120,9 @@ static inline float aboard_sample_get(const uint8_t *from, uint8_t type) {
     case ABOARD_INT32:
         memcpy(&word, from, sizeof(word));
         return (float)word;
+    case ABOARD_UINT32:
+        memcpy(&word, from, sizeof(word));
+        return (float)(uint32_t)word;
     case ABOARD_INT64:
         memcpy(&wide, from, sizeof(wide));
         return (float)wide;

@@ -35,7 +35,8 @@ typedef enum {
     ABOARD_INT32 = 3,
     ABOARD_INT64 = 4,
     ABOARD_BOOL = 5,
-    ABOARD_FLOAT32 = 6
+    ABOARD_FLOAT32 = 6,
+    ABOARD_UINT32 = 7
 } aboard_type_t;
 
 /** An input, output or state of a model. */

@@ -4,8 +4,8 @@
  * Values in another element type, without quantisation: aboard_cast_<type>_to_<type>. ABOARD_UNARY_KERNEL describes the
  * form of all kernels; the result is another memory than the operand where the types differ.
  *
- * Integers keep their lowest bits. Floats are cut off toward 0; what int32 cannot hold becomes the nearest int32, NaN
- * 0, and of that the lowest bits are kept.
+ * Integers keep their lowest bits. Floats are cut off toward 0. What 32 bits cannot hold becomes the nearest int32 or
+ * uint32, and NaN 0; of an int32 the lowest bits are kept where the result is narrower.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_CAST_H
 #define ABOARD_KERNELS_PORTABLE_CAST_H
@@ -24,17 +24,28 @@ ABOARD_INLINE int32_t aboard_cut_off(float x) {
     return x > -2147483648.0f ? (int32_t)x : x == x ? INT32_MIN : 0;
 }
 
-/** Casts from a type; an integer is the value of `whole`, a float that of `real`, expressions of `u`. */
-#define ABOARD_CASTS(name, type, whole, real)                                                                          \
-    ABOARD_UNARY_KERNEL(cast_##name##_to_s8, aboard_elements_t, type, int8_t, (int8_t)(uint32_t)(whole))               \
-    ABOARD_UNARY_KERNEL(cast_##name##_to_s16, aboard_elements_t, type, int16_t, (int16_t)(uint32_t)(whole))            \
-    ABOARD_UNARY_KERNEL(cast_##name##_to_s32, aboard_elements_t, type, int32_t, whole)                                 \
+/** The uint32 next to a number toward 0. */
+ABOARD_INLINE uint32_t aboard_cut_off_unsigned(float x) {
+    if (x >= 4294967296.0f) {
+        return UINT32_MAX;
+    }
+    return x > 0.0f ? (uint32_t)x : 0;
+}
+
+/** Casts from a type: to integers the values of `whole`, to uint32 that of `natural`, to float32 that of `real`, which
+ * are expressions of `u`. */
+#define ABOARD_CASTS(name, type, whole, natural, real)                                                                 \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s8, aboard_elements_t, type, int8_t, (int8_t)(whole))                         \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s16, aboard_elements_t, type, int16_t, (int16_t)(whole))                      \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s32, aboard_elements_t, type, int32_t, (int32_t)(whole))                      \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_u32, aboard_elements_t, type, uint32_t, (uint32_t)(natural))                  \
     ABOARD_UNARY_KERNEL(cast_##name##_to_f32, aboard_elements_t, type, float, real)
 
-ABOARD_CASTS(bool, bool, (int32_t)u, u ? 1.0f : 0.0f)
-ABOARD_CASTS(s8, int8_t, u, u)
-ABOARD_CASTS(s16, int16_t, u, u)
-ABOARD_CASTS(s32, int32_t, u, (float)u)
-ABOARD_CASTS(f32, float, aboard_cut_off(u), u)
+ABOARD_CASTS(bool, bool, u, u, u ? 1.0f : 0.0f)
+ABOARD_CASTS(s8, int8_t, u, u, u)
+ABOARD_CASTS(s16, int16_t, u, u, u)
+ABOARD_CASTS(s32, int32_t, u, u, (float)u)
+ABOARD_CASTS(u32, uint32_t, u, u, (float)u)
+ABOARD_CASTS(f32, float, aboard_cut_off(u), aboard_cut_off_unsigned(u), u)
 
 #endif

@@ -14,7 +14,16 @@ from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
 
-_DTYPE_NUMBERS = {"int8": 0, "uint8": 1, "int16": 2, "int32": 3, "int64": 4, "bool": 5, "float32": 6}
+_DTYPE_NUMBERS = {
+    "int8": 0,
+    "uint8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "bool": 5,
+    "float32": 6,
+    "uint32": 7,
+}
 
 
 def banner(graph: Graph, generator: str, target: Target, what: str) -> str:

@@ -9,16 +9,16 @@ from aboard.ir import DType, Node
 from aboard.ops.broadcasting import Broadcasting, Numbers
 from aboard.ops.registry import register
 
-OPERANDS = (DType.BOOL, DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
-RESULTS = (DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
+OPERANDS = (DType.BOOL, DType.INT8, DType.INT16, DType.INT32, DType.UINT32, DType.FLOAT32)
+RESULTS = (DType.INT8, DType.INT16, DType.INT32, DType.UINT32, DType.FLOAT32)
 
 
 @register
 class Cast(Broadcasting):
     """The same number in another type; scales are not looked at.
 
-    Integers keep their lowest bits. Floats are cut off to the next integer toward 0; what 32 bits cannot hold becomes
-    the nearest int32, and NaN 0, which the reference leaves undefined.
+    Integers keep their lowest bits. Floats are cut off to the next integer toward 0. What 32 bits cannot hold becomes
+    the nearest int32 or uint32, and NaN 0, which the reference leaves undefined.
     """
 
     name = "cast"
@@ -30,5 +30,6 @@ class Cast(Broadcasting):
         (x,) = operands
         if not node.input(0).dtype.is_float or node.output.dtype.is_float:
             return x
-        bounded = np.clip(x.astype(np.float64), -(2.0**31), 2.0**31 - 1)
+        info = np.iinfo(np.uint32 if node.output.dtype is DType.UINT32 else np.int32)
+        bounded = np.clip(x.astype(np.float64), float(info.min), float(info.max))
         return np.nan_to_num(bounded, nan=0.0).astype(np.int64)

@@ -14,6 +14,7 @@ SUFFIXES = {
     DType.UINT8: "u8",
     DType.INT16: "s16",
     DType.INT32: "s32",
+    DType.UINT32: "u32",
     DType.INT64: "s64",
     DType.FLOAT32: "f32",
     DType.BOOL: "bool",
