@@ -33,8 +33,14 @@ def product(draw: st.DrawFn, dtype: type) -> Case:
     return Case("BATCH_MATMUL", [x, y], [(*result, rows, cols)], options, dtype, None, quant, integers)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(product(np.int8), product(np.int16)))
+def test_meaning(case: Case) -> None:
+    moves.check_meaning(case)
+
+
 @settings(max_examples=2, deadline=None)
-@given(st.tuples(*[product(np.int8)] * 6, *[product(np.int16)] * 6, *[product(np.float32)] * 4))
+@given(st.tuples(*[product(np.int8)] * 3, *[product(np.int16)] * 3, *[product(np.float32)] * 3))
 def test_batch_matmul(cases: tuple[Case, ...]) -> None:
     moves.check(*cases)
 

@@ -88,8 +88,14 @@ def arguments(draw: st.DrawFn) -> Case:
 KINDS = (gather(), gather_nd(), embedding(), update(), arguments())
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(*KINDS))
+def test_meaning(case: Case) -> None:
+    moves.check_meaning(case)
+
+
 @settings(max_examples=2, deadline=None)
-@given(st.tuples(*KINDS, *KINDS, *KINDS))
+@given(st.tuples(*KINDS, *KINDS))
 def test_indices(cases: tuple[Case, ...]) -> None:
     moves.check(*cases)
 

@@ -141,14 +141,20 @@ KINDS = (
 )
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(*KINDS))
+def test_meaning(case: Case) -> None:
+    moves.check_meaning(case)
+
+
 @settings(max_examples=2, deadline=None)
-@given(st.tuples(*KINDS, *KINDS))
+@given(st.tuples(*KINDS))
 def test_moves(cases: tuple[Case, ...]) -> None:
     moves.check(*cases)
 
 
-@settings(max_examples=1, deadline=None)
-@given(st.tuples(*(tile(), batches("SPACE_TO_BATCH_ND", padded=True)) * 4))
+@settings(max_examples=2, deadline=None)
+@given(st.tuples(*(tile(), batches("SPACE_TO_BATCH_ND", padded=True)) * 2))
 def test_moves_that_the_micro_interpreter_lacks_or_pads_with_memory_it_never_wrote(cases: tuple[Case, ...]) -> None:
     moves.check(*cases, reference=oracle.litert_ref)
 

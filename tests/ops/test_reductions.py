@@ -80,8 +80,14 @@ KINDS = (
 )
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(*KINDS))
+def test_meaning(case: Case) -> None:
+    moves.check_meaning(case)
+
+
 @settings(max_examples=2, deadline=None)
-@given(st.tuples(*KINDS, *KINDS))
+@given(st.tuples(*KINDS))
 def test_reductions(cases: tuple[Case, ...]) -> None:
     moves.check(*cases)
 

@@ -25,14 +25,20 @@ def resize(draw: st.DrawFn, dtype: type) -> Case:
     return Case("RESIZE_BILINEAR", [(batch, *before, channels), list(after)], [result], options, dtype)
 
 
+@settings(max_examples=40, deadline=None)
+@given(resize(np.int8))
+def test_meaning(case: Case) -> None:
+    moves.check_meaning(case)
+
+
 @settings(max_examples=2, deadline=None)
-@given(st.tuples(*[resize(np.int8)] * 12))
+@given(st.tuples(*[resize(np.int8)] * 8))
 def test_int8_equals_the_reference(cases: tuple[Case, ...]) -> None:
     moves.check(*cases)
 
 
-@settings(max_examples=1, deadline=None)
-@given(st.tuples(*[resize(np.float32)] * 12))
+@settings(max_examples=2, deadline=None)
+@given(st.tuples(*[resize(np.float32)] * 4))
 def test_float_is_near_the_reference(cases: tuple[Case, ...]) -> None:
     feed = [values for case in cases for values in case.feed()]
     check_near(moves.model(*cases), *feed, relative=1e-6, absolute=1e-5)
