@@ -19,6 +19,7 @@ from aboard.ops.arithmetic import ArithmeticAttributes
 from aboard.ops.pool2d import PoolAttributes
 from aboard.ops.reduction import ReductionAttributes
 from aboard.ops.relu import LeakyReluAttributes
+from aboard.ops.resize_bilinear import ResizeBilinearAttributes
 from aboard.ops.softmax import SoftmaxAttributes
 from aboard.ops.window import Padding, same
 from aboard.target import Target
@@ -183,6 +184,28 @@ def test_mean(data: st.DataObject, shape: tuple[int, ...], dtype: DType, keep: b
     axes = data.draw(st.sets(st.integers(0, len(shape) - 1)))
     attrs = ReductionAttributes(tuple(sorted(axes)), keep)
     check(data, node("mean", attrs, [tensor_type(shape, dtype)], tensor_type((), dtype, 0.05, 7)))
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data(), shapes, st.sampled_from([DType.INT8, DType.FLOAT32]), st.sampled_from(["reduce_max", "reduce_min"]))
+def test_extremes(data: st.DataObject, shape: tuple[int, ...], dtype: DType, op: str) -> None:
+    axes = data.draw(st.sets(st.integers(0, len(shape) - 1)))
+    attrs = ReductionAttributes(tuple(sorted(axes)), data.draw(st.booleans()))
+    check(data, node(op, attrs, [tensor_type(shape, dtype)], tensor_type((), dtype)))
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data(), st.sampled_from([DType.INT8, DType.FLOAT32]))
+def test_resize_bilinear(data: st.DataObject, dtype: DType) -> None:
+    shape = tuple(data.draw(st.integers(1, 4)) for _ in range(4))
+    size = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    made = node(
+        "resize_bilinear",
+        ResizeBilinearAttributes(size, False, True),
+        [tensor_type(shape, dtype)],
+        tensor_type((), dtype),
+    )
+    check(data, made)
 
 
 @pytest.mark.parametrize(
