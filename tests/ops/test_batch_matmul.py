@@ -11,6 +11,7 @@ from aboard.errors import ModelError
 from aboard.importers import load
 from support import moves
 from support.element_models import floats32, zero_points
+from support.examples import examples
 from support.moves import Case
 
 
@@ -33,7 +34,7 @@ def product(draw: st.DrawFn, dtype: type) -> Case:
     return Case("BATCH_MATMUL", [x, y], [(*result, rows, cols)], options, dtype, None, quant, integers)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.one_of(product(np.int8), product(np.int16)))
 def test_meaning(case: Case) -> None:
     moves.check_meaning(case)

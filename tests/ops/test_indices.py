@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import moves, one_op
+from support.examples import examples
 from support.moves import Case
 
 Shape = tuple[int, ...]
@@ -88,7 +89,7 @@ def arguments(draw: st.DrawFn) -> Case:
 KINDS = (gather(), gather_nd(), embedding(), update(), arguments())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(*KINDS))
 def test_meaning(case: Case) -> None:
     moves.check_meaning(case)

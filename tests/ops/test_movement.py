@@ -15,6 +15,7 @@ from aboard.importers import load
 from aboard.ir import DType
 from aboard.ops.movement import TYPES
 from support import moves, oracle
+from support.examples import examples
 from support.moves import Case
 
 Shape = tuple[int, ...]
@@ -141,7 +142,7 @@ KINDS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(*KINDS))
 def test_meaning(case: Case) -> None:
     moves.check_meaning(case)

@@ -16,6 +16,7 @@ from aboard.importers import load
 from aboard.ops import get
 from support import element_models, one_op, operator_draws, oracle, sanitized
 from support.element_models import ALL_INT8, Value, build, check_near, feed, quantized, real, refusal, seeds
+from support.examples import examples
 from support.scale_draws import Draw
 from support.tflite_builder import ModelBuilder
 
@@ -85,7 +86,7 @@ def anything(rng: np.random.Generator, value: Value) -> np.ndarray:
     return x
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(quantized(WHOLE), st.booleans())
 def test_dequantize_equals_the_reference(operand: Value, unsigned: bool) -> None:
     if unsigned:

@@ -11,6 +11,7 @@ from aboard.errors import ModelError
 from aboard.importers import load
 from support import moves
 from support.element_models import floats32, zero_points
+from support.examples import examples
 from support.moves import Case
 
 Shape = tuple[int, ...]
@@ -80,7 +81,7 @@ KINDS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(*KINDS))
 def test_meaning(case: Case) -> None:
     moves.check_meaning(case)

@@ -12,6 +12,7 @@ from aboard.errors import ModelError
 from aboard.importers import load
 from support import moves, one_op, oracle
 from support.element_models import check_near
+from support.examples import examples
 from support.moves import Case
 from support.tflite_builder import ModelBuilder
 
@@ -25,7 +26,7 @@ def resize(draw: st.DrawFn, dtype: type) -> Case:
     return Case("RESIZE_BILINEAR", [(batch, *before, channels), list(after)], [result], options, dtype)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(resize(np.int8))
 def test_meaning(case: Case) -> None:
     moves.check_meaning(case)

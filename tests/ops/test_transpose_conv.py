@@ -15,6 +15,7 @@ from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op, oracle
 from support.element_models import check_near
+from support.examples import examples
 from support.tflite_builder import ModelBuilder
 
 #: Element type of the bias that comes with each input.
@@ -107,7 +108,7 @@ def layers(draw: st.DrawFn, *types: type) -> Layer:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(layers(np.int8, np.int16))
 def test_meaning(layer: Layer) -> None:
     file, feed = model(layer)

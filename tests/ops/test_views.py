@@ -88,7 +88,7 @@ def test_mirror_pad(data: st.DataObject, shape: tuple[int, ...], dtype: DType, e
     check(data, node("mirror_pad", MirrorPadAttributes(padding, edge), [shape], dtype))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.data(), shapes, dtypes)
 def test_reshape(data: st.DataObject, shape: tuple[int, ...], dtype: DType) -> None:
     factors = data.draw(st.permutations([*shape, 1]))

@@ -161,22 +161,26 @@ class CompileResult(Verdict):
         description="`consumed`: a run may overwrite the inputs; `kept`: a run does not; `rows`: the input is streamed "
         "row by row."
     )
-    macs: int = Field(description="Multiply-accumulates of the model as given.")
-    macs_run: int = Field(description="Multiply-accumulates as compiled.")
-    ram_bytes: int = Field(description="Arenas: tensors, scratch, inputs and outputs.")
-    ram_lower_bound_bytes: int = Field(description="No plan for this order of operators can need less.")
-    arenas: list[ArenaInfo] = Field(description="Arenas, fastest first, where `-arena` names memory regions.")
-    state_bytes: int = Field(description="What a run leaves for the next one; 0 for a model without state.")
-    state_region: str | None = Field(description="Memory region of the state, where `-state` names one.")
-    weights_region: str | None = Field(description="Memory region of the constants; null for that of the code.")
-    weights_bytes: int = Field(description="Constants as emitted.")
+    macs: int = Field(description="Multiply-accumulates of the model file.")
+    macs_run: int = Field(description="Multiply-accumulates of the compiled model.")
+    ram_bytes: int = Field(description="Size of all arenas: tensors, scratch, inputs and outputs.")
+    ram_lower_bound_bytes: int = Field(
+        description="Lower bound of `ram_bytes`: no memory plan for this order of operators can need less."
+    )
+    arenas: list[ArenaInfo] = Field(
+        description="Arenas in the memory regions that `-arena` names, fastest first; else empty."
+    )
+    state_bytes: int = Field(description="Size of the state; 0 for a model without state.")
+    state_region: str | None = Field(description="Memory region that `-state` names; else null.")
+    weights_region: str | None = Field(description="Memory region of the constants; null for the region of the code.")
+    weights_bytes: int = Field(description="Size of the model's constants in the C code.")
     flash_predicted_bytes: int | None = Field(
         description="Size of the constants and of the code, as measured for the same kernels in other models; null "
         "with devices."
     )
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
-    states: list[TensorInfo] = Field(description="Values that a run leaves for the next one.")
+    states: list[TensorInfo] = Field(description="States: values that a run leaves for the next run.")
     ops: list[OpInfo]
     prediction: PredictionInfo | None = Field(description="Errors of the estimates; null if there are no measurements.")
     buffers: list[BufferInfo]
@@ -184,9 +188,9 @@ class CompileResult(Verdict):
         description="The device or host that computes each node; null without devices."
     )
     records: str | None = Field(description="File of tuning records, if a record was used; else null.")
-    ir: list[IrDump] | None = Field(description="With `--print-ir-before` or `--print-ir-after`.")
-    explain: ExplainInfo | None = Field(description="With `--explain`.")
-    notes: list[str] = Field(description="What the importer assumed about the model file, as sentences.")
+    ir: list[IrDump] | None = Field(description="IR dumps; null without `--print-ir-before` and `--print-ir-after`.")
+    explain: ExplainInfo | None = Field(description="Explanation of the result; null without `--explain`.")
+    notes: list[str] = Field(description="Assumptions of the importer about the model file, as sentences.")
 
 
 class ModelInfo(Result):

@@ -122,12 +122,12 @@ class Op(ABC):
         tflite: Names of the TFLite operators that become this op.
         elementwise: True if output element i depends only on element i of each operand (after broadcasting), so that
             the op may run in place.
-        moves_data: True when values are only moved (reshape, transpose, concatenation): nothing is computed.
-        attributes: Class of the attributes that nodes of this op have.
-        tflite_updates: Operands of its TFLite operators that are variable tensors, which the operators change. The
-            importer gives each a result behind the operator's own, for the value that it has afterwards.
-        weights_axis: Axis of operand 1 that counts output channels, where that operand is weights and operand 2 the
-            bias; None for ops without weights.
+        moves_data: True if the op only moves values (reshape, transpose, concatenation).
+        attributes: Class of the attributes of this op's nodes.
+        tflite_updates: Indices of the operands that the op's TFLite operators change: variable tensors. For each of
+            these, the importer adds a result behind the operator's own: the changed value.
+        weights_axis: Axis of the output channels in operand 1, if operand 1 is weights and operand 2 the bias; None for
+            ops without weights.
     """
 
     name: ClassVar[str]

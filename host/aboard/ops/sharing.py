@@ -15,12 +15,12 @@ class Share:
     Attributes:
         operand: Index of the operand.
         result: Index of the result.
-        inner_is_result: True when the result is a part of the operand (split, slice, reshape), False when the operand
-            is a part of the result (concatenation).
-        starts: For each axis, the index in the outer tensor where the inner one begins; the inner tensor's shape is the
-            extent, all strides are 1. None when the inner tensor's elements follow one another in the outer one
+        inner_is_result: True if the result is a part of the operand (split, slice, reshape), False if the operand is a
+            part of the result (concatenation).
+        starts: For each axis, the index in the outer tensor of the inner tensor's first element; the inner tensor has
+            its own shape, all strides are 1. None if the inner tensor's elements are consecutive in the outer tensor
             (reshape).
-        first: Where `starts` is None, the element of the outer tensor that is the inner one's first, counted flat.
+        first: If `starts` is None, the flat index in the outer tensor of the inner tensor's first element.
     """
 
     operand: int

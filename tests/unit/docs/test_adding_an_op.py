@@ -24,15 +24,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_has_the_files_it_names() -> None:
     assert sorted(FILES) == [
-        "firmware/kernels/portable/abs.h",
-        "host/aboard/kernels/portable/abs.py",
-        "host/aboard/ops/abs.py",
-        "tests/ops/test_abs.py",
+        "firmware/kernels/portable/relu_0_to_1.h",
+        "host/aboard/kernels/portable/relu_0_to_1.py",
+        "host/aboard/ops/relu_0_to_1.py",
+        "tests/ops/test_relu_0_to_1.py",
     ]
 
 
 def test_the_op_of_the_page_works(checkout: Path) -> None:
-    page_checkout.run(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_abs.py")
+    page_checkout.run(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_relu_0_to_1.py")
 
 
 def test_the_files_of_the_page_are_tidy(checkout: Path) -> None:

@@ -18,7 +18,7 @@ from aboard.base.manifest_records import ArenaRecord, StateRecord, TensorRecord
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.project import capacity, placement, templates
 from aboard.project.placement import ArenaBuffer, PlacedWeights
-from support import streams
+from support import markdown, streams
 from support.bundles import tiny_manifest
 
 OPTIONS = templates.load("baremetal").parse_options({})
