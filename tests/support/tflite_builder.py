@@ -32,6 +32,7 @@ _OPTIONS = {
     "REDUCE_MAX": "ReducerOptions",
     "REDUCE_MIN": "ReducerOptions",
     "REDUCE_ALL": "ReducerOptions",
+    "REDUCE_PROD": "ReducerOptions",
     "BATCH_MATMUL": "BatchMatMulOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",

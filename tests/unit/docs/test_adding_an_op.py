@@ -57,7 +57,7 @@ def test_names_that_the_page_mentions_exist() -> None:
             ("attributes", "from_tflite", "infer", "verify", "evaluate", "shares", "macs", "elementwise", "moves_data"),
         ),
         (SourceNode, ("unsupported",)),
-        (Implementation, ("keys", "lower", "in_place", "strided")),
+        (Implementation, ("lower", "in_place", "strided")),
     ):
         for name in names:
             assert hasattr(owner, name), f"{owner.__name__}.{name}"

@@ -94,7 +94,7 @@ def test_an_unsupported_operator_hides_what_is_odd_about_its_tensors() -> None:
     assert text.startswith("model (bytes): node 0 CUSTOM Mine: operator is not supported. Supported operators: ")
 
 
-@pytest.mark.parametrize("name", models.available(["svdf", "lstm", "audio_features", "keras_tcn"]))
+@pytest.mark.parametrize("name", models.available(["svdf", "lstm", "audio_features"]))
 def test_real_models_that_are_not_supported(name: str) -> None:
     with pytest.raises(ModelError) as caught:
         load(models.path(name))

@@ -152,7 +152,7 @@ def test_an_operator_that_changes_a_variable_tensor(monkeypatch: pytest.MonkeyPa
         """result = state; next state = operand."""
 
         name = "delay"
-        tflite = ("EXP",)
+        tflite = ("SIGN",)
         tflite_updates = (1,)
 
         def from_tflite(self, source: SourceNode) -> Node:
@@ -169,15 +169,15 @@ def test_an_operator_that_changes_a_variable_tensor(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setitem(registry._all(), "delay", Delay())
     build = Stream().quantised("x", "y").tensor("v", (1, 4), np.int8, variable=True, **QUANT)
-    model = build.op("EXP", ["x", "v"], ["y"]).build(["x"], ["y"])
+    model = build.op("SIGN", ["x", "v"], ["y"]).build(["x"], ["y"])
     (state,) = load(model).states
     assert (state.read.name, state.write.name) == ("v", "v_2")
     outputs = [step[0] for step in streams.evaluated(model, STEPS)]
     assert outputs[0].tolist() == [[3, 3, 3, 3]]
     np.testing.assert_array_equal(np.stack(outputs[1:]), np.stack([x for (x,) in STEPS[:-1]]))
-    wrong = Stream().quantised("x", "y", "v").op("EXP", ["x", "v"], ["y"]).build(["x", "v"], ["y"])
+    wrong = Stream().quantised("x", "y", "v").op("SIGN", ["x", "v"], ["y"]).build(["x", "v"], ["y"])
     assert refused(wrong) == (
-        "node 0 EXP: operand 1, got tensor 2 (v), expected a variable tensor. Export the model again"
+        "node 0 SIGN: operand 1, got tensor 2 (v), expected a variable tensor. Export the model again"
     )
 
 
