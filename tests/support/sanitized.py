@@ -25,6 +25,7 @@ int main(void) {{
     if (posix_memalign(&arena, ABOARD_ARENA_ALIGN, {upper}_ARENA_BYTES) != 0) {{ return 2; }}
     const aboard_stream_t *stream = {name}_model.stream;
     const aboard_memory_t memory = {{arena, {upper}_ARENA_BYTES}};
+    if ({name}_model.reset != NULL && {name}_model.reset(&memory) != ABOARD_OK) {{ return 7; }}
     if (stream != NULL && stream->begin(&memory) != ABOARD_OK) {{ return 5; }}
     for (size_t i = 0; stream != NULL && i < stream->rows; ++i) {{
         void *row = stream->slot(&memory);
@@ -52,7 +53,7 @@ def run(
     """Returns the outputs of a run in a sanitized process; fails with the sanitizer's report.
 
     Args:
-        module: The model.
+        module: The model; state of its is at the end of the arena.
         feed: Its inputs.
         folder: Where to build.
         compiler: The compiler.

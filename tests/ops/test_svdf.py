@@ -1,0 +1,209 @@
+"""SVDF against tflite-micro over sequences of steps, and its messages."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aboard.errors import ModelError
+from aboard.importers import load
+from support import oracle, recurrent, streams
+from support.tflite_builder import ModelBuilder
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A model of one SVDF; every field has a value with which it works.
+
+    Attributes:
+        state: Element type of state and time weights; float32 for all tensors.
+        zero_points: Of input, state and result.
+        gain: Factor on the scale of the features: well below 1 they saturate.
+        spread: Likewise of results.
+        bias: Whether there is one.
+        wrong: Properties of tensors that replace the right ones.
+    """
+
+    state: type = np.int8
+    batch: int = 1
+    inputs: int = 7
+    units: int = 5
+    rank: int = 2
+    memory: int = 4
+    zero_points: tuple[int, int, int] = (3, -9, 5)
+    gain: float = 1.0
+    spread: float = 1.0
+    bias: bool = True
+    activation: str = "NONE"
+    seed: int = 0
+    wrong: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def is_float(self) -> bool:
+        return self.state is np.float32
+
+    def tensors(self) -> dict[str, dict[str, Any]]:
+        filters = self.units * self.rank
+        shapes = {
+            "x": (self.batch, self.inputs),
+            "w": (filters, self.inputs),
+            "t": (filters, self.memory),
+            "b": (self.units,),
+            "s": (self.batch, filters * self.memory),
+            "y": (self.batch, self.units),
+        }
+        found: dict[str, dict[str, Any]] = {name: {"shape": shape} for name, shape in shapes.items()}
+        rng, scales = np.random.default_rng(self.seed), self.scales()
+        types = [np.int8, np.int8, self.state, np.int32, self.state, np.int8]
+        for (name, each), dtype in zip(found.items(), types, strict=True):
+            each["dtype"] = np.float32 if self.is_float else dtype
+            if not self.is_float:
+                each["scale"] = scales[name]
+            if name in "wtb":
+                info = np.iinfo(dtype if not self.is_float else np.int8)
+                most = min(int(info.max), 3000)
+                values = rng.integers(-most, most, shapes[name], endpoint=True)
+                each["data"] = values / 100 if self.is_float else values
+        found["s"]["variable"] = True
+        if not self.is_float:
+            for name, zero_point in zip("xsy", self.zero_points, strict=True):
+                each = found[name]
+                each["zero_point"] = 0 if each["dtype"] is np.int16 else zero_point
+        return found
+
+    def scales(self) -> dict[str, float]:
+        wide = self.state is np.int16
+        feature = self.gain * 0.05 * 0.01 * 60 * self.inputs**0.5 * (1 / 256 if wide else 1)
+        time = 1e-4 if wide else 0.02
+        sums = np.float32(feature) * np.float32(time)
+        result = self.spread * float(sums) * 60 * (self.memory * self.rank) ** 0.5 * (10000 if wide else 1)
+        return {"x": 0.05, "w": 0.01, "t": time, "b": float(sums), "s": feature, "y": result}
+
+    def model(self) -> bytes:
+        build, tensors = ModelBuilder(), self.tensors()
+        for name, properties in self.wrong.items():
+            tensors[name] |= properties
+        for name, properties in tensors.items():
+            build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
+        operands = ["x", "w", "t", "b" if self.bias else -1, "s"]
+        options = {"Rank": self.rank, "FusedActivationFunction": self.activation}
+        return build.op("SVDF", operands, ["y"], options).build(["x"], ["y"])
+
+    def steps(self) -> list[list[np.ndarray]]:
+        dtype = np.float32 if self.is_float else np.int8
+        return recurrent.draws((self.batch, self.inputs), dtype, self.seed, self.memory + 3)
+
+
+def filters(state: type) -> st.SearchStrategy[Filter]:
+    small, point = st.integers(1, 6), st.integers(-128, 127)
+    return st.builds(
+        Filter,
+        state=st.just(state),
+        batch=st.integers(1, 3),
+        inputs=st.integers(1, 11),
+        units=small,
+        rank=st.integers(1, 3),
+        memory=small,
+        zero_points=st.tuples(point, point, point),
+        gain=st.sampled_from([0.2, 1.0, 3.0]),
+        spread=st.sampled_from([0.2, 1.0, 3.0]),
+        activation=st.sampled_from(["NONE", "RELU", "RELU6"]),
+        seed=st.integers(0, 1000),
+    )
+
+
+@pytest.mark.parametrize("state", [np.int8, np.int16, np.float32])
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_sequences_of_steps(state: type, data: st.DataObject) -> None:
+    layer = data.draw(filters(state))
+    recurrent.check(layer.model(), layer.steps())
+
+
+@pytest.mark.parametrize("state", [np.int8, np.int16, np.float32])
+def test_outputs_vary_and_the_c_is_clean(state: type) -> None:
+    layer = Filter(state=state, batch=2)
+    outputs = recurrent.check(layer.model(), layer.steps(), sanitize=True)
+    assert len({y.tobytes() for (y,) in outputs}) == len(outputs)
+
+
+def test_a_float_bias_may_be_absent() -> None:
+    # The reference ends the process there, so that zeros stand in.
+    without, zeros = Filter(state=np.float32, bias=False), Filter(state=np.float32, wrong={"b": {"data": np.zeros(5)}})
+    expected = oracle.tflm_steps(zeros.model(), zeros.steps())
+    for results in (
+        streams.evaluated(without.model(), without.steps()),
+        recurrent.compiled(without.model(), without.steps()),
+    ):
+        np.testing.assert_allclose(np.array(results), np.array(expected), rtol=1e-5, atol=1e-5)
+
+
+def test_an_int8_state_wraps_where_its_zero_point_is_added() -> None:
+    layer = Filter(gain=0.1, zero_points=(0, 100, 0))
+    recurrent.check(layer.model(), layer.steps())
+
+
+def test_the_state_is_that_of_the_reference() -> None:
+    layer = Filter()
+    graph = load(layer.model())
+    (state,) = graph.states
+    assert state.initial.tolist() == [[-9] * 40]
+    assert (state.read.name, state.changes) == ("s", True)
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (Filter(rank=3, wrong={"w": {"shape": (10, 7), "data": np.zeros((10, 7))}}), "feature weights, got shape"),
+        (Filter(wrong={"x": {"shape": (1, 7, 1)}}), "input, got shape (1, 7, 1), expected two dimensions."),
+        (Filter(wrong={"s": {"shape": (1, 41)}}), "state, got shape (1, 41), expected (1, 40)."),
+        (Filter(wrong={"b": {"shape": (6,), "data": np.zeros(6)}}), "bias, got shape (6,), expected (5,)."),
+        (Filter(bias=False), "bias, got none, expected one in a quantised operator."),
+        (Filter(wrong={"s": {"dtype": np.int16, "zero_point": 0}}), "element types of operands and result, got int8"),
+        (Filter(wrong={"w": {"zero_point": 1}}), "zero point of w, got 1, expected 0."),
+        (Filter(wrong={"b": {"scale": 0.5}}), "scale of the bias, got 0.5, expected "),
+        (Filter(wrong={"w": {"scale": None, "scales": [0.01] * 10}}), "quantisation of w, got int8[10x7]"),
+        (Filter(wrong={"y": {"scale": 1e-30}}), "scales of state and result, got ratios of sums of more than 2^30"),
+        (Filter(state=np.float32, activation="TANH"), "fused activation, got TANH, expected one of NONE"),
+    ],
+)
+def test_what_is_refused(layer: Filter, words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        load(layer.model())
+    assert str(caught.value).startswith(f"model (bytes): node 0 SVDF: {words}")
+
+
+def test_a_rank_that_does_not_divide_the_filters_is_refused() -> None:
+    build = ModelBuilder()
+    for name, properties in dataclasses.replace(Filter(), state=np.float32).tensors().items():
+        build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
+    model = build.op("SVDF", ["x", "w", "t", "b", "s"], ["y"], {"Rank": 3}).build(["x"], ["y"])
+    with pytest.raises(ModelError, match="rank, got 3 for 10 filters, expected a divisor of the filters"):
+        load(model)
+
+
+def test_operands_are_five() -> None:
+    build = ModelBuilder()
+    for name, properties in Filter(state=np.float32).tensors().items():
+        build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
+    model = build.op("SVDF", ["x", "w", "t", "b", "s", -1], ["y"], {"Rank": 2}).build(["x"], ["y"])
+    with pytest.raises(ModelError, match="operands and results, got 6 and 1, expected 5 and 1"):
+        load(model)
+
+
+def test_weights_that_are_computed_have_no_kernel() -> None:
+    layer = Filter(state=np.float32, wrong={"w": {"data": None}})
+    build, tensors = ModelBuilder(), layer.tensors()
+    tensors["w"].pop("data")
+    for name, properties in tensors.items():
+        build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
+    model = build.op("SVDF", ["x", "w", "t", "b", "s"], ["y"], {"Rank": 2}).build(["x", "w"], ["y"])
+    with pytest.raises(ModelError, match="w is computed at run time, weights and bias must be constants"):
+        recurrent.compiled(model, [])
