@@ -206,4 +206,4 @@ def test_weights_that_are_computed_have_no_kernel() -> None:
         build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
     model = build.op("SVDF", ["x", "w", "t", "b", "s"], ["y"], {"Rank": 2}).build(["x", "w"], ["y"])
     with pytest.raises(ModelError, match="w is computed at run time, weights and bias must be constants"):
-        recurrent.compiled(model, [])
+        recurrent.module(model)

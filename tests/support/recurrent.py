@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import aboard
+from aboard.compiler.pipeline import Module
 from support import one_op, oracle, sanitized, streams
 
 STEPS = 5
@@ -27,21 +28,25 @@ def draws(shape: Sequence[int], dtype: type, seed: int = 0, steps: int = STEPS) 
     return found
 
 
+def module(model: bytes, attributes: str = "-state=arena") -> Module:
+    """Returns a model compiled for this process."""
+    return aboard.compile(model, target=f"{one_op.HOST} {attributes}", name="model")
+
+
 def compiled(model: bytes, steps: Sequence[Sequence[np.ndarray]], *, sanitize: bool = False) -> list[list[np.ndarray]]:
     """Returns the outputs of each run of the generated C.
 
     With `sanitize` it compiles without warnings, and the first step runs under sanitizers as well.
     """
-    module = aboard.compile(model, target=f"{one_op.HOST} -state=arena", name="model")
-    found = []
+    built, found = module(model), []
     for (x,) in steps:
-        results = module.run(x)
+        results = built.run(x)
         found.append(list(results.values()) if isinstance(results, dict) else [results])
     if sanitize:
-        feed = {module.manifest.inputs[0].name: steps[0][0]}
+        feed = {built.manifest.inputs[0].name: steps[0][0]}
         with tempfile.TemporaryDirectory() as folder:
-            checked = sanitized.run(module, feed, Path(folder))
-            sanitized.compile_strictly(module, Path(folder), ["gcc"])
+            checked = sanitized.run(built, feed, Path(folder))
+            sanitized.compile_strictly(built, Path(folder), ["gcc"])
         for got, wanted in zip(checked.values(), found[0], strict=True):
             np.testing.assert_array_equal(got, wanted, err_msg="sanitized")
     return found

@@ -14,6 +14,7 @@
 
 #include "aboard/config.h"
 #include "requantize.h"
+#include "sums_of_four.h"
 
 /** Filters whose features are computed at once. */
 #define ABOARD_SVDF_BLOCK 4
@@ -31,19 +32,6 @@ typedef struct {
     int32_t result_shift;
     int32_t result_zero_point;
 } aboard_svdf_s8_t;
-
-/** The sums of the features of a block, without their bias. */
-ABOARD_INLINE void aboard_svdf_s8_features(int32_t *sums, const int8_t *x, const int8_t *weights, int32_t inputs) {
-    const int8_t *const end = x + inputs;
-    while (x != end) {
-        const int32_t value = *x++;
-        ABOARD_UNROLL(4)
-        for (int32_t i = 0; i < ABOARD_SVDF_BLOCK; ++i) {
-            sums[i] += weights[i] * value;
-        }
-        weights += ABOARD_SVDF_BLOCK;
-    }
-}
 
 /** Moves the state of a filter, appends a feature, and returns the sum of products with the time weights; it wraps. */
 ABOARD_INLINE uint32_t aboard_svdf_s8_filter(const void *state, void *next, const void *time, int32_t at,
@@ -87,7 +75,7 @@ ABOARD_INLINE void aboard_svdf_s8_any(const aboard_svdf_s8_t *p, const int8_t *i
         int32_t left = p->rank;
         for (int32_t n = 0; n < p->filters; n += ABOARD_SVDF_BLOCK) {
             int32_t sums[ABOARD_SVDF_BLOCK] = {0, 0, 0, 0};
-            aboard_svdf_s8_features(sums, in + batch * p->inputs, w, p->inputs);
+            aboard_sums_of_four_s8(sums, in + batch * p->inputs, w, p->inputs);
             w += ABOARD_SVDF_BLOCK * p->inputs;
             for (int32_t i = 0; i < ABOARD_MIN(ABOARD_SVDF_BLOCK, p->filters - n); ++i) {
                 const int32_t sum = (int32_t)((uint32_t)sums[i] + (uint32_t)feature_bias[n + i]);

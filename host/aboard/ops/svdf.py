@@ -157,7 +157,9 @@ class Svdf(Op):
 def _float_step(node: Node, x: Array, weights: Array, time: Array, bias: Array, past: Array) -> tuple[Array, Array]:
     feature = (x.astype(np.float64) @ weights.astype(np.float64).T).astype(np.float32)
     recent = np.concatenate([past, feature[:, :, np.newaxis]], axis=2)
-    sums = (recent.astype(np.float64) * time.astype(np.float64)).sum(2).reshape(len(x), -1, attributes(node).rank).sum(2)
+    sums = (
+        (recent.astype(np.float64) * time.astype(np.float64)).sum(2).reshape(len(x), -1, attributes(node).rank).sum(2)
+    )
     low, high = attributes(node).activation.float_range()
     return np.clip(sums + bias, low, high).astype(np.float32), recent
 

@@ -1,0 +1,183 @@
+"""lstm in portable C: int8 and int16 with a cell state of int16, and float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Array, DType, Node
+from aboard.ir.numerics import Int64, reduced_multiplier, wrap32
+from aboard.kernels.contract import (
+    Argument,
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    PackedConstant,
+    View,
+)
+from aboard.kernels.portable.epilogue_s16 import CHUNK
+from aboard.kernels.registry import implements
+from aboard.ops import sigmoid_wide
+from aboard.ops.lstm import attributes, extents, scaling
+from aboard.ops.lstm_steps import BIASES, CELL, GATES, HIDDEN, INPUT, INPUT_WEIGHTS, RECURRENT_WEIGHTS
+from aboard.target import Target
+
+#: Instructions of a product, and of a unit in a step beside its products; read off the loops for Cortex-M4.
+_PER_PRODUCT, _PER_UNIT = 3, 400
+
+
+class _Portable(Implementation):
+    op = "lstm"
+    in_place = ((1, HIDDEN), (2, CELL))
+    dtype: DType
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        if node.input(INPUT).dtype is not self.dtype:
+            return f"is for {self.dtype.value}"
+        varying = next((t for t in node.inputs[INPUT_WEIGHTS:HIDDEN] if t is not None and not t.is_constant), None)
+        if varying is None:
+            return None
+        return f"{varying.name} is computed at run time, weights and bias must be constants"
+
+    @override
+    def formula(self, node: Node) -> float | None:
+        sizes = extents(node)
+        products = len(GATES) * (sizes.inputs + sizes.units)
+        return sizes.batch * sizes.steps * sizes.units * (_PER_PRODUCT * products + _PER_UNIT)
+
+    def arguments(self, node: Node, bias: Array) -> tuple[Argument, ...]:
+        """Returns the arguments but the table."""
+        types = [node.input(index).dtype for index in (INPUT, HIDDEN, CELL)]
+        x, hidden, cell = ("float *" if dtype.is_float else f"{dtype.value}_t *" for dtype in types)
+        return (
+            InputArg(INPUT, f"const {x}"),
+            InputArg(HIDDEN, f"const {hidden}"),
+            InputArg(CELL, f"const {cell}"),
+            OutputArg(0, x),
+            OutputArg(1, hidden),
+            OutputArg(2, cell),
+            ConstantArg(PackedConstant("weights", _by_unit(node, INPUT_WEIGHTS))),
+            ConstantArg(PackedConstant("recurrent", _by_unit(node, RECURRENT_WEIGHTS))),
+            ConstantArg(PackedConstant("bias", bias, align=8 if bias.dtype == np.int64 else 4)),
+        )
+
+
+def _by_unit(node: Node, first: int) -> Array:
+    """Returns weights or biases of the gates as [units, ..., gates]."""
+    values = [node.input(first + gate).data for gate in range(len(GATES))]
+    return np.ascontiguousarray(np.stack([np.asarray(value) for value in values], axis=-1))
+
+
+def _extents(node: Node) -> dict[str, Literal]:
+    sizes = extents(node)
+    time_major = attributes(node).time_major
+    return {
+        "batches": sizes.batch,
+        "steps": sizes.steps,
+        "inputs": sizes.inputs,
+        "units": sizes.units,
+        "batch_rows": 1 if time_major else sizes.steps,
+        "step_rows": sizes.batch if time_major else 1,
+    }
+
+
+def _folded_bias(node: Node) -> Int64:
+    """Returns the starts of the sums of each unit: of the input's products of each gate, then of the hidden state's."""
+    parts = [_by_unit(node, BIASES).astype(np.int64), np.int64(0)]
+    for number, (operand, first) in enumerate(((INPUT, INPUT_WEIGHTS), (HIDDEN, RECURRENT_WEIGHTS))):
+        zero_point = node.input(operand).quant.zero_point
+        parts[number] = parts[number] - zero_point * _by_unit(node, first).astype(np.int64).sum(1)
+    return np.concatenate(parts, axis=1)
+
+
+class _Quantised(_Portable):
+    function: str
+    wide: bool
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        bias = _folded_bias(node)
+        table = sigmoid_wide.TABLE.astype(np.uint16)
+        return KernelCall(
+            header="portable/lstm.h",
+            function=self.function,
+            params_type="aboard_lstm_t",
+            params=self._params(node),
+            arguments=(
+                *self.arguments(node, bias if self.wide else wrap32(bias).astype(np.int32)),
+                ConstantArg(PackedConstant("table", table)),
+            ),
+            rows=outputs[0].rows,
+            step_rows=outputs[0].rows,
+        )
+
+    def _params(self, node: Node) -> dict[str, Literal]:
+        found = scaling(node)
+        gates = [[self._of_sums(scale) for scale in scales] for scales in (found.input, found.recurrent)]
+        return {
+            "extents": _extents(node),
+            "input": gates[0],
+            "recurrent": gates[1],
+            "forget": _literal(found.forget),
+            "update": _literal(found.update),
+            "output": _literal(found.output),
+            "cell_multiplier": found.cell.multiplier,
+            "cell_shift": found.cell.shift,
+            "clip": found.clip,
+            "zero_point": node.input(HIDDEN).quant.zero_point,
+            "chunk": CHUNK,
+        }
+
+    def _of_sums(self, scale: tuple[int, int]) -> dict[str, Literal]:
+        multiplier, shift = scale
+        return _literal((int(reduced_multiplier(multiplier)), 15 - shift) if self.wide else scale)
+
+
+def _literal(scale: tuple[int, int]) -> dict[str, Literal]:
+    return {"multiplier": scale[0], "shift": scale[1]}
+
+
+@implements
+class PortableS8(_Quantised):
+    """int8."""
+
+    name = "portable_s8"
+    dtype = DType.INT8
+    function = "aboard_lstm_s8"
+    wide = False
+
+
+@implements
+class PortableS16(_Quantised):
+    """int16 with int8 weights."""
+
+    name = "portable_s16"
+    dtype = DType.INT16
+    function = "aboard_lstm_s16"
+    wide = True
+
+
+@implements
+class PortableF32(_Portable):
+    """float32."""
+
+    name = "portable_f32"
+    dtype = DType.FLOAT32
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        return KernelCall(
+            header="portable/lstm.h",
+            function="aboard_lstm_f32",
+            params_type="aboard_lstm_f32_t",
+            params={"extents": _extents(node), "clip": attributes(node).cell_clip},
+            arguments=self.arguments(node, _by_unit(node, BIASES)),
+            rows=outputs[0].rows,
+            step_rows=outputs[0].rows,
+        )
