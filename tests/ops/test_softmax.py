@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.errors import VerifyError
+from aboard.errors import ModelError, VerifyError
 from aboard.importers import load
 from aboard.ops import get
 from aboard.ops.softmax import SoftmaxAttributes, exponentials
@@ -35,6 +35,20 @@ def test_int8_equals_the_reference(
 ) -> None:
     operand = Value(shape, np.int8, scale, zero_point)
     one_op.check_equal(build("SOFTMAX", [operand], result_of(shape), {"Beta": beta}), *feed([operand], seed))
+
+
+@settings(max_examples=10, deadline=None)
+@given(shapes, floats32(1e-4, 4.0), st.integers(-128, 127), seeds)
+def test_int16_results_of_int8(shape: tuple[int, ...], scale: float, zero_point: int, seed: int) -> None:
+    operand, result = Value(shape, np.int8, scale, zero_point), Value(shape, np.int16, 2.0**-16, -32768)
+    one_op.check_equal(build("SOFTMAX", [operand], result, BETA), *feed([operand], seed))
+
+
+@pytest.mark.parametrize(("scale", "zero_point"), [(2.0**-15, -32768), (2.0**-16, 0)])
+def test_other_int16_results_of_int8_are_refused(scale: float, zero_point: int) -> None:
+    operand, result = Value((1, 4), np.int8, 0.1, 0), Value((1, 4), np.int16, scale, zero_point)
+    with pytest.raises(ModelError, match=r"type of the result, got int16\[1x4\] .*, expected a scale of 2\^-16 and"):
+        load(build("SOFTMAX", [operand], result, BETA))
 
 
 @pytest.mark.parametrize("scale", [2.0**-20, 1e-3, 0.1, 1.0, 1e3, 1e8])
@@ -113,7 +127,8 @@ def test_refusals() -> None:
     operand, result = Value((2, 3), np.int8, 0.5, 3), result_of((2, 3))
     message = refusal("SOFTMAX", [operand], replace(result, scale=0.01), BETA)
     assert "got scale 0.01 and zero point -128, expected 1/256 and -128" in message
-    assert "element types, got int8, int16" in refusal("SOFTMAX", [operand], Value((2, 3), np.int16, 2**-16, 0), BETA)
+    other = Value((2, 3), np.uint8, 2**-8, 0)
+    assert "element types, got int8, uint8" in refusal("SOFTMAX", [operand], other, BETA)
     assert "beta, got 0.0, expected a positive number" in refusal("SOFTMAX", [operand], result, {"Beta": 0.0})
     assert "rank of the operand, got 0, expected at least 1" in refusal(
         "SOFTMAX", [replace(operand, shape=())], replace(result, shape=()), BETA

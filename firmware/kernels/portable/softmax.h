@@ -30,9 +30,9 @@ ABOARD_INLINE int32_t aboard_softmax_largest_s8(const int8_t *x, int32_t count) 
     return largest;
 }
 
-/** Softmax of one pixel; `x` and `y` may be the same. */
-ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const int8_t *x, int8_t *y,
-                                           const int32_t *table) {
+/** Softmax of one pixel, into int8 or int16 (`bits`, a literal); of int8, `x` and `y` may be the same. */
+ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const int8_t *x, void *y, const int32_t *table,
+                                           int32_t bits) {
     const int32_t channels = p->out.channels;
     const int32_t largest = aboard_softmax_largest_s8(x, channels);
     uint32_t sum = 0; /* Twelve integer bits. */
@@ -43,15 +43,19 @@ ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const i
     /* sum = scaled * 2^-headroom with scaled in [1, 2): its reciprocal needs no integer bits. */
     const int32_t headroom = aboard_leading_zeros(sum);
     const int32_t reciprocal = aboard_one_over_one_plus((int32_t)((sum << headroom) - ((uint32_t)1 << 31)));
-    const int32_t exponent = 12 - headroom + 31 - 8;
+    const int32_t exponent = 12 - headroom + 31 - bits;
     for (int32_t c = 0; c < channels; ++c) {
         const int32_t step = largest - x[c];
-        int32_t result = -128;
+        int32_t result = bits == 8 ? INT8_MIN : INT16_MIN;
         if (step < p->steps && exponent < 32) {
             const int32_t quotient = aboard_doubling_high_mul(reciprocal, table[step]);
             result += aboard_rounding_shift(quotient, exponent);
         }
-        y[c] = (int8_t)ABOARD_MIN(result, INT8_MAX);
+        if (bits == 8) {
+            ((int8_t *)y)[c] = (int8_t)ABOARD_MIN(result, INT8_MAX);
+        } else {
+            ((int16_t *)y)[c] = (int16_t)ABOARD_MIN(result, INT16_MAX);
+        }
     }
 }
 
@@ -70,9 +74,23 @@ ABOARD_INLINE void aboard_softmax_s8(const aboard_softmax_s8_t *p, const int8_t 
         const int8_t *x = aboard_row_s8(&p->in, in, r);
         int8_t *y = aboard_row_out_s8(&p->out, out, r);
         for (int32_t col = 0; col < p->out.cols; ++col) {
-            aboard_softmax_pixel_s8(p, x, y, table);
+            aboard_softmax_pixel_s8(p, x, y, table, 8);
             x += p->in.pixel_stride;
             y += p->out.pixel_stride;
+        }
+    }
+}
+
+/** As aboard_softmax_s8, with a result of int16, a scale of 1/65536, a zero point of -32768, and memory of its own. */
+ABOARD_INLINE void aboard_softmax_s8_s16(const aboard_softmax_s8_t *p, const int8_t *in, int16_t *out,
+                                         const int32_t *table, int32_t first, int32_t last) {
+    for (int32_t r = first; r < last; ++r) {
+        const int8_t *x = aboard_row_s8(&p->in, in, r);
+        int16_t *y = aboard_row_out_s16(&p->out, out, r);
+        for (int32_t col = 0; col < p->out.cols; ++col) {
+            aboard_softmax_pixel_s8(p, x, y, table, 16);
+            x += p->in.pixel_stride;
+            y += p->out.pixel_stride / (int32_t)sizeof(int16_t);
         }
     }
 }

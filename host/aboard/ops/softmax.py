@@ -15,7 +15,7 @@ from aboard.ir.numerics import INT32_MAX, Int64, quantize_multiplier, rounding_d
 from aboard.ir.numerics import saturating_doubling_high_mul as multiply
 from aboard.ops import fixed_point, softmax_wide
 from aboard.ops.registry import Op, SourceNode, register, require
-from aboard.ops.uniform import COMPUTED_WIDE, types_problem
+from aboard.ops.uniform import COMPUTED_WIDE, quantization_problem, types_problem
 
 #: Integer bits of the scaled difference from the maximum, and of the sum of exponentials.
 _DIFFERENCE_BITS, SUM_BITS = 5, 12
@@ -104,6 +104,8 @@ class Softmax(Op):
             return "rank of the operand, got 0, expected at least 1. Export the model with a fixed input shape"
         if not (beta > 0 and math.isfinite(beta)):
             return f"beta, got {beta}, expected a positive number. Export the model again"
+        if (operand.dtype, node.output.dtype) == (DType.INT8, DType.INT16):
+            return quantization_problem([operand]) or _widened_problem(node) or _step_problem(node)
         wrong = types_problem([operand, node.output], COMPUTED_WIDE)
         if wrong is not None or operand.dtype.is_float:
             return wrong
@@ -115,18 +117,12 @@ class Softmax(Op):
                 f"quantisation of the result, got scale {quant.scale:g} and zero point {quant.zero_point}, expected "
                 "1/256 and -128. Quantise the model again with TFLite's converter"
             )
-        step = beta * operand.quant.scale * (1 << (31 - _DIFFERENCE_BITS))
-        if step <= 1.0:
-            return (
-                f"scale of the operand, got {operand.quant.scale:g}, expected more than 2^-26. Quantise the model again"
-            )
-        return None
+        return _step_problem(node)
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
-        """Returns the operand's type with the result's quantisation."""
-        operand = node.input(0)
-        return [TensorType(operand.shape, operand.dtype, node.output.type.quant)]
+        """Returns the operand's shape with the result's element type and quantisation."""
+        return [TensorType(node.input(0).shape, node.output.dtype, node.output.type.quant)]
 
     @override
     def verify(self, node: Node) -> None:
@@ -142,9 +138,9 @@ class Softmax(Op):
                 powers = np.exp((x - x.max(axis=-1, keepdims=True)) * np.float32(attributes(node).beta))
                 total = np.cumsum(powers, axis=-1, dtype=np.float32)[..., -1:]
                 return [np.asarray(powers / total, np.float32)]
-        if node.output.dtype is DType.INT16:
+        if node.input(0).dtype is DType.INT16:
             return [softmax_wide.softmax(x.astype(np.int64), *wide_scaling(node)).astype(np.int16)]
-        return [_quantized(x.astype(np.int64), exponentials(node))]
+        return [_quantized(x.astype(np.int64), exponentials(node), node.output.dtype)]
 
 
 def wide_scaling(node: Node) -> tuple[int, int]:
@@ -171,10 +167,30 @@ def _wide_problem(node: Node) -> str | None:
     return None
 
 
-def _quantized(x: Int64, table: Int64) -> Array:
+def _step_problem(node: Node) -> str | None:
+    """Returns why the steps of an int8 operand are too small, or None."""
+    scale = node.input(0).quant.scale
+    if attributes(node).beta * scale * (1 << (31 - _DIFFERENCE_BITS)) > 1.0:
+        return None
+    return f"scale of the operand, got {scale:g}, expected more than 2^-26. Quantise the model again"
+
+
+def _widened_problem(node: Node) -> str | None:
+    """Returns what is wrong with the quantisation of the int16 result of an int8 operand, or None."""
+    quant = node.output.type.quant
+    if quant is not None and quant.zero_points == (-32768,) and abs(quant.scale - 2.0**-16) <= 1e-3 * 2.0**-16:
+        return None
+    return (
+        f"type of the result, got {node.output.type}, expected a scale of 2^-16 and a zero point of -32768. "
+        "Quantise the model again with TFLite's converter"
+    )
+
+
+def _quantized(x: Int64, table: Int64, dtype: DType) -> Array:
     steps = x.max(axis=-1, keepdims=True) - x
     power = np.where(steps < len(table), table[np.minimum(steps, len(table) - 1)], 0)
     total = rounding_divide_by_pot(power, SUM_BITS).sum(axis=-1, keepdims=True)
     scale, shift = fixed_point.reciprocal(total, SUM_BITS)
-    result = rounding_divide_by_pot(multiply(scale, power), shift + 31 - 8) - 128
-    return np.asarray(np.clip(result, -128, 127), np.int8)
+    info = np.iinfo(dtype.value)
+    result = rounding_divide_by_pot(multiply(scale, power), shift + 31 - 8 * dtype.bytes) + info.min
+    return np.asarray(np.clip(result, info.min, info.max), dtype.numpy)

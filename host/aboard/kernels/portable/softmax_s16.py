@@ -27,7 +27,7 @@ class SoftmaxS16(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types."""
-        return None if node.output.dtype is DType.INT16 else "is for int16"
+        return None if node.input(0).dtype is DType.INT16 else "is for int16"
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
