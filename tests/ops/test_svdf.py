@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from aboard.errors import ModelError
 from aboard.importers import load
-from support import oracle, recurrent, streams
+from aboard.ir import Node
+from aboard.kernels import of
+from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.ops import get, weighted
+from aboard.target import Target
+from support import kernel_call, oracle, recurrent, streams
+from support.kernel_call import Placed
 from support.tflite_builder import ModelBuilder
 
 
@@ -207,3 +213,44 @@ def test_weights_that_are_computed_have_no_kernel() -> None:
     model = build.op("SVDF", ["x", "w", "t", "b", "s"], ["y"], {"Rank": 2}).build(["x", "w"], ["y"])
     with pytest.raises(ModelError, match="w is computed at run time, weights and bias must be constants"):
         recurrent.module(model)
+
+
+# The kernel for the DSP extension; the C beside its assembly runs here.
+
+M4 = Target("c -mcpu=cortex-m4 -runtime=standalone")
+
+
+def dsp(node: Node) -> Implementation:
+    return next(kernel for kernel in of("svdf") if kernel.name == "dsp_s8")
+
+
+@settings(max_examples=12, deadline=None)
+@given(filters(np.int8))
+def test_the_dsp_kernel_computes_the_same(layer: Filter) -> None:
+    (node,) = load(layer.model()).nodes
+    assume(dsp(node).refuses(node, M4) is None)
+    x, state = layer.steps()[0][0], np.random.default_rng(1).integers(-128, 128, node.input(4).shape).astype(np.int8)
+    expected = get("svdf").evaluate(node, [x, *(t.data for t in node.inputs[1:4] if t is not None), state])
+    views = [View.whole(tensor.shape, tensor.dtype.bytes) for tensor in [*node.operands, *node.outputs]]
+    places = [Placed.of(values, view) for values, view in ((x, views[0]), (state, views[4]))]
+    result = Placed.of(np.zeros(node.output.shape, np.int8), views[5])
+    call = dsp(node).lower(node, views[:5], views[5:], M4)
+    assert isinstance(call, KernelCall)
+    kernel_call.run(call, [places[0]] * 4 + [places[1]], [result, places[1]], [(n, n + 1) for n in range(layer.batch)])
+    for got, wanted in zip((result, places[1]), expected, strict=True):
+        np.testing.assert_array_equal(got.values(wanted.shape, wanted.dtype), wanted)
+
+
+def test_the_dsp_kernel_needs_the_multiplier_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    (node,) = load(Filter().model()).nodes
+    monkeypatch.setattr(weighted, "multipliers", lambda layer, axis: (np.ones(10), np.zeros(10)))
+    assert dsp(node).refuses(node, M4) == "has features whose scale no layer has"
+
+
+def test_what_the_dsp_kernel_leaves_to_the_portable_one() -> None:
+    (node,) = load(Filter().model()).nodes
+    assert dsp(node).refuses(node, M4) is None
+    (wide,) = load(Filter(state=np.int16).model()).nodes
+    assert dsp(wide).refuses(wide, M4) == "is for a state of int8"
+    (coarse,) = load(Filter(gain=1e-5).model()).nodes
+    assert dsp(coarse).refuses(coarse, M4) == "results are not smaller than sums"

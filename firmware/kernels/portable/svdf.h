@@ -60,6 +60,13 @@ ABOARD_INLINE uint32_t aboard_svdf_s8_filter(const void *state, void *next, cons
     return sum + (uint32_t)(to[last] * w[last]);
 }
 
+/** The result of a unit from its sum. */
+ABOARD_INLINE int8_t aboard_svdf_s8_result(const aboard_svdf_s8_t *p, uint32_t sum) {
+    const int32_t z = p->result_zero_point;
+    const int32_t result = aboard_requantize((int32_t)sum, p->result_multiplier, p->result_shift);
+    return (int8_t)(aboard_clamp(result, INT8_MIN - z, INT8_MAX - z) + z);
+}
+
 /** Both int8 kernels; see aboard_svdf_s8. */
 ABOARD_INLINE void aboard_svdf_s8_any(const aboard_svdf_s8_t *p, const int8_t *in, const void *state, int8_t *out,
                                       void *next, const int8_t *weights, const void *time, const int32_t *feature_bias,
@@ -87,9 +94,7 @@ ABOARD_INLINE void aboard_svdf_s8_any(const aboard_svdf_s8_t *p, const int8_t *i
                 unit += aboard_svdf_s8_filter((const uint8_t *)state + offset * bytes, (uint8_t *)next + offset * bytes,
                                               time, at, p->memory, feature + p->state_zero_point, wide);
                 if (--left == 0) {
-                    const int32_t z = p->result_zero_point;
-                    const int32_t result = aboard_requantize((int32_t)unit, p->result_multiplier, p->result_shift);
-                    *y++ = (int8_t)(aboard_clamp(result, INT8_MIN - z, INT8_MAX - z) + z);
+                    *y++ = aboard_svdf_s8_result(p, unit);
                     left = p->rank;
                     unit = (uint32_t)*++b;
                 }

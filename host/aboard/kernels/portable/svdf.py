@@ -31,7 +31,13 @@ _BLOCK = 4
 _PER_PRODUCT, _PER_STATE = 3, 6
 
 
-class _Portable(Implementation):
+class SvdfKernel(Implementation):
+    """What the kernels of svdf have in common.
+
+    Attributes:
+        state: Element type of the state.
+    """
+
     op = "svdf"
     in_place = ((1, STATE),)
     state: DType
@@ -53,7 +59,8 @@ class _Portable(Implementation):
         return _PER_PRODUCT * products + _PER_STATE * node.input(STATE).type.elements
 
 
-def _constant(node: Node, index: int) -> Array:
+def constant(node: Node, index: int) -> Array:
+    """Returns the values of a constant operand."""
     values = node.input(index).data
     if values is None:
         raise ValueError(f"operand {index} of {node.name} is not constant")
@@ -73,30 +80,39 @@ def _geometry(node: Node) -> dict[str, Literal]:
     return {"inputs": inputs, "filters": filters, "memory": memory(node), "rank": attributes(node).rank}
 
 
-class _PortableInt8(_Portable):
+def unit_bias(node: Node) -> Array:
+    """Returns where the sums of the units of an int8 node begin, the zero point of the state folded in."""
+    of_units = constant(node, TIME_WEIGHTS).astype(np.int64).reshape(node.outputs[0].shape[1], -1).sum(1)
+    return wrap32(_bias(node).astype(np.int64) - node.input(STATE).quant.zero_point * of_units).astype(np.int32)
+
+
+def int8_params(node: Node) -> dict[str, Literal]:
+    """Returns the fields of `aboard_svdf_s8_t`."""
+    scales = rescaling(node)
+    return {
+        **_geometry(node),
+        "feature_multiplier": scales.feature[0],
+        "feature_shift": scales.feature[1],
+        "state_zero_point": node.input(STATE).quant.zero_point,
+        "result_multiplier": scales.result[0],
+        "result_shift": scales.result[1],
+        "result_zero_point": node.outputs[0].quant.zero_point,
+    }
+
+
+class _PortableInt8(SvdfKernel):
     function: str
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        weights, time = _constant(node, FEATURE_WEIGHTS), _constant(node, TIME_WEIGHTS)
-        x, state, scales = node.input(INPUT).quant, node.input(STATE).quant, rescaling(node)
-        of_units = time.astype(np.int64).reshape(node.outputs[0].shape[1], -1).sum(1)
-        folded = wrap32(-x.zero_point * weights.astype(np.int64).sum(1))
-        bias = wrap32(_bias(node).astype(np.int64) - state.zero_point * of_units)
+        weights, time = constant(node, FEATURE_WEIGHTS), constant(node, TIME_WEIGHTS)
+        folded = wrap32(-node.input(INPUT).quant.zero_point * weights.astype(np.int64).sum(1))
         ctype = f"{self.state.value}_t *"
         return KernelCall(
             header="portable/svdf.h",
             function=self.function,
             params_type="aboard_svdf_s8_t",
-            params={
-                **_geometry(node),
-                "feature_multiplier": scales.feature[0],
-                "feature_shift": scales.feature[1],
-                "state_zero_point": state.zero_point,
-                "result_multiplier": scales.result[0],
-                "result_shift": scales.result[1],
-                "result_zero_point": node.outputs[0].quant.zero_point,
-            },
+            params=int8_params(node),
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 InputArg(STATE, f"const {ctype}"),
@@ -105,7 +121,7 @@ class _PortableInt8(_Portable):
                 ConstantArg(PackedConstant("weights", packing.blocks(weights, _BLOCK))),
                 ConstantArg(PackedConstant("time", time)),
                 ConstantArg(PackedConstant("feature_bias", folded.astype(np.int32))),
-                ConstantArg(PackedConstant("bias", np.append(bias, 0).astype(np.int32))),
+                ConstantArg(PackedConstant("bias", np.append(unit_bias(node), np.int32(0)))),
             ),
             rows=outputs[0].rows,
         )
@@ -130,7 +146,7 @@ class PortableS8S16(_PortableInt8):
 
 
 @implements
-class PortableF32(_Portable):
+class PortableF32(SvdfKernel):
     """float32."""
 
     name = "portable_f32"
@@ -148,8 +164,8 @@ class PortableF32(_Portable):
                 InputArg(STATE, "const float *"),
                 OutputArg(0, "float *"),
                 OutputArg(1, "float *"),
-                ConstantArg(PackedConstant("weights", _constant(node, FEATURE_WEIGHTS))),
-                ConstantArg(PackedConstant("time", _constant(node, TIME_WEIGHTS))),
+                ConstantArg(PackedConstant("weights", constant(node, FEATURE_WEIGHTS))),
+                ConstantArg(PackedConstant("time", constant(node, TIME_WEIGHTS))),
                 ConstantArg(PackedConstant("bias", _bias(node).astype(np.float32))),
             ),
             rows=outputs[0].rows,
