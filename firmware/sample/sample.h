@@ -72,7 +72,7 @@ static inline uint32_t aboard_sample_bits(uint32_t sample, uint32_t input, uint3
 
 /** Bytes of an element. */
 static inline uint32_t aboard_sample_element_bytes(uint8_t type) {
-    static const uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 4};
+    static const uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 4, 4, 8};
     return sizes[type];
 }
 
@@ -91,6 +91,7 @@ static inline void aboard_sample_set(uint8_t *to, uint8_t type, uint32_t bits) {
         memcpy(to, &word, sizeof(word));
         break;
     case ABOARD_INT64:
+    case ABOARD_UINT64:
         memcpy(to, &wide, sizeof(wide));
         break;
     case ABOARD_FLOAT32:
@@ -126,6 +127,12 @@ static inline float aboard_sample_get(const uint8_t *from, uint8_t type) {
     case ABOARD_INT64:
         memcpy(&wide, from, sizeof(wide));
         return (float)wide;
+    case ABOARD_UINT32:
+        memcpy(&word, from, sizeof(word));
+        return (float)(uint32_t)word;
+    case ABOARD_UINT64:
+        memcpy(&wide, from, sizeof(wide));
+        return (float)(uint64_t)wide;
     case ABOARD_FLOAT32:
         memcpy(&real, from, sizeof(real));
         return real;

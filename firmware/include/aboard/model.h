@@ -36,7 +36,8 @@ typedef enum {
     ABOARD_INT64 = 4,
     ABOARD_BOOL = 5,
     ABOARD_FLOAT32 = 6,
-    ABOARD_UINT32 = 7
+    ABOARD_UINT32 = 7,
+    ABOARD_UINT64 = 8
 } aboard_type_t;
 
 /** An input, output or state of a model. */

@@ -9,7 +9,18 @@ from itertools import pairwise
 from aboard.base.manifest_records import ManifestFields, OperandRecord, TensorRecord
 
 #: Bytes of an element, by the numpy name of its type.
-BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "uint32": 4, "int64": 8, "bool": 1, "float16": 2, "float32": 4}
+BYTES = {
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "uint32": 4,
+    "uint64": 8,
+    "bool": 1,
+    "float16": 2,
+    "float32": 4,
+}
 
 
 def problems(record: ManifestFields) -> Iterator[str]:

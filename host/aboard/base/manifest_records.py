@@ -11,7 +11,7 @@ from aboard.base.fields import Count, Dimension, FileName, Flag, Hash, Identifie
 FORMAT: Literal[1] = 1
 
 #: The numpy names of the element types (`aboard.ir.DType`).
-_DType = Literal["int8", "uint8", "int16", "int32", "uint32", "int64", "bool", "float16", "float32"]
+_DType = Literal["int8", "uint8", "int16", "int32", "int64", "uint32", "uint64", "bool", "float16", "float32"]
 _Shape = Annotated[tuple[Dimension, ...], Field(max_length=6)]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _ZeroPoint = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31, strict=True)]

@@ -1,7 +1,8 @@
 """Inputs of a run: made at random, at the extremes, or read from files; outputs written to files.
 
 `random:SEED` means `numpy.random.default_rng(SEED)`, drawn for the inputs in their order: integers uniformly over the
-whole range of their type (drawn as int64), floats from the standard normal distribution (drawn as float64).
+whole range of their type (drawn as int64, those of uint64 as uint64), floats from the standard normal distribution
+(drawn as float64).
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def _draw(tensor: TensorRecord, rng: np.random.Generator) -> Values:
     if dtype.kind == "f":
         return rng.standard_normal(tensor.shape).astype(dtype)
     low, high = _limits(tensor)
-    return rng.integers(int(low), int(high), tensor.shape, endpoint=True).astype(dtype)
+    drawn = dtype if dtype == np.uint64 else np.dtype(np.int64)
+    return rng.integers(int(low), int(high), tensor.shape, drawn, endpoint=True).astype(dtype)
 
 
 def _load_npy(path: Path, tensors: Sequence[TensorRecord]) -> Named:

@@ -20,6 +20,7 @@ _C_TYPES = {
     "int32": "int32_t",
     "uint32": "uint32_t",
     "int64": "int64_t",
+    "uint64": "uint64_t",
     "bool": "bool",
     "float32": "float",
 }

@@ -23,6 +23,7 @@ _DTYPE_NUMBERS = {
     "bool": 5,
     "float32": 6,
     "uint32": 7,
+    "uint64": 8,
 }
 
 

@@ -21,6 +21,8 @@ class DType(Enum):
     INT32 = "int32"
     UINT32 = "uint32"
     INT64 = "int64"
+    UINT32 = "uint32"
+    UINT64 = "uint64"
     BOOL = "bool"
     FLOAT16 = "float16"  # constants only: constant folding converts them to float32 before kernels are chosen
     FLOAT32 = "float32"
