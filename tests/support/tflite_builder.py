@@ -83,6 +83,7 @@ class _Operator:
     options_name: str | None
     version: int
     custom: str | None = None
+    custom_options: bytes | None = None
 
 
 @dataclass
@@ -184,6 +185,7 @@ class ModelBuilder:
         options_type: str | None = None,
         version: int = 1,
         custom: str | None = None,
+        custom_options: bytes | None = None,
     ) -> ModelBuilder:
         """Adds an operator.
 
@@ -195,10 +197,20 @@ class ModelBuilder:
             options_type: Name of the options table, where it does not follow from the operator.
             version: Version of the operator.
             custom: Name of a custom operator; `kind` is then `CUSTOM`.
+            custom_options: Content of its options.
         """
         name = options_type or _options_name(kind)
         self._operators.append(
-            _Operator(kind, self._indices(inputs), self._indices(outputs), dict(options or {}), name, version, custom)
+            _Operator(
+                kind,
+                self._indices(inputs),
+                self._indices(outputs),
+                dict(options or {}),
+                name,
+                version,
+                custom,
+                custom_options,
+            )
         )
         return self
 
@@ -295,10 +307,13 @@ class ModelBuilder:
         options = _write_options(b, op.options_name, op.options) if op.options_name else None
         inputs = b.CreateNumpyVector(np.array(op.inputs, np.int32))
         outputs = b.CreateNumpyVector(np.array(op.outputs, np.int32))
+        custom = None if op.custom_options is None else b.CreateByteVector(op.custom_options)
         tflite.OperatorStart(b)
         tflite.OperatorAddOpcodeIndex(b, codes.index((op.kind, op.version, op.custom or "")))
         tflite.OperatorAddInputs(b, inputs)
         tflite.OperatorAddOutputs(b, outputs)
+        if custom is not None:
+            tflite.OperatorAddCustomOptions(b, custom)
         if options is not None:
             tflite.OperatorAddBuiltinOptionsType(b, getattr(tflite.BuiltinOptions, op.options_name))
             tflite.OperatorAddBuiltinOptions(b, options)

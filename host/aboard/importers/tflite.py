@@ -120,7 +120,8 @@ class _Import:
 
     def _states(self) -> list[State]:
         """Returns the states with names of their own; a node computes the next value of each that changes."""
-        states = [*self._context.variables.states(), *tflite_state.states_of_tensors(self._reader.values)]
+        reader = self._reader
+        states = [*self._context.variables.states(), *tflite_state.states_of_tensors(reader.values), *reader.states]
         names = set[str]()
         for state in states:
             name, count = state.name, 1

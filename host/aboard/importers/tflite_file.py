@@ -84,9 +84,10 @@ class FileOperator:
         kind: Name in the schema; `CUSTOM <name>` for a custom operator.
         inputs: Tensor numbers; -1 for an absent optional operand.
         outputs: Tensor numbers.
-        table: Name of the options table in the file; `NONE` without one.
-        options: Fields of the operator's own options table, with the schema's defaults for missing fields; empty if the
-            schema has no table for the operator.
+        table: Name of the options table that the file states; `NONE` where it states none.
+        options: Fields of the operator's own options table, with the schema's defaults where the file says nothing;
+            empty where the schema has no table for the operator.
+        custom_options: Content of the options of a custom operator, whose form is the operator's own.
     """
 
     kind: str
@@ -94,6 +95,7 @@ class FileOperator:
     outputs: tuple[int, ...]
     table: str
     options: Mapping[str, Any]
+    custom_options: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,13 @@ class _Reader:
         self._charge(vector.nbytes)
         return tuple(int(value) for value in vector)
 
+    def _bytes(self, vector: npt.NDArray[Any] | int) -> bytes:
+        """Returns the content of a vector of bytes; an absent one is empty."""
+        if isinstance(vector, int):
+            return b""
+        self._charge(vector.nbytes)
+        return vector.tobytes()
+
     def _text(self, text: bytes | None) -> str:
         """Returns a name with escaped hidden characters: error messages, generated files and reports contain it."""
         self._charge(len(text or b""))
@@ -273,6 +282,7 @@ class _Reader:
             self._integers(operator.OutputsAsNumpy()),
             _table(operator),
             self._options(operator, kind),
+            self._bytes(operator.CustomOptionsAsNumpy()),
         )
 
     def _options(self, operator: Any, kind: str) -> Mapping[str, Any]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from aboard import ops
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_options, tflite_shapes, tflite_state, tflite_tensors
+from aboard.importers import tflite_custom, tflite_options, tflite_shapes, tflite_state, tflite_tensors
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.tflite_file import File, FileOperator
 from aboard.importers.tflite_state import Variable, Variables, retyped
 from aboard.importers.tflite_values import Values, corrupt
-from aboard.ir import Node, Tensor
+from aboard.ir import Node, State, Tensor
 from aboard.ops import SourceNode, interpreter
 from aboard.ops.registry import Build
 from aboard.ops.verify import check_node
 
 #: Number of the subgraph that is the model.
 MAIN = 0
+
+#: How the names of custom operators begin.
+_CUSTOM = "CUSTOM "
 
 
 @dataclass
@@ -46,6 +50,7 @@ class SubgraphReader:
     Attributes:
         values: Its tensors.
         nodes: The nodes read so far. A subgraph that initialises variables is computed instead, and has none.
+        states: The states that operators keep without a tensor of the file.
     """
 
     def __init__(self, context: Context, number: int = MAIN) -> None:
@@ -54,6 +59,7 @@ class SubgraphReader:
         self.nodes: list[Node] = []
         self._context = context
         self._number = number
+        self.states: list[State] = []
         self._handles: dict[int, Variable] = {}
 
     def check(self) -> None:
@@ -136,11 +142,11 @@ class SubgraphReader:
         if build is None:
             self._note_operator(number, operator)
             return
-        updated = self._updated(operator, user)
-        if updated is None:
+        updated, options = self._updated(operator, user), self._options(operator, user)
+        if updated is None or options is None:
             return
         source = SourceNode(
-            operator.kind, number, f"{self._context.where}: {user}", operands, [*results, *updated], operator.options
+            operator.kind, number, f"{self._context.where}: {user}", operands, [*results, *updated], options
         )
         for node in self._built(build, source, user):
             self._add(node, user)
@@ -176,8 +182,18 @@ class SubgraphReader:
             found.append(tensor)
         return found
 
-    def _built(self, build: Build, source: SourceNode, user: str) -> list[Node]:
-        """Returns the checked nodes of an operator; none, with the problem noted, for an operator with one."""
+    def _options(self, operator: FileOperator, user: str) -> Mapping[str, Any] | None:
+        """Returns the options of an operator; None with the problem noted."""
+        if not operator.kind.startswith(_CUSTOM):
+            return operator.options
+        try:
+            return tflite_custom.options(operator.custom_options)
+        except ValueError as error:
+            self._context.diagnostics.add(user, f"custom options, {error}. Export the model again")
+            return None
+
+    def _built(self, build: Callable[[SourceNode], Node], source: SourceNode, user: str) -> Node | None:
+        """Returns the checked node of an operator; None with the problem noted."""
         try:
             nodes = _built(build, source)
             for node in nodes:
@@ -200,10 +216,16 @@ class SubgraphReader:
             node.name = node.output.name
 
     def _add(self, node: Node, user: str) -> None:
+        states = ops.get(node.op).own_states(node)
         if self._number == MAIN:
+            for state in states:
+                state.read.name = self.values.free_name(state.read.name)
+                if state.write.source is None:
+                    state.write.name = self.values.free_name(state.write.name)
             self.nodes.append(node)
+            self.states += states
             return
-        if not all(tensor.is_constant for tensor in node.operands):
+        if states or not all(tensor.is_constant for tensor in node.operands):
             self._context.diagnostics.add(user, "an initial value is not constant. Export the model again")
             return
         operands = [None if tensor is None else tensor.data for tensor in node.inputs]

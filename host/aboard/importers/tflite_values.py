@@ -147,10 +147,10 @@ class Values:
 
     def unique_name(self, number: int) -> str:
         """Returns the name of a tensor in the file, changed where another tensor has it."""
-        return self.unused_name(self.stated(number).name or f"tensor_{number}")
+        return self.free_name(self.stated(number).name or f"tensor_{number}")
 
-    def unused_name(self, stated: str) -> str:
-        """Returns a name, changed where another tensor has it."""
+    def free_name(self, stated: str) -> str:
+        """Returns a name, changed where a tensor has it."""
         name = stated
         while name in self._names:
             self._names[stated] += 1

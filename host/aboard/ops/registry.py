@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
-from aboard.ir import Array, Attributes, DType, Node, Tensor, TensorType
+from aboard.ir import Array, Attributes, Node, State, Tensor, TensorType
 from aboard.ops.box import Box
 from aboard.ops.sharing import Share
 
@@ -172,6 +172,13 @@ class Op(ABC):
         Returns:
             Values of the outputs, with the types of `node.outputs`.
         """
+
+    def own_states(self, node: Node) -> list[State]:
+        """Returns the states that a node reads and writes without a tensor of the model file.
+
+        The importer adds them to the graph. It renames their tensors where the file has tensors of these names.
+        """
+        return []
 
     def shares(self, node: Node) -> list[Share]:
         """Returns how results and operands may share memory so that the node needs no code.
