@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
-from support import signal_models
+from support import sanitized, signal_models
 from support.signal_models import check_steps, model
 from support.tflite_builder import ModelBuilder
 
@@ -204,6 +206,24 @@ def test_front_end(attributes: str) -> None:
         steps.append([(tone + rng.normal(0, 200, 60)).astype(I16)])
     found = check_steps(front_end(), steps, attributes=attributes)
     assert len({int(values[2]) for (values,) in found}) > 5
+
+
+def test_generated_c_is_clean(tmp_path: Path) -> None:
+    """Under sanitizers, with whatever the state holds, and under every warning."""
+    module = aboard.compile(front_end(), target="c -runtime=host -state=arena", name="model")
+    sanitized.run(module, sanitized.random_feed(module, 1), tmp_path)
+    sanitized.compile_strictly(module, tmp_path, ["gcc"])
+
+
+@pytest.mark.parametrize("dtype", [I16, I32, F32])
+@pytest.mark.parametrize("kind", ["Rfft", "Irfft"])
+def test_fft_overflows_as_defined(kind: str, dtype: Any, tmp_path: Path) -> None:
+    operand, result = (60, 62) if kind == "Rfft" else (62, 60)
+    file = model(kind, [((operand,), dtype)], [((result,), dtype)], {"T": TYPE_NUMBERS[dtype], "fft_length": 60})
+    module = aboard.compile(file, target="c -runtime=host", name="model")
+    x = np.full(operand, -(2.0**15) if dtype is F32 else np.iinfo(dtype).min, dtype)
+    (found,) = sanitized.run(module, {"x0": x}, tmp_path).values()
+    np.testing.assert_array_equal(found, signal_models.reference(file, [[x]])[0][0])
 
 
 @pytest.mark.parametrize(

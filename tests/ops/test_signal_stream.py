@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
-from support.signal_models import check_steps, model
+from support import sanitized
+from support.signal_models import add, check_steps, model
+from support.tflite_builder import ModelBuilder
 
 I16, F32 = np.int16, np.float32
 
@@ -72,6 +76,27 @@ def test_stacker(left: int, right: int, step: int) -> None:
     results = [((3 * (left + right + 1),), I16), ((), np.bool_)]
     found = check_steps(model("Stacker", [((3,), I16)], results, values), draws((3,), 14), valid=1)
     assert [index for index, (_, valid) in enumerate(found) if valid] == list(range(right, 14, step))
+
+
+def test_generated_c_is_clean(tmp_path: Path) -> None:
+    """Under sanitizers, with whatever the state holds, and under every warning."""
+    build = ModelBuilder()
+    shapes = {"x": (2, 4), "d": (2, 4), "f": (2, 2, 11), "o": (2, 6), "flat": (12,), "stack": (48,)}
+    for name, shape in shapes.items():
+        build.tensor(name, shape, I16)
+    build.tensor("whole", (), np.bool_).tensor("valid", (), np.bool_)
+    build.tensor("shape", (1,), np.int32, data=[12])
+    add(build, "Delay", ["x"], ["d"], {"delay_length": 3})
+    add(build, "Framer", ["d"], ["f", "whole"], {"frame_size": 11, "frame_step": 2, "prefill": False})
+    add(build, "OverlapAdd", ["f"], ["o"], {"T": 7, "frame_step": 3})
+    build.op("RESHAPE", ["o", "shape"], ["flat"])
+    contexts = {"stacker_left_context": 1, "stacker_right_context": 2, "stacker_step": 2}
+    add(build, "Stacker", ["flat"], ["stack", "valid"], {"num_channels": 12, **contexts})
+    module = aboard.compile(
+        build.build(["x"], ["stack", "valid", "whole"]), target="c -runtime=host -state=arena", name="model"
+    )
+    sanitized.run(module, sanitized.random_feed(module, 1), tmp_path)
+    sanitized.compile_strictly(module, tmp_path, ["gcc"])
 
 
 @pytest.mark.parametrize(
