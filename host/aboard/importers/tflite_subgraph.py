@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -192,8 +192,8 @@ class SubgraphReader:
             self._context.diagnostics.add(user, f"custom options, {error}. Export the model again")
             return None
 
-    def _built(self, build: Callable[[SourceNode], Node], source: SourceNode, user: str) -> Node | None:
-        """Returns the checked node of an operator; None with the problem noted."""
+    def _built(self, build: Build, source: SourceNode, user: str) -> list[Node]:
+        """Returns the checked nodes of an operator; none, with the problem noted, for an operator with one."""
         try:
             nodes = _built(build, source)
             for node in nodes:
@@ -211,7 +211,7 @@ class SubgraphReader:
         made = {id(tensor): tensor for node in nodes for tensor in (*node.operands, *node.outputs)}
         for tensor in made.values():
             if tensor.source is None:
-                tensor.name = self.values.unused_name(tensor.name)
+                tensor.name = self.values.free_name(tensor.name)
         for node in nodes:
             node.name = node.output.name
 

@@ -19,7 +19,6 @@ class DType(Enum):
     UINT8 = "uint8"
     INT16 = "int16"
     INT32 = "int32"
-    UINT32 = "uint32"
     INT64 = "int64"
     UINT32 = "uint32"
     UINT64 = "uint64"

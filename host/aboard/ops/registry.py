@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
-from aboard.ir import Array, Attributes, Node, State, Tensor, TensorType
+from aboard.ir import Array, Attributes, DType, Node, State, Tensor, TensorType
 from aboard.ops.box import Box
 from aboard.ops.sharing import Share
 
