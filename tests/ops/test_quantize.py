@@ -72,6 +72,16 @@ def test_int32_equals_the_reference(seed: int) -> None:
     operator_draws.check(scaled, [[anything(rng, *draw.operands)] for draw in scaled])
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+@pytest.mark.parametrize("zero_point", [-32768, 32767, 5])
+def test_int16_with_a_zero_point_equals_the_reference(dtype: type, zero_point: int) -> None:
+    """As a softmax of int8 leaves it: with the zero point -32768."""
+    operand = Value((4, 16), np.int16, 2.0**-16, zero_point)
+    x = np.linspace(-32768, 32767, 64, dtype=np.int16).reshape(operand.shape)
+    result = Value(operand.shape, dtype, {np.int8: 0.004, np.int16: 2.0**-15, np.int32: 2.0**-15}[dtype], 0)
+    one_op.check_equal(build("QUANTIZE", [operand], result), x)
+
+
 def with_scale(rng: np.random.Generator, value: Value) -> Value:
     """Returns an int32 tensor with a scale, others as they are."""
     return replace(value, scale=float(np.float32(10.0 ** rng.uniform(-8, -1)))) if value.dtype is np.int32 else value

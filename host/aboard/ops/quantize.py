@@ -77,10 +77,13 @@ class Quantize(_Conversion):
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected one of {known}. "
                 "Convert the model to types that tflite-micro converts"
             )
-        wrong = quantization_problem([operand, result])
+        # A softmax of int8 leaves int16 with the zero point -32768.
+        wrong = quantization_problem([operand, result], symmetric_s16=operand.dtype.is_float)
         if wrong is not None or operand.dtype.is_float:
             return wrong
-        return overflow_problem(operand, result)
+        # An element minus a zero point needs a bit more. A result of int32 is never shifted left.
+        shifted = operand.dtype is DType.INT16 and operand.quant.zero_point != 0 and result.dtype is not DType.INT32
+        return overflow_problem(operand, result, spare_bits=int(shifted))
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:

@@ -27,8 +27,13 @@ def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUT
     return quantization_problem(tensors)
 
 
-def quantization_problem(tensors: Iterable[Tensor]) -> str | None:
-    """Returns the error in the quantisation of the integer tensors as text, or None."""
+def quantization_problem(tensors: Iterable[Tensor], *, symmetric_s16: bool = True) -> str | None:
+    """Returns the error in the quantisation of the integer tensors as text, or None.
+
+    Args:
+        tensors: Operands and results.
+        symmetric_s16: True if int16 must have the zero point 0, as in nearly all kernels.
+    """
     for tensor in tensors:
         if tensor.dtype.is_float:
             continue
@@ -38,7 +43,8 @@ def quantization_problem(tensors: Iterable[Tensor]) -> str | None:
                 f"quantisation of {tensor.name}, got {_describe(tensor)}, expected one positive scale. "
                 "Quantise activations per tensor"
             )
-        if tensor.dtype in (DType.INT16, DType.INT32) and quant.zero_point != 0:
+        symmetric = tensor.dtype is DType.INT32 or (tensor.dtype is DType.INT16 and symmetric_s16)
+        if symmetric and quant.zero_point != 0:
             return (
                 f"quantisation of {tensor.name}, got a zero point of {quant.zero_point}, expected 0 for "
                 f"{tensor.dtype.value}. "
