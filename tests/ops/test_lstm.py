@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from aboard.errors import ModelError
 from aboard.importers import load
-from support import models, recurrent
+from support import models, oracle, recurrent, streams
 from support.tflite_builder import ModelBuilder
 
 #: Names of the operands; None for those of variants that tflite-micro refuses.
@@ -145,6 +145,25 @@ def test_outputs_vary_and_the_c_is_clean(dtype: type) -> None:
     layer = Layer(dtype=dtype, batch=2, inputs=600 if dtype is np.int16 else 9, clip=0.5, gain=0.2)
     outputs = recurrent.check(layer.model(), layer.runs(), sanitize=True)
     assert len({y.tobytes() for (y,) in outputs}) == len(outputs)
+
+
+@pytest.mark.parametrize(
+    ("scales", "bias"),
+    [
+        ((1.6369616787414998e-05, 1.2697867532551754e-05), 6460013),
+        ((1.813270318962168e-05, 1.91275557881454e-05), 6687158),
+        ((1.5436249668709934e-05, 1.9350723960087635e-05), 6130025),
+    ],
+)
+def test_ratios_of_scales_are_formed_in_doubles(scales: tuple[float, float], bias: int) -> None:
+    # The products with the input lie near a tie, where the last bits of the multiplier count.
+    wrong: dict[str, dict[str, Any]] = {name: {"scale": 2.0**-14} for name in "hy"}
+    wrong |= {"x": {"scale": scales[0]}, "w2": {"scale": scales[1]}, "b2": {"data": [bias]}}
+    wrong |= {f"w{gate}": {"scale": 1.0} for gate in (0, 3)} | {f"b{gate}": {"data": [2000000000]} for gate in (0, 3)}
+    layer = Layer(units=1, inputs=1, steps=1, zero_points=(0, 0), cell_scale=-15, wrong=wrong)
+    steps = [[np.zeros((1, 1, 1), np.int8)]]
+    expected = oracle.tflm_steps(layer.model(), steps)
+    np.testing.assert_array_equal(streams.evaluated(layer.model(), steps)[0][0], expected[0][0])
 
 
 def test_states_begin_at_zero() -> None:

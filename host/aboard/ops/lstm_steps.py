@@ -79,8 +79,8 @@ def scaling(node: Node, cell_clip: float) -> Scaling:
 
 
 def _of_products(operand: Tensor, weights: Tensor) -> tuple[int, int]:
-    """Returns multiplier and shift of a product with weights; scales are multiplied in float32, as in the reference."""
-    return quantize_multiplier(float(np.float32(operand.quant.scale) * np.float32(weights.quant.scale)) / _GATE_INPUT)
+    """Returns multiplier and shift of a product with weights."""
+    return quantize_multiplier(operand.quant.scale * weights.quant.scale / _GATE_INPUT)
 
 
 def cell_power(node: Node) -> int:

@@ -4,8 +4,9 @@ Operands: input [batch, inputs], feature weights [filters, inputs], time weights
 [units], state [batch, filters * memory]. A filter's features are consecutive in the state, the oldest first. A unit
 sums `rank` consecutive filters. Results: [batch, units], and the next state.
 
-Source: TFLite Micro's `svdf_common.cc`. Scales are multiplied and divided in float32 there. Quantised results are never
-clamped to the fused activation, and the zero point of an int8 state is added to a feature after saturation, in 8 bits.
+Source: TFLite Micro's `svdf_common.cc`. The built tflite-micro multiplies and divides scales in doubles, although that
+file says float32. Quantised results are never clamped to the fused activation, and the zero point of an int8 state
+is added to a feature after saturation, in 8 bits.
 """
 
 from __future__ import annotations
@@ -73,12 +74,7 @@ def rescaling(node: Node) -> Rescaling:
     """Returns how a quantised node rescales its sums."""
     x, weights, time, state = (node.input(i).quant.scale for i in (INPUT, FEATURE_WEIGHTS, TIME_WEIGHTS, STATE))
     result = node.outputs[0].quant.scale
-    return Rescaling(quantize_multiplier(_ratio(x, weights, state)), quantize_multiplier(_ratio(state, time, result)))
-
-
-def _ratio(one: float, other: float, divisor: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.float32(one) * np.float32(other) / np.float32(divisor))
+    return Rescaling(quantize_multiplier(x * weights / state), quantize_multiplier(state * time / result))
 
 
 @register
@@ -217,7 +213,7 @@ def _quantization_problem(node: Node) -> str | None:
             return f"zero point of {node.input(index).name}, got {node.input(index).quant.zero_point}, expected 0"
     given = node.input(BIAS).type.quant
     bias = given.scales[0] if given is not None else 0.0
-    sums = _ratio(node.input(STATE).quant.scale, node.input(TIME_WEIGHTS).quant.scale, 1.0)
+    sums = node.input(STATE).quant.scale * node.input(TIME_WEIGHTS).quant.scale
     if abs(bias - sums) >= _BIAS_TOLERANCE:
         return f"scale of the bias, got {bias:g}, expected {sums:g}, that of state and time weights multiplied"
     found = rescaling(node)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from typing_extensions import override
@@ -21,9 +20,8 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.portable.svdf import SvdfKernel, constant, int8_params, unit_bias
 from aboard.kernels.registry import implements
-from aboard.ops import fully_connected, weighted
 from aboard.ops.fully_connected import FullyConnectedAttributes
-from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS, rescaling
+from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS
 from aboard.target import Target
 
 _LAYER = DspFullyConnectedS8()
@@ -42,11 +40,7 @@ class DspS8(SvdfKernel):
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
-        layer, wanted = features(node), rescaling(node).feature
-        multiplier, shift = weighted.multipliers(layer, fully_connected.AXIS)
-        if (int(multiplier[0]), int(shift[0])) != wanted:
-            return "has features whose scale no layer has"
-        return _LAYER.refuses(layer, target)
+        return _LAYER.refuses(features(node), target)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -75,14 +69,8 @@ class DspS8(SvdfKernel):
 
 
 def features(node: Node) -> Node:
-    """Returns the layer that computes the features of an int8 node, without the zero point of the state.
-
-    The reference rounds the ratio of scales to float32. The scale of the layer's weights gives the same ratio.
-    """
+    """Returns the layer that computes the features of an int8 node, without the zero point of the state."""
     x, weights, state = node.input(INPUT), node.input(FEATURE_WEIGHTS), node.input(STATE).quant.scale
-    multiplier, shift = rescaling(node).feature
-    scale = math.ldexp(multiplier, shift - 31) * state / x.quant.scale
-    exact = Tensor(weights.name, TensorType(weights.shape, DType.INT8, Quantization((scale,), (0,))), weights.data)
     shape = (x.shape[0], weights.shape[0])
     result = Tensor(f"{node.name}/features", TensorType(shape, DType.INT8, Quantization((state,), (0,))))
-    return Node("fully_connected", result.name, [x, exact], [result], FullyConnectedAttributes(), node.sources)
+    return Node("fully_connected", result.name, [x, weights], [result], FullyConnectedAttributes(), node.sources)
