@@ -127,9 +127,6 @@ static inline float aboard_sample_get(const uint8_t *from, uint8_t type) {
     case ABOARD_INT64:
         memcpy(&wide, from, sizeof(wide));
         return (float)wide;
-    case ABOARD_UINT32:
-        memcpy(&word, from, sizeof(word));
-        return (float)(uint32_t)word;
     case ABOARD_UINT64:
         memcpy(&wide, from, sizeof(wide));
         return (float)(uint64_t)wide;

@@ -19,8 +19,8 @@ class DType(Enum):
     UINT8 = "uint8"
     INT16 = "int16"
     INT32 = "int32"
-    INT64 = "int64"
     UINT32 = "uint32"
+    INT64 = "int64"
     UINT64 = "uint64"
     BOOL = "bool"
     FLOAT16 = "float16"  # constants only: constant folding converts them to float32 before kernels are chosen
