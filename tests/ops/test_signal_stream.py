@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import aboard
+from aboard.device import input_files
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import sanitized
@@ -76,6 +78,25 @@ def test_stacker(left: int, right: int, step: int) -> None:
     results = [((3 * (left + right + 1),), I16), ((), np.bool_)]
     found = check_steps(model("Stacker", [((3,), I16)], results, values), draws((3,), 14), valid=1)
     assert [index for index, (_, valid) in enumerate(found) if valid] == list(range(right, 14, step))
+
+
+def test_a_state_takes_no_name_of_the_file() -> None:
+    build = ModelBuilder()
+    for name in ("x", "y", "y/samples", "y/next_samples"):
+        build.tensor(name, (5,), I16)
+    add(build, "Delay", ["x"], ["y"], {"delay_length": 2})
+    add(build, "Delay", ["y"], ["y/samples"], {"delay_length": 5})
+    add(build, "Delay", ["y/samples"], ["y/next_samples"], {"delay_length": 1})
+    file = build.build(["x"], ["y/next_samples"])
+    check_steps(file, draws((5,), 4))
+    assert len({tensor.name for tensor in load(file).tensors()}) == 10
+
+
+def test_a_front_end_takes_random_inputs_of_64_bits() -> None:
+    record = SimpleNamespace(name="x", shape=(1000,), dtype="uint64")
+    (drawn,) = input_files.random([record], np.random.default_rng(0)).values()
+    assert drawn.dtype == np.uint64
+    assert drawn.max() > 2**63
 
 
 def test_generated_c_is_clean(tmp_path: Path) -> None:
