@@ -51,10 +51,10 @@ demo: setup
 	@$(BIN)/python -m aboard.demo
 
 test: setup-dev
-	@$(BIN)/python -m pytest -n $(JOBS) -q
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
 
 test-full: setup-dev
-	@ABOARD_FULL=1 $(BIN)/python -m pytest -n $(JOBS) -q
+	@ABOARD_FULL=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
 
 lint: setup-dev
 	@$(BIN)/ruff check .
