@@ -96,6 +96,7 @@ class _Package:
         return None
 
 
+@functools.cache
 def collect(package: Path = PACKAGE) -> list[Message]:
     """Returns the messages of a package, sorted by room and file, in a file as they stand there."""
     paths = sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts)
