@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 
 import pytest
@@ -57,8 +58,13 @@ def test_the_least_works_with_the_same_options(core: str, opt: str, mode: str) -
     check(models.read("digits"), f"c -mcpu={core} -opt={opt} -input={mode}")
 
 
-@pytest.mark.parametrize("name", models.available(["kws", "ic", "sww"]))
-@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4", "cortex-m55"])
+#: Larger models and cores; in `make test-full` each model on each core.
+LARGER = [("sww", "cortex-m3"), ("ic", "cortex-m4"), ("kws", "cortex-m55")]
+if os.environ.get("ABOARD_FULL"):
+    LARGER = list(itertools.product(["kws", "ic", "sww"], ["cortex-m3", "cortex-m4", "cortex-m55"]))
+
+
+@pytest.mark.parametrize(("name", "core"), [each for each in LARGER if models.available([each[0]])])
 def test_so_it_is_for_larger_models(name: str, core: str) -> None:
     check(models.read(name), f"c -mcpu={core}")
 
