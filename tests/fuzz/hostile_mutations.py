@@ -20,7 +20,9 @@ from fuzz.model_parts import (
 )
 from fuzz.sound_mutations import index_constant, option
 
-_SUPPORTED = [getattr(schema.BuiltinOperator, kind) for kind in ops.tflite_kinds()]
+_SUPPORTED = [
+    number for kind in ops.tflite_kinds() if (number := getattr(schema.BuiltinOperator, kind, None)) is not None
+]
 _OPTIONS = [getattr(schema, name) for name in dir(schema) if name.endswith("OptionsT")]
 _SCALES = (0.0, -1.0, float("nan"), float("inf"), 1e-45, 1e-38, 1e-12, 1e-6, 1.0, 1e6, 1e20, 3e38)
 
