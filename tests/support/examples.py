@@ -1,13 +1,26 @@
-"""How many cases hypothesis draws where each of them compiles C."""
+"""How much of a long series of cases CI runs, where each of them compiles C or a model; `make test-full` runs all."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import TypeVar
+
+_Case = TypeVar("_Case")
 
 
 def examples(full: int) -> int:
-    """Returns the number of cases to draw: `full` in `make test-full`, else a third of them and at least five.
+    """Returns the number of cases that hypothesis draws: `full` in `make test-full`, else a quarter, at least five.
 
     A case costs about a second, most of it in the C compiler, with and without sanitizers.
     """
-    return full if os.environ.get("ABOARD_FULL") else max(min(full, 5), full // 3)
+    return full if os.environ.get("ABOARD_FULL") else max(min(full, 5), full // 4)
+
+
+def part(cases: Iterable[_Case]) -> list[_Case]:
+    """Returns the cases of a product of parameters: all in `make test-full`, else every second one.
+
+    The last parameter should have an odd number of values, so that each value of the others is kept with each of these.
+    """
+    found = list(cases)
+    return found if os.environ.get("ABOARD_FULL") else found[::2]

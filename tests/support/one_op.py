@@ -17,7 +17,7 @@ from support import oracle, sanitized
 
 HOST = "c -runtime=host"
 #: How many models of each test are run under AddressSanitizer and UndefinedBehaviorSanitizer too.
-SANITIZED_EXAMPLES = 3
+SANITIZED_EXAMPLES = 2
 _examples: Counter[str] = Counter()
 
 
