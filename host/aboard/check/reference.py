@@ -1,5 +1,8 @@
 """The reference for a device's results: TensorFlow Lite for Microcontrollers if it can run the model, else numpy.
 
+LiteRT with its reference kernels takes the place of tflite-micro for a model whose file states wrong shapes, which LiteRT
+computes again and tflite-micro believes.
+
 reference = Reference.open("kws.tflite")
 outputs = reference.run({"input_1": x})
 inner = reference.tensors({"input_1": x})      # every computed tensor, by its index in the model file
@@ -26,12 +29,14 @@ from aboard.ops.interpreter import check_inputs, initial_states, next_states, ru
 # The interpreter keeps every tensor and its own tables.
 _ARENA_BYTES = 1 << 24
 
+_WRONG_SHAPES = "tflite-micro believes shapes of the file that are wrong, and reads memory that it never wrote"
+
 
 class Reference(ABC):
     """Computes the expected results of a model.
 
     Attributes:
-        name: The interpreter: `tflite-micro` or `numpy`.
+        name: The interpreter: `tflite-micro`, `litert` or `numpy`.
         note: Why tflite-micro is not used; empty if it is.
         graph: The model as imported, before any pass.
     """
@@ -49,7 +54,8 @@ class Reference(ABC):
         Args:
             model: A TFLite file: its path, or its bytes.
             kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `numpy` for this package's own
-                evaluation of each op, `auto` for the first of these that is installed and can run the model.
+                evaluation of each op, `auto` for the first of these that is installed and can run the model, with
+                LiteRT in place of tflite-micro where `Graph.corrected_shapes` is true.
 
         Raises:
             ModelError: The model cannot be read; or `kind` is `tflm` and the interpreter refuses it.
@@ -62,6 +68,8 @@ class Reference(ABC):
             return _Numpy(graph, "asked for")
         data = model if isinstance(model, bytes) else Path(model).read_bytes()
         try:
+            if graph.corrected_shapes and kind == "auto":
+                return _LiteRT(graph, data, f"{graph.source}: {_WRONG_SHAPES}")
             return _TFLM(graph, data)
         except ToolError as error:
             if kind == "tflm":
@@ -86,9 +94,11 @@ class Reference(ABC):
 
     def tensors(self, inputs: Mapping[str, Array]) -> dict[int, Array]:
         """Returns every tensor that an operator computes, by index in the model file; otherwise as `run`."""
-        computed = [tensor for node in self.graph.nodes for tensor in node.outputs]
-        values = self._compute(check_inputs(self.graph, inputs), computed)
-        return {tensor.source: values[tensor.name] for tensor in computed if tensor.source is not None}
+        known = {
+            tensor.source: tensor for node in self.graph.nodes for tensor in node.outputs if tensor.source is not None
+        }
+        values = self._compute(check_inputs(self.graph, inputs), list(known.values()))
+        return {number: values[tensor.name] for number, tensor in known.items()}
 
     @abstractmethod
     def reset(self) -> None:
@@ -126,7 +136,7 @@ class _TFLM(Reference):
 
     def __init__(self, graph: Graph, data: bytes) -> None:
         super().__init__(graph)
-        refusal = _refused_by_tflm(graph)
+        refusal = _WRONG_SHAPES if graph.corrected_shapes else _refused_by_tflm(graph)
         if refusal is not None:
             raise _RefusedError(refusal)
         self._data = data
@@ -148,6 +158,48 @@ class _TFLM(Reference):
     def _tensor(self, tensor: Tensor) -> Array:
         value: Array = np.array(self._interpreter.GetTensor(tensor.source, 0)["tensor_data"])
         return value.reshape(tensor.shape)
+
+
+class _LiteRT(Reference):
+    name = "litert"
+
+    def __init__(self, graph: Graph, data: bytes, note: str) -> None:
+        super().__init__(graph, note)
+        self._data = data
+        self._interpreter = _litert(data)
+
+    @override
+    def reset(self) -> None:
+        if self.graph.states:
+            self._interpreter = _litert(self._data)
+
+    @override
+    def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        for detail, value in zip(self._interpreter.get_input_details(), inputs.values(), strict=True):
+            self._interpreter.set_tensor(detail["index"], value)
+        self._interpreter.invoke()
+        return {tensor.name: self._tensor(tensor) for tensor in wanted}
+
+    def _tensor(self, tensor: Tensor) -> Array:
+        value: Array = np.array(self._interpreter.get_tensor(tensor.source))
+        return value.reshape(tensor.shape)
+
+
+def _litert(data: bytes) -> Any:
+    try:
+        litert = importlib.import_module("ai_edge_litert.interpreter")
+    except ImportError as error:
+        raise ToolError(
+            "LiteRT: not installed, expected the Python package. Install it with: pip install ai-edge-litert"
+        ) from error
+    interpreter = litert.Interpreter(
+        model_content=data,
+        experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
+        experimental_preserve_all_tensors=True,
+        num_threads=1,
+    )
+    interpreter.allocate_tensors()
+    return interpreter
 
 
 def _refused_by_tflm(graph: Graph) -> str | None:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from aboard import ops
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_shapes, tflite_state
+from aboard.importers import tflite_free, tflite_shapes, tflite_state
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
@@ -70,6 +70,7 @@ class _Import:
         self._diagnostics.report()
         graph = Graph("model", [t for t in inputs if t], outputs, reader.nodes + self._copies, self._where)
         graph.states, graph.notes = states, self._notes()
+        graph.corrected_shapes = bool(self._context.corrected)
         try:
             verify(graph)
         except AboardError as error:
@@ -150,6 +151,9 @@ class _Import:
                 free = "x".join("?" if extent < 0 else str(extent) for extent in stated.signature)
                 fixed = "x".join(map(str, stated.shape))
                 notes.append(f"input {stated.name}: free dimensions are fixed, {free} is compiled as {fixed}")
+        for user, tensor in list(self._context.corrected.items())[:1]:
+            stated = values.stated(tensor.source or 0).shape[0]
+            notes.append(tflite_free.NOTE.format(user=user, batch=tensor.shape[0], stated=stated))
         for number in range(1, len(self._context.file.subgraphs)):
             if number not in self._context.called:
                 notes.append(f"subgraph {number} is left out: nothing calls it, and the first one is the model")

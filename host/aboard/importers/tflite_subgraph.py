@@ -8,7 +8,7 @@ from typing import Any
 
 from aboard import ops
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_custom, tflite_options, tflite_shapes, tflite_state, tflite_tensors
+from aboard.importers import tflite_custom, tflite_free, tflite_options, tflite_shapes, tflite_state, tflite_tensors
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.tflite_file import File, FileOperator
 from aboard.importers.tflite_state import Variable, Variables, retyped
@@ -35,6 +35,7 @@ class Context:
         diagnostics: Collects all problems.
         variables: The resource variables.
         called: Numbers of the subgraphs that operators have called.
+        corrected: Operators whose results have other shapes than the file states, each with a result of it.
     """
 
     file: File
@@ -42,6 +43,7 @@ class Context:
     diagnostics: Diagnostics
     variables: Variables
     called: set[int] = field(default_factory=set)
+    corrected: dict[str, Tensor] = field(default_factory=dict)
 
 
 class SubgraphReader:
@@ -137,6 +139,7 @@ class SubgraphReader:
         results = self.values.results(operator.outputs, user)
         if operands is None or results is None or not self._table_fits(operator, user):
             return
+        self._settle(operator, operands, results, user)
         if self._is_folded(operator, operands, results, user):
             return
         if build is None:
@@ -150,6 +153,14 @@ class SubgraphReader:
         )
         for node in self._built(build, source, user):
             self._add(node, user)
+
+    def _settle(self, operator: FileOperator, operands: list[Tensor | None], results: list[Tensor], user: str) -> None:
+        """Gives the results their true shapes where the file leaves them free."""
+        stated = [self.values.stated(n) if n >= 0 else None for n in (*operator.inputs, *operator.outputs)]
+        tflite_free.settle(operator.kind, operands, stated, dict(enumerate(results, len(operands))))
+        for number, result in zip(operator.outputs, results, strict=True):
+            if result.shape != self.values.stated(number).shape:
+                self._context.corrected[user] = result
 
     def _is_folded(
         self, operator: FileOperator, operands: list[Tensor | None], results: list[Tensor], user: str

@@ -156,6 +156,8 @@ class Graph:
         model_hash: SHA-256 of the model file, in hex.
         states: Values that are kept from run to run, in the order in which the model file reads them.
         notes: What the importer assumed and the user should know, as sentences.
+        corrected_shapes: True where tensors have other shapes than the model file states, so that an interpreter that
+            believes the file computes something else.
     """
 
     name: str
@@ -166,6 +168,7 @@ class Graph:
     model_hash: str = ""
     states: list[State] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    corrected_shapes: bool = False
 
     @property
     def entries(self) -> list[Tensor]:

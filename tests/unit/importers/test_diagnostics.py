@@ -92,18 +92,3 @@ def test_an_unsupported_operator_hides_what_is_odd_about_its_tensors() -> None:
     builder.tensor("t", (4,), np.int8, type_number=tflite.TensorType.STRING)
     text = message(builder.op("CUSTOM", ["x", "s", "t"], ["y"], custom="Mine").build(["x"], ["y"]))
     assert text.startswith("model (bytes): node 0 CUSTOM Mine: operator is not supported. Supported operators: ")
-
-
-@pytest.mark.parametrize("path", models.available(["keras_tcn"]))
-def test_a_real_model_whose_shapes_are_stale(path: str) -> None:
-    """Its file states the shapes of batch 1 behind SPACE_TO_BATCH_ND, where TensorFlow Lite infers them again."""
-    with pytest.raises(ModelError) as caught:
-        load(models.path(path))
-    first, *problems = str(caught.value).splitlines()
-    assert first == "keras_tcn.tflite: 2 problems, all of which have to be solved:"
-    assert (
-        problems[0]
-        .lstrip()
-        .startswith("node 1 SPACE_TO_BATCH_ND: result shape, got (1, 132, 1), expected (2, 132, 1).")
-    )
-    assert problems[1].lstrip().startswith("node 5 BATCH_TO_SPACE_ND: blocks of [2] and crops of [(0, 0)], got")

@@ -1,0 +1,93 @@
+"""Behind a free batch, shapes follow from the operators, where the file states those of a batch of 1."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import aboard
+from aboard.check.reference import Reference
+from aboard.errors import ModelError
+from aboard.importers import load
+from support import models, one_op, oracle
+from support.dilated_models import Dilated, dilated
+from support.examples import examples
+
+PLAIN = Dilated(pads=((0, 0), (2, 2)), free=True)
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(dilated())
+def test_results_are_those_of_litert(case: Dilated) -> None:
+    one_op.check_equal(case.model(), case.image(), reference=oracle.litert_ref)
+
+
+def test_true_shapes_and_a_note() -> None:
+    graph = load(PLAIN.model())
+    assert graph.corrected_shapes
+    shapes = {tensor.name: tensor.shape for tensor in graph.tensors()}
+    assert (shapes["blocks"], shapes["rows"], shapes["conv"]) == ((2, 8, 2), (2, 1, 8, 2), (2, 1, 6, 3))
+    assert shapes["y"] == (1, 12, 3)
+    assert graph.notes[1] == (
+        "behind node 0 SPACE_TO_BATCH_ND, the batch is 2 and the file states 1: shapes are computed from the operators, "
+        "as LiteRT computes them. tflite-micro gives other numbers: it keeps the file's batch of 1 and reads memory that "
+        "it never wrote"
+    )
+    assert not load(replace(PLAIN, free=False).model()).corrected_shapes
+
+
+def test_a_file_without_a_free_batch_is_believed() -> None:
+    builder = PLAIN.builder()
+    for tensor in builder._tensors:
+        tensor.signature = None
+    with pytest.raises(ModelError, match=r"result shape, got \(1, 8, 2\), expected \(2, 8, 2\)"):
+        load(builder.build(["x"], ["y"]))
+
+
+def test_a_fixed_extent_of_the_signature_stays() -> None:
+    builder = PLAIN.builder()
+    next(tensor for tensor in builder._tensors if tensor.name == "blocks").signature = (-1, 7, 2)
+    with pytest.raises(ModelError, match=r"node 0 SPACE_TO_BATCH_ND: result shape, got \(1, 8, 2\)"):
+        load(builder.build(["x"], ["y"]))
+
+
+def test_operators_between_have_the_batch_of_their_operands() -> None:
+    builder = Dilated(line=False, size=(4, 4), block=(2, 2), window=(1, 1), free=True).builder()
+    quant = {"scale": 0.05, "zero_point": -7}
+    builder.tensor("a", (1, 2, 2, 2), np.int8, signature=(-1, 2, 2, 2), **quant).op("RELU", ["blocks"], ["a"])
+    builder.tensor("s", (4,), np.int32).op("SHAPE", ["a"], ["s"], {"OutType": "INT32"})
+    builder.tensor("r", (1, 8), np.int8, signature=(-1, 8), **quant)
+    builder.tensor("k", (2,), np.int32, data=[-1, 8]).op("RESHAPE", ["a", "k"], ["r"], {})
+    model = builder.build(["x"], ["a", "s", "r"])
+    assert [output.shape for output in load(model).outputs] == [(4, 2, 2, 2), (4,), (4, 8)]
+    one_op.check_equal(model, Dilated(line=False, size=(4, 4)).image(), reference=oracle.litert_ref)
+
+
+def test_verify_compares_with_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = Reference.open(PLAIN.model())
+    assert reference.name == "litert"
+    assert "reads memory that it never wrote" in reference.note
+    own = Reference.open(PLAIN.model(), "numpy")
+    expected, got = reference.tensors({"x": PLAIN.image()}), own.tensors({"x": PLAIN.image()})
+    assert got.keys() == expected.keys()
+    for number, value in expected.items():
+        np.testing.assert_array_equal(got[number], value)
+    with pytest.raises(ModelError, match="believes shapes of the file that are wrong"):
+        Reference.open(PLAIN.model(), "tflm")
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    without = Reference.open(PLAIN.model())
+    assert without.name == "numpy"
+    assert "LiteRT: not installed" in without.note
+
+
+@pytest.mark.parametrize("name", models.available(["keras_tcn"]))
+def test_a_dilated_network_of_keras(name: str) -> None:
+    data, rng = models.read(name), np.random.default_rng(3)
+    module = aboard.compile(data, target="c -runtime=host")
+    for _ in range(20):
+        x = rng.integers(-128, 128, (1, 256, 1)).astype(np.int8)
+        np.testing.assert_array_equal(module.run(x), oracle.litert_ref(data, x)[0])
