@@ -1,7 +1,7 @@
 """The reference for a device's results: TensorFlow Lite for Microcontrollers if it can run the model, else numpy.
 
-LiteRT with its reference kernels takes the place of tflite-micro for a model whose file states wrong shapes, which LiteRT
-computes again and tflite-micro believes.
+LiteRT with its reference kernels takes the place of tflite-micro for a model whose file states wrong shapes. LiteRT
+computes them again, tflite-micro believes them.
 
 reference = Reference.open("kws.tflite")
 outputs = reference.run({"input_1": x})

@@ -20,9 +20,9 @@ from aboard.ir import Tensor
 
 #: What a model with such shapes is told (`Graph.notes`).
 NOTE = (
-    "behind {user}, the batch is {batch} and the file states {stated}: shapes are computed from the operators, as LiteRT "
-    "computes them. tflite-micro gives other numbers: it keeps the file's batch of {stated} and reads memory that it "
-    "never wrote"
+    "behind {user}, the batch is {batch} and the file states {stated}: shapes are computed from the operators, as "
+    "LiteRT computes them. tflite-micro gives other numbers: it keeps the file's batch of {stated} and reads memory "
+    "that it never wrote"
 )
 
 _MULTIPLIES = ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")

@@ -51,7 +51,7 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
     before, after = (_device_passes(target, place) for place in ("before_partition", "after_partition"))
     if passes is not None:
         return parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
-    return Pipeline((*NEUTRAL, *before), (*host(channel_block(target)), *after))
+    return Pipeline((*NEUTRAL, *before), (*host_passes(target), *after))
 
 
 def decide(graph: Graph, target: Target) -> Partition:
@@ -118,9 +118,10 @@ class _Progress:
             self.on_step(self.graph, done, following[0] if following else None)
 
 
-def channel_block(target: Target) -> int:
-    """Returns how many channels the kernels of a target compute at once, for `aboard.passes.host`."""
-    return max((_CHANNEL_BLOCKS.get(key, 1) for key in target.keys), default=1)
+def host_passes(target: Target) -> tuple[Pass, ...]:
+    """Returns the passes for the nodes that the core of a target computes."""
+    block = max((_CHANNEL_BLOCKS.get(key, 1) for key in target.keys), default=1)
+    return host(block, str(target.host.attrs["mcpu"]), target.opt)
 
 
 def _device_passes(target: Target, place: str) -> tuple[Pass, ...]:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from aboard.errors import PassError
 from aboard.ir import Graph
 from aboard.passes.contract import Pass
+from aboard.passes.depthwise_to_conv import DepthwiseToConv
 from aboard.passes.divide_wide_nodes import DivideWideNodes
 from aboard.passes.drop_clamps import DropClamps
 from aboard.passes.fold_constants import FoldConstants
 from aboard.passes.fuse_activations import FuseActivations
+from aboard.passes.fuse_dilation import FuseDilation
 from aboard.passes.fuse_padding import FusePadding
 from aboard.passes.merge_reshapes import MergeReshapes
 from aboard.passes.registry import registered
@@ -32,11 +34,13 @@ NEUTRAL: tuple[Pass, ...] = (
 )
 
 HOST: tuple[Pass, ...] = (
+    FuseDilation(),
     FusePadding(),
     FuseActivations(),
     RemoveDeadCode(),
     DropClamps(),
     RemoveChannels(),
+    DepthwiseToConv(),
     DivideWideNodes(),
 )
 
@@ -50,13 +54,19 @@ IMPORT = "import"
 PARTITION = "partition"
 
 
-def host(channel_block: int = 1) -> tuple[Pass, ...]:
+def host(channel_block: int = 1, core: str = "", opt: str = "balanced") -> tuple[Pass, ...]:
     """Returns the passes for the nodes that are left to the CPU.
 
     Args:
         channel_block: Number of channels that the CPU's kernels compute at once.
+        core: The CPU, as `-mcpu` names it; empty for passes that know no core.
+        opt: What the code is optimised for, as `-opt` names it.
     """
-    return tuple(RemoveChannels(channel_block) if isinstance(step, RemoveChannels) else step for step in HOST)
+    given: dict[type[Pass], Pass] = {
+        RemoveChannels: RemoveChannels(channel_block),
+        DepthwiseToConv: DepthwiseToConv(core, opt),
+    }
+    return tuple(given.get(type(step), step) for step in HOST)
 
 
 @dataclass(frozen=True)

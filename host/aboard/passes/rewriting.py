@@ -61,3 +61,13 @@ def replace_operand(node: Node, old: Tensor, new: Tensor) -> None:
 def describe(nodes: Iterable[Node]) -> str | None:
     """Returns the first of some nodes as `<op> <name>`, for `Pass.pending`; None without nodes."""
     return next((f"{node.op} {node.name}" for node in nodes), None)
+
+
+def free_name(graph: Graph, wanted: str) -> str:
+    """Returns a name, with a number behind it where a tensor of the graph has the name already."""
+    names = {tensor.name for tensor in graph.tensors()}
+    name, number = wanted, 1
+    while name in names:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name

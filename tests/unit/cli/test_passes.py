@@ -41,9 +41,8 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_the_passes_of_a_target(capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "passes", "--target", M4)
-    assert result["passes"] == ",".join(
-        step["name"] + ("{block=4}" if step["name"] == "remove-channels" else "") for step in result["steps"]
-    )
+    given = {"remove-channels": "{block=4}", "depthwise-to-conv": "{core=cortex-m4}"}
+    assert result["passes"] == ",".join(step["name"] + given.get(step["name"], "") for step in result["steps"])
     by_name = {step["name"]: step for step in result["steps"]}
     assert by_name["fold-constants"]["stage"] == "neutral"
     assert by_name["partition"]["stage"] == "partition"

@@ -9,7 +9,6 @@ import tflite
 from aboard.errors import ModelError
 from aboard.importers import load
 from aboard.importers.diagnostics import Diagnostics
-from support import models
 from support.tflite_builder import ModelBuilder
 
 

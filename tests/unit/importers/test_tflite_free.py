@@ -33,9 +33,9 @@ def test_true_shapes_and_a_note() -> None:
     assert (shapes["blocks"], shapes["rows"], shapes["conv"]) == ((2, 8, 2), (2, 1, 8, 2), (2, 1, 6, 3))
     assert shapes["y"] == (1, 12, 3)
     assert graph.notes[1] == (
-        "behind node 0 SPACE_TO_BATCH_ND, the batch is 2 and the file states 1: shapes are computed from the operators, "
-        "as LiteRT computes them. tflite-micro gives other numbers: it keeps the file's batch of 1 and reads memory that "
-        "it never wrote"
+        "behind node 0 SPACE_TO_BATCH_ND, the batch is 2 and the file states 1: shapes are computed from the "
+        "operators, as LiteRT computes them. tflite-micro gives other numbers: it keeps the file's batch of 1 and "
+        "reads memory that it never wrote"
     )
     assert not load(replace(PLAIN, free=False).model()).corrected_shapes
 

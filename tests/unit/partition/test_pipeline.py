@@ -92,7 +92,7 @@ def test_the_passes_of_a_device_are_part_of_the_text() -> None:
     with device([], passes=lambda target: brought):
         target = Target(f"{HOST} + fake")
         default = pipeline.pipeline_of(target)
-        assert ",remove-dead-code,six-to-six,partition,fuse-padding," in str(default)
+        assert ",remove-dead-code,six-to-six,partition,fuse-dilation," in str(default)
         assert str(default).endswith(",divide-wide-nodes,six-to-six")
         again = pipeline.pipeline_of(target, str(default))
         assert (again.before[-1], again.after[-1]) == (first, second)

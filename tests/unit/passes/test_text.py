@@ -19,7 +19,8 @@ from aboard.passes.text import parse
 
 DEFAULT = (
     "fold-constants,remove-no-ops,merge-reshapes,remove-dead-code,partition,"
-    "fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,divide-wide-nodes"
+    "fuse-dilation,fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,depthwise-to-conv,"
+    "divide-wide-nodes"
 )
 
 WORDS = [*"{},=- \n\x00é0", "fold-constants", "partition", "remove-dead-code", "remove-channels", "block=2"]

@@ -12,8 +12,8 @@ from aboard.kernels.accelerator import ClaimedRegion
 from aboard.kernels.select import strategy
 from aboard.memory.planner import plan
 from aboard.memory.problem import LiveRange, Overlap
-from aboard.partition.pipeline import channel_block
-from aboard.passes import host, run_passes
+from aboard.partition.pipeline import host_passes
+from aboard.passes import run_passes
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.buffers import Buffer
 from aboard.schedule.lowering import Calls, Program, lower
@@ -73,7 +73,7 @@ def schedule(device: Target, region: ClaimedRegion) -> tuple[Program, dict[Buffe
     """
     core = executor(device)
     graph = copy.deepcopy(region.graph)
-    run_passes(graph, host(channel_block(core)))
+    run_passes(graph, host_passes(core))
     choices = strategy.choose_all(graph, core)
     implementations = {node: choice.implementation for node, choice in choices.items()}
     assignment = assign_buffers(graph, implementations, keep_inputs=True)

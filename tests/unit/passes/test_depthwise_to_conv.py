@@ -1,0 +1,113 @@
+"""Depthwise convolutions of one channel as convolutions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aboard.kernels.select import strategy
+from aboard.kernels.select.cost_model import cost
+from aboard.passes.depthwise_to_conv import DepthwiseToConv
+from aboard.target import Target
+from support import one_op, oracle
+from support.examples import examples
+from support.rewrites import check_rewrite, kinds
+from support.tflite_builder import ModelBuilder
+
+_BIASES = {np.int8: np.int32, np.int16: np.int64, np.float32: np.float32}
+
+
+@dataclass(frozen=True)
+class Depthwise:
+    """A model of one depthwise convolution."""
+
+    size: tuple[int, int] = (9, 8)
+    window: tuple[int, int] = (4, 3)
+    outputs: int = 8
+    channels: int = 1
+    stride: int = 1
+    dtype: type = np.int8
+    bias: bool = True
+
+    def image(self) -> np.ndarray:
+        values = np.random.default_rng(1).integers(-99, 99, (1, *self.size, self.channels))
+        return values.astype(self.dtype)
+
+    def model(self) -> bytes:
+        is_float, rng = self.dtype is np.float32, np.random.default_rng(2)
+        zero = {} if is_float else {"zero_point": -5 if self.dtype is np.int8 else 0}
+        quant = {} if is_float else {"scale": 0.05, **zero}
+        rows, columns = (-(-size // self.stride) for size in self.size)
+        m = ModelBuilder().tensor("x", (1, *self.size, self.channels), self.dtype, **quant)
+        m.tensor("y", (1, rows, columns, self.outputs), self.dtype, **quant)
+        shape, scales = (1, *self.window, self.outputs), 0.01 + 0.001 * np.arange(self.outputs)
+        per_channel = {} if is_float else {"scales": scales, "axis": 3}
+        weights = rng.integers(-99, 100, shape)
+        m.tensor("w", shape, np.float32 if is_float else np.int8, data=weights, **per_channel)
+        operands = ["x", "w"]
+        if self.bias:
+            bias = rng.integers(-999, 999, self.outputs)
+            scaled = {} if is_float else {"scales": 0.05 * scales}
+            m.tensor("b", (self.outputs,), _BIASES[self.dtype], data=bias, **scaled)
+            operands.append("b")
+        options = {
+            "StrideH": self.stride,
+            "StrideW": self.stride,
+            "Padding": "SAME",
+            "DepthMultiplier": self.outputs // self.channels,
+        }
+        return m.op("DEPTHWISE_CONV_2D", operands, ["y"], options).build(["x"], ["y"])
+
+
+M55 = DepthwiseToConv("cortex-m55")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
+def test_one_channel_is_a_convolution(dtype: type) -> None:
+    graph = check_rewrite(Depthwise(dtype=dtype).model(), M55)
+    assert kinds(graph) == ["conv2d"]
+    weights = graph.nodes[0].input(1)
+    assert weights.shape == (8, 4, 3, 1)
+    assert weights.type.quant is None or weights.quant.axis == 0
+
+
+def test_several_channels_stay() -> None:
+    assert kinds(check_rewrite(Depthwise(channels=2).model(), M55)) == ["depthwise_conv2d"]
+
+
+def test_what_costs_more_stays() -> None:
+    single = Depthwise(window=(1, 1), outputs=1, dtype=np.float32).model()
+    assert kinds(check_rewrite(single, M55)) == ["depthwise_conv2d"]
+    assert kinds(check_rewrite(Depthwise().model(), DepthwiseToConv())) == ["depthwise_conv2d"]
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("opt", ["speed", "size"])
+def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> None:
+    model, target = Depthwise((49, 40), (10, 4), 8, stride=2).model(), Target(f"c -mcpu={core} -opt={opt}")
+    before = check_rewrite(model, DepthwiseToConv(), seeds=1).nodes[0]
+    after = check_rewrite(model, DepthwiseToConv(core, opt), seeds=1).nodes[0]
+    assert after.op == "conv2d"
+    costs = [cost(node, strategy.choose(node, target).implementation, target) for node in (before, after)]
+    assert costs[1].instructions < 0.6 * costs[0].instructions
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.builds(
+        Depthwise,
+        size=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+        window=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+        outputs=st.integers(1, 9),
+        stride=st.integers(1, 2),
+        dtype=st.sampled_from([np.int8, np.int16]),
+        bias=st.booleans(),
+    )
+)
+def test_results_are_those_of_tflite_micro(case: Depthwise) -> None:
+    check_rewrite(case.model(), M55, seeds=1)
+    one_op.check_equal(case.model(), case.image(), reference=oracle.tflm)
