@@ -7,6 +7,8 @@ feature.
 
 from __future__ import annotations
 
+import math
+
 from typing_extensions import override
 
 from aboard import ops
@@ -151,9 +153,14 @@ class _Import:
                 free = "x".join("?" if extent < 0 else str(extent) for extent in stated.signature)
                 fixed = "x".join(map(str, stated.shape))
                 notes.append(f"input {stated.name}: free dimensions are fixed, {free} is compiled as {fixed}")
+        if values.packed:
+            count = sum(math.prod(values.stated(number).shape) for number in values.packed)
+            notes.append(
+                f"int4 weights are stored as int8: {count:,} bytes of flash, {(count + 1) // 2:,} in the model file"
+            )
         for user, tensor in list(self._context.corrected.items())[:1]:
-            stated = values.stated(tensor.source or 0).shape[0]
-            notes.append(tflite_free.NOTE.format(user=user, batch=tensor.shape[0], stated=stated))
+            before = values.stated(tensor.source or 0).shape[0]
+            notes.append(tflite_free.NOTE.format(user=user, batch=tensor.shape[0], stated=before))
         for number in range(1, len(self._context.file.subgraphs)):
             if number not in self._context.called:
                 notes.append(f"subgraph {number} is left out: nothing calls it, and the first one is the model")

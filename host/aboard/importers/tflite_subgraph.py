@@ -72,6 +72,7 @@ class SubgraphReader:
         """
         self.values.made_by.update(self._producers())
         self._check_order()
+        self.values.packed = tflite_tensors.packed_weights(self.subgraph)
 
     def read(self) -> None:
         """Reads all operators; problems are noted."""

@@ -25,6 +25,9 @@ _UNQUANTIZED = (DType.FLOAT16, DType.FLOAT32, DType.BOOL)
 #: Types whose arithmetic uses the scale, which must not be 0.
 _SCALED = (DType.INT8, DType.UINT8, DType.INT16)
 
+#: Operators whose weights may be packed as int4.
+_PACKED_KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+
 
 def biases(subgraph: Subgraph) -> frozenset[int]:
     """Returns the numbers of the tensors that operators read only as a bias.
@@ -38,6 +41,31 @@ def biases(subgraph: Subgraph) -> frozenset[int]:
         for index, number in enumerate(operator.inputs):
             (as_bias if index == bias else otherwise).add(number)
     return frozenset(as_bias - otherwise)
+
+
+def packed_weights(subgraph: Subgraph) -> frozenset[int]:
+    """Returns the numbers of int4 constants that operators with int8 operands read only as weights.
+
+    They are read as int8: TensorFlow Lite Micro unpacks them before it computes with the kernels for int8 weights.
+    """
+    as_weights, otherwise = set[int](), {*subgraph.inputs, *subgraph.outputs}
+    for operator in subgraph.operators:
+        otherwise.update(operator.outputs)
+        first = next(iter(operator.inputs), -1)
+        known = operator.kind in _PACKED_KINDS and first >= 0 and type_name(subgraph.tensors[first].type) == "INT8"
+        for index, number in enumerate(operator.inputs):
+            (as_weights if known and index == 1 else otherwise).add(number)
+    found = as_weights - otherwise
+    return frozenset(number for number in found if number >= 0 and type_name(subgraph.tensors[number].type) == "INT4")
+
+
+def unpacked(content: bytes, elements: int) -> bytes | None:
+    """Returns int4 values, two in a byte and the first in the low half, as int8; None for another number of bytes."""
+    if len(content) != (elements + 1) // 2:
+        return None
+    packed = np.frombuffer(content, np.int8)
+    halves = np.stack([np.left_shift(packed, 4) >> 4, packed >> 4], axis=-1)
+    return halves.reshape(-1)[:elements].tobytes()
 
 
 def problem(tensor: FileTensor, *, computed: bool, bias: bool) -> str | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections import Counter
 from collections.abc import Iterable
+
+import tflite
 
 from aboard.errors import ModelError
 from aboard.importers import tflite_tensors
@@ -20,6 +24,7 @@ class Values:
         made_by: For each tensor that an operator computes, the number of the operator.
         handles: Tensors that name a variable instead of holding values.
         variables: For each variable tensor that was read before an operator computed it, the tensor that was read.
+        packed: Numbers of the weights that the file has as int4 and that are read as int8.
     """
 
     def __init__(self, file: File, subgraph: Subgraph, where: str, diagnostics: Diagnostics) -> None:
@@ -32,6 +37,7 @@ class Values:
         self._diagnostics = diagnostics
         self._tensors: dict[int, Tensor] = {}
         self._names: Counter[str] = Counter()
+        self.packed: frozenset[int] = frozenset()
         self._biases = tflite_tensors.biases(subgraph)
 
     def __contains__(self, number: int) -> bool:
@@ -46,12 +52,26 @@ class Values:
         self._tensors[number] = tensor
 
     def stated(self, number: int) -> FileTensor:
-        """Returns the tensor as the file has it."""
-        return self.subgraph.tensors[number]
+        """Returns the tensor as the file has it, packed weights unpacked."""
+        found = self.subgraph.tensors[number]
+        return dataclasses.replace(found, type=tflite.TensorType.INT8) if number in self.packed else found
 
     def content(self, number: int) -> bytes:
-        """Returns the constant values of a tensor; empty where it has none."""
-        return self._file.buffer(self.stated(number).buffer)
+        """Returns the constant values of a tensor; empty where it has none.
+
+        Raises:
+            ModelError: Packed weights have another number of bytes than their shape needs.
+        """
+        stated = self.stated(number)
+        content = self._file.buffer(stated.buffer)
+        if number not in self.packed or not content:
+            return content
+        elements = math.prod(stated.shape)
+        unpacked = tflite_tensors.unpacked(content, elements)
+        if unpacked is None:
+            wrong = f"got {len(content)} bytes, expected {(elements + 1) // 2}"
+            raise corrupt(self._where, f"constant {self.label(number)} of {elements} int4 values, {wrong}")
+        return unpacked
 
     def label(self, number: int) -> str:
         """Returns what messages call a tensor."""
