@@ -230,10 +230,6 @@ class SubgraphReader:
     def _add(self, node: Node, user: str) -> None:
         states = ops.get(node.op).own_states(node)
         if self._number == MAIN:
-            for state in states:
-                state.read.name = self.values.free_name(state.read.name)
-                if state.write.source is None:
-                    state.write.name = self.values.free_name(state.write.name)
             self.nodes.append(node)
             self.states += states
             return
