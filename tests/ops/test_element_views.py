@@ -161,6 +161,12 @@ def test_pool(data: st.DataObject, op: str, dtype: DType, padded: bool) -> None:
     check(data, pool(data, op, dtype, padded))
 
 
+@settings(max_examples=examples(10), deadline=None)
+@given(st.data(), st.booleans())
+def test_l2_pool(data: st.DataObject, padded: bool) -> None:
+    check(data, pool(data, "l2_pool2d", DType.FLOAT32, padded))
+
+
 @settings(max_examples=examples(25), deadline=None)
 @given(st.data(), st.sampled_from(["average_pool2d", "max_pool2d"]), st.booleans())
 def test_pool_in_c_for_the_dsp_extension(data: st.DataObject, op: str, padded: bool) -> None:

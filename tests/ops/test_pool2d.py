@@ -1,4 +1,4 @@
-"""average_pool2d and max_pool2d against tflite-micro."""
+"""average_pool2d, l2_pool2d and max_pool2d against tflite-micro."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_padding_that_the_reference_wraps_around_is_refused(window: int, side: s
 
 
 @settings(max_examples=examples(20), deadline=None)
-@given(st.sampled_from(KINDS), geometries(), seeds)
+@given(st.sampled_from([*KINDS, "L2_POOL_2D"]), geometries(), seeds)
 def test_float_is_near_the_reference(kind: str, geometry: Geometry, seed: int) -> None:
     shape, result, options = geometry
     check_near(build(kind, [real(shape)], real(result), options), *feed([real(shape)], seed), relative=1e-6)
@@ -160,6 +160,7 @@ def test_refusals() -> None:
     message = refusal(kind, [operand], replace(result, zero_point=4), OPTIONS)
     assert "got int8[1x4x5x2] q(0.5, 3) and int8[1x3x2x2] q(0.5, 4), expected the same. Insert a QUANTIZE" in message
     assert "expected the same" in refusal(kind, [operand], replace(result, scale=0.51), OPTIONS)
+    assert "got int8, int8, expected float32" in refusal("L2_POOL_2D", [operand], result, OPTIONS)
     assert "expected at least 1 each" in refusal(kind, [operand], result, {**OPTIONS, "StrideH": 0})
     assert "strides and dilations of at most 32767" in refusal(kind, [operand], result, {**OPTIONS, "StrideW": 32768})
     assert "expected a larger image" in refusal(kind, [operand], result, {**OPTIONS, "FilterHeight": 5})

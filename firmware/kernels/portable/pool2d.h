@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/pool2d.h
- * Averages and maxima over a window that slides over an image.
+ * Averages, roots of mean squares, and maxima over a window that slides over an image.
  *
  * Each channel of an output pixel is reduced on its own, in a register: no buffer is needed, and a window that covers
  * the whole image costs a load and an addition per element.
@@ -14,6 +14,7 @@
 
 #include "aboard/config.h"
 #include "aboard/view.h"
+#include "float_functions.h"
 #include "requantize.h"
 
 /** Positions of windows. */
@@ -200,6 +201,31 @@ ABOARD_INLINE void aboard_average_pool2d_f32(const aboard_pool2d_f32_t *p, const
                     }
                 }
                 y[c] = aboard_pool2d_limit_f32(p, sum / count);
+            }
+            y += p->pool.out.pixel_stride / size;
+        }
+    }
+}
+
+/** Square root of the mean of the squares over each window; parameters as aboard_average_pool2d_s8. */
+ABOARD_INLINE void aboard_l2_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
+                                        int32_t last) {
+    const int32_t size = (int32_t)sizeof(float);
+    for (int32_t r = first; r < last; ++r) {
+        float *y = aboard_row_out_f32(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            const float count = (float)(w.rows * w.cols);
+            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+                float sum = 0.0f;
+                for (int32_t line = 0; line < w.rows; ++line) {
+                    const float *pixel = aboard_row_f32(&p->pool.in, in, w.row + line) + w.offset / size + c;
+                    for (int32_t col = 0; col < w.cols; ++col) {
+                        const float value = pixel[col * (p->pool.in.pixel_stride / size)];
+                        sum += value * value;
+                    }
+                }
+                y[c] = aboard_pool2d_limit_f32(p, aboard_sqrtf(sum / count));
             }
             y += p->pool.out.pixel_stride / size;
         }

@@ -1,6 +1,6 @@
-"""Pooling over a window that slides over an image: average_pool2d and max_pool2d.
+"""Pooling over a window that slides over an image: average_pool2d, l2_pool2d and max_pool2d.
 
-Operand and result are [batch, height, width, channels]. Averages and maxima leave padding out.
+Operand and result are [batch, height, width, channels]. Padding is left out.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from typing_extensions import override
@@ -28,12 +28,12 @@ _SCALE_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class PoolAttributes(Attributes):
-    """Attributes of average_pool2d and max_pool2d.
+    """Attributes of the poolings.
 
     Attributes:
         window: Height and width of the window, in pixels.
         strides: Pixels from one window to the next (down, right).
-        padding: Pixels around the operand; averages and maxima leave them out.
+        padding: Pixels around the operand, which are left out.
         activation: The activation of the result.
     """
 
@@ -44,7 +44,7 @@ class PoolAttributes(Attributes):
 
 
 def attributes(node: Node) -> PoolAttributes:
-    """Returns the attributes of an average_pool2d or max_pool2d."""
+    """Returns the attributes of a pooling."""
     return cast(PoolAttributes, node.attrs)
 
 
@@ -58,9 +58,14 @@ def spans(node: Node, axis: int) -> list[tuple[int, int]]:
 
 
 class _Pool(Op):
-    """The common part of both ops."""
+    """The common part of all poolings.
+
+    Attributes:
+        types: Element types that the reference takes.
+    """
 
     attributes = PoolAttributes
+    types: ClassVar[tuple[DType, ...]] = COMPUTED_WIDE
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -90,7 +95,7 @@ class _Pool(Op):
             return f"padding, got {attrs.padding}, expected less than the window of {attrs.window}"
         if min(self._size(node)) < 1:
             return f"window {attrs.window}, got an image of {operand.shape[1:3]}, expected a larger image"
-        wrong = types_problem([operand, node.output], COMPUTED_WIDE)
+        wrong = types_problem([operand, node.output], self.types)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
         before, after = operand.quant, node.output.quant
@@ -154,9 +159,9 @@ class _Pool(Op):
     def real(self, pixels: Float32) -> Float32:
         """Reduces float32 [batch, pixels, channels] over the pixels, before the activation."""
 
-    @abstractmethod
     def quantized(self, pixels: Int64) -> Int64:
-        """Reduces integers [batch, pixels, channels] over the pixels."""
+        """Reduces integers [batch, pixels, channels] over the pixels; for ops whose `types` have integers."""
+        raise NotImplementedError(f"{self.name}: has no integers")
 
 
 @register
@@ -179,6 +184,23 @@ class AveragePool2d(_Pool):
         count, total = pixels.shape[1], pixels.sum(axis=1)
         magnitude: Int64 = (np.abs(total) + count // 2) // count
         return np.where(total > 0, magnitude, -magnitude)
+
+
+@register
+class L2Pool2d(_Pool):
+    """Square root of the mean of the squares of the pixels of a window."""
+
+    name = "l2_pool2d"
+    tflite = ("L2_POOL_2D",)
+    types = (DType.FLOAT32,)
+
+    @override
+    def real(self, pixels: Float32) -> Float32:
+        """Sums squares in order and divides."""
+        with np.errstate(over="ignore"):
+            total: Float32 = np.cumsum(pixels * pixels, axis=1, dtype=np.float32)[:, -1]
+        root: Float32 = np.sqrt(total / np.float32(pixels.shape[1]))
+        return root
 
 
 @register

@@ -1,4 +1,4 @@
-"""average_pool2d and max_pool2d on any core."""
+"""average_pool2d, l2_pool2d and max_pool2d on any core."""
 
 from __future__ import annotations
 
@@ -141,6 +141,14 @@ class AveragePool2dF32(Pool):
 
     op, name = "average_pool2d", "portable_f32"
     dtype, function = DType.FLOAT32, "aboard_average_pool2d_f32"
+
+
+@implements
+class L2Pool2dF32(Pool):
+    """l2_pool2d of float32."""
+
+    op, name = "l2_pool2d", "portable_f32"
+    dtype, function = DType.FLOAT32, "aboard_l2_pool2d_f32"
 
 
 @implements
