@@ -1,7 +1,7 @@
 """Division of wide nodes: a concatenation or split of more parts than kernels take becomes a tree of smaller nodes.
 
 If views allow it, a part of the tree is an alias inside its whole, as for any operand of a concatenation. So a tree
-usually costs as much as one node.
+usually costs as much as one node. A sum of floats becomes a chain, which adds its operands in the same order.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _Part = TypeVar("_Part")
 @register
 @dataclass(frozen=True)
 class DivideWideNodes(Pass):
-    """Divides concatenations and splits until each has at most `MAX_PARTS` parts."""
+    """Divides concatenations, splits and sums of floats until each has at most `MAX_PARTS` parts."""
 
     name: ClassVar[str] = "divide-wide-nodes"
-    summary: ClassVar[str] = "divides concatenations and splits of more parts than kernels take"
+    summary: ClassVar[str] = "divides concatenations, splits and sums of more parts than kernels take"
 
     @override
     def run(self, graph: Graph) -> None:
@@ -40,6 +40,8 @@ class DivideWideNodes(Pass):
             at = graph.nodes.index(wide)
             if wide.op == "concatenation":
                 graph.nodes[at:at] = _join_groups(wide, names)
+            elif wide.op == "add_n":
+                graph.nodes.insert(at, _first_sum(wide, names))
             else:
                 graph.nodes[at + 1 : at + 1] = _split_groups(wide, names)
 
@@ -54,8 +56,8 @@ class DivideWideNodes(Pass):
 
 
 def _is_wide(node: Node) -> bool:
-    parts = len(node.inputs) if node.op == "concatenation" else len(node.outputs) if node.op == "split" else 0
-    return parts > MAX_PARTS
+    parts = {"concatenation": len(node.inputs), "add_n": len(node.inputs), "split": len(node.outputs)}
+    return parts.get(node.op, 0) > MAX_PARTS
 
 
 def _join_groups(node: Node, names: set[str]) -> list[Node]:
@@ -66,6 +68,14 @@ def _join_groups(node: Node, names: set[str]) -> list[Node]:
         joins.append(Node(node.op, whole.name, list(group), [whole], node.attrs, node.sources))
     node.inputs = [join.output for join in joins]
     return joins
+
+
+def _first_sum(node: Node, names: set[str]) -> Node:
+    """Makes a sum of floats begin with the sum of its first operands; returns the node that computes this sum."""
+    first, rest = node.inputs[:MAX_PARTS], node.inputs[MAX_PARTS:]
+    total = Tensor(_part_name(node, names), node.output.type)
+    node.inputs = [total, *rest]
+    return Node(node.op, total.name, first, [total], node.attrs, node.sources)
 
 
 def _split_groups(node: Node, names: set[str]) -> list[Node]:
@@ -92,8 +102,12 @@ def _whole(node: Node, group: Sequence[Tensor], axis: int, names: set[str]) -> T
     first = group[0]
     shape = list(first.shape)
     shape[axis] = sum(tensor.shape[axis] for tensor in group)
+    return Tensor(_part_name(node, names), TensorType(tuple(shape), first.dtype, first.type.quant))
+
+
+def _part_name(node: Node, names: set[str]) -> str:
     number = 0
     while (name := f"{node.name}/part_{number}") in names:
         number += 1
     names.add(name)
-    return Tensor(name, TensorType(tuple(shape), first.dtype, first.type.quant))
+    return name

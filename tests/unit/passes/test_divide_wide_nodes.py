@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aboard.passes.divide_wide_nodes import DivideWideNodes
+from support import one_op
 from support.rewrites import check_rewrite, kinds
 from support.tflite_builder import ModelBuilder
 
@@ -50,6 +51,25 @@ def test_concatenations_become_trees(parts: int, nodes: int) -> None:
 def test_any_axis_and_type(axis: int, dtype: type) -> None:
     after = check_rewrite(joined(20, axis, dtype), DivideWideNodes(), seeds=1)
     assert kinds(after).count("concatenation") == 3
+
+
+def summed(parts: int) -> bytes:
+    """Returns a model that adds `parts` float activations of one input, whose order matters."""
+    m = ModelBuilder().tensor("x", (1, 5), np.float32).tensor("y", (1, 5), np.float32)
+    names = [f"t{index}" for index in range(parts)]
+    for index, name in enumerate(names):
+        m.tensor(name, (1, 5), np.float32).op("LEAKY_RELU", ["x"], [name], {"Alpha": 10.0 ** (index % 9)})
+    return m.op("ADD_N", names, ["y"], {}).build(["x"], ["y"])
+
+
+@pytest.mark.parametrize(("parts", "nodes"), [(16, 1), (17, 2), (31, 2), (32, 3), (100, 7)])
+def test_sums_of_floats_become_chains(parts: int, nodes: int) -> None:
+    after = check_rewrite(summed(parts), DivideWideNodes(), seeds=2)
+    sums = [node for node in after.nodes if node.op == "add_n"]
+    assert len(sums) == nodes
+    assert max(len(node.inputs) for node in sums) <= 16
+    x = np.array([[-1, 2, -3.5, 1e-3, -7]], np.float32)
+    one_op.check_equal(summed(parts), x)
 
 
 @pytest.mark.parametrize(("parts", "nodes"), [(16, 1), (17, 3), (40, 4), (300, 22)])
