@@ -47,7 +47,7 @@ class Filter:
     gain: float = 1.0
     spread: float = 1.0
     bias: bool = True
-    activation: str = "NONE"
+    activation: str | int = "NONE"
     seed: int = 0
     wrong: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -140,6 +140,14 @@ def test_outputs_vary_and_the_c_is_clean(state: type) -> None:
     assert len({y.tobytes() for (y,) in outputs}) == len(outputs)
 
 
+@pytest.mark.parametrize("activation", ["RELU_N1_TO_1", "TANH", "SIGN_BIT"])
+@pytest.mark.parametrize("state", [np.int8, np.float32])
+def test_activations(activation: str, state: type) -> None:
+    layer = Filter(state=state, batch=2, activation=activation)
+    outputs = recurrent.check(layer.model(), layer.steps())
+    assert len({y.tobytes() for (y,) in outputs}) > 1
+
+
 def test_a_float_bias_may_be_absent() -> None:
     # The reference ends the process there, so that zeros stand in.
     without, zeros = Filter(state=np.float32, bias=False), Filter(state=np.float32, wrong={"b": {"data": np.zeros(5)}})
@@ -194,7 +202,7 @@ def test_the_state_is_that_of_the_reference() -> None:
         (Filter(wrong={"b": {"scale": 0.5}}), "scale of the bias, got 0.5, expected "),
         (Filter(wrong={"w": {"scale": None, "scales": [0.01] * 10}}), "quantisation of w, got int8[10x7]"),
         (Filter(wrong={"y": {"scale": 1e-30}}), "scales of state and result, got ratios of sums of more than 2^30"),
-        (Filter(state=np.float32, activation="TANH"), "fused activation, got TANH, expected one of NONE"),
+        (Filter(state=np.float32, activation=6), "fused activation, got 6, expected one of NONE"),
     ],
 )
 def test_what_is_refused(layer: Filter, words: str) -> None:

@@ -146,6 +146,14 @@ class Op(ABC):
         """
         raise NotImplementedError(f"{self.name}: {source.kind} is not read by this op")
 
+    def nodes_from_tflite(self, source: SourceNode) -> list[Node]:
+        """Returns the nodes for an operator, in execution order: one, unless the op needs others behind it.
+
+        Raises:
+            ModelError: As for `from_tflite`.
+        """
+        return [self.from_tflite(source)]
+
     @abstractmethod
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the types of the outputs, derived from operands and attributes.
@@ -294,7 +302,7 @@ def names() -> list[str]:
 def from_tflite(kind: str) -> Build | None:
     """Returns the function that imports a TFLite operator, or None where the operator is not supported."""
     op = next((op for op in _all().values() if kind in op.tflite), None)
-    return _COMPOSED.get(kind) if op is None else lambda source: [op.from_tflite(source)]
+    return _COMPOSED.get(kind) if op is None else op.nodes_from_tflite
 
 
 def tflite_bias(kind: str) -> int | None:

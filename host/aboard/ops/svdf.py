@@ -18,7 +18,7 @@ from typing import cast
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir import Array, Attributes, DType, Node, Tensor, TensorType
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, wrap32
 from aboard.ops.activation import Activation
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -31,6 +31,9 @@ _FORMS = (
     (DType.INT8, DType.INT8, DType.INT8, DType.INT32, DType.INT8, DType.INT8),
     (DType.FLOAT32,) * 6,
 )
+
+#: Activations that are nodes behind one of float32, by their number in the schema (`ActivationFunctionType`).
+_BEHIND = {4: "TANH", 5: "SIGN_BIT"}
 
 #: Most bits by which a sum of 32 bits is moved up.
 _MOST_SHIFT = 30
@@ -100,14 +103,35 @@ class Svdf(Op):
             )
         for operand in (INPUT, FEATURE_WEIGHTS, TIME_WEIGHTS, STATE):
             source.input(operand)
-        is_float = source.input(INPUT).dtype.is_float
-        activation = Activation.from_tflite(source) if is_float else Activation.NONE
+        behind = int(source.options["FusedActivationFunction"]) in _BEHIND
+        fused = source.input(INPUT).dtype.is_float and not behind
+        activation = Activation.from_tflite(source) if fused else Activation.NONE
         attrs = SvdfAttributes(int(source.options["Rank"]), activation)
         node = source.node(self.name, source.inputs, attrs)
         wrong = self.problem(node)
         if wrong is not None:
             raise source.unsupported(f"{wrong}. Convert the model again with TFLite's converter")
         return node
+
+    @override
+    def nodes_from_tflite(self, source: SourceNode) -> list[Node]:
+        """Returns the node, and behind one of float32 with TANH or SIGN_BIT the nodes of the activation.
+
+        SIGN_BIT is 1 for less than 0, else 0; no sum is -0, and of NaN the reference takes the sign.
+        """
+        node = self.from_tflite(source)
+        activation = _BEHIND.get(int(source.options["FusedActivationFunction"]))
+        if activation is None or not node.outputs[0].dtype.is_float:
+            return [node]
+        result, shape = source.outputs[0], self.infer(node)[0].shape
+        sums = Tensor(f"{result.name}/sums", TensorType(shape, DType.FLOAT32))
+        node.outputs[0], node.name = sums, sums.name
+        if activation == "TANH":
+            return [node, source.node("tanh", [sums], outputs=[result])]
+        zero = Tensor(f"{result.name}/zero", TensorType((), DType.FLOAT32), np.zeros((), np.float32))
+        negative = Tensor(f"{result.name}/negative", TensorType(shape, DType.BOOL))
+        compared = source.node("less", [sums, zero], outputs=[negative])
+        return [node, compared, source.node("cast", [negative], outputs=[result])]
 
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with shapes, types or quantisation, or None."""
