@@ -77,6 +77,7 @@ docs-json: setup
 
 bench: setup-dev
 	@$(BIN)/python tests/bench/run.py $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
+	@$(BIN)/python tests/bench/sequences.py
 
 BENCH_COSTS = $(if $(CORES),--cores $(CORES)) $(if $(MODELS),--models $(MODELS))
 
@@ -92,6 +93,7 @@ bench-planner: setup-dev
 
 bench-check: setup-dev
 	@$(BIN)/python tests/bench/run.py --check $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
+	@$(BIN)/python tests/bench/sequences.py --check
 
 FUZZ = OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz/run.py --jobs $(JOBS) $(if $(CAMPAIGNS),--campaigns $(CAMPAIGNS)) \
   $(if $(SEED),--seed $(SEED))

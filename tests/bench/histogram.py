@@ -9,7 +9,7 @@ import functools
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from aboard.api import Project, Session
 from aboard.boards import cpu
 from aboard.boards.board import Board
 from aboard.device import input_files
+from aboard.device.tensor_io import Inputs
 from aboard.device.timing import Profile
 from aboard.errors import ToolError
 from aboard.runners.qemu import QemuRunner
@@ -103,6 +104,25 @@ def run(project: Project, feed: str = "random:0") -> Executed | None:
         alone, profiled = parse(written.read_text(encoding="ascii"))
     nodes = {number: node.counts for number, node in profiled.nodes.items()}
     return Executed(core, profile, alone.counts, nodes, listed(project.image, core))
+
+
+def run_sequence(project: Project, feeds: Iterable[tuple[str, Inputs]]) -> list[int] | None:
+    """Returns the instructions of each of several runs, which keep the state of their models; None as for `run`.
+
+    Args:
+        project: A built project.
+        feeds: For each run the name of a model, and its inputs.
+    """
+    library = plugin()
+    if library is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
+        written = Path(folder) / "counts"
+        argument = ",".join([str(library), f"out={written}", *places(project.image, _MARKS)])
+        with Session.open(project, QemuRunner(_with_plugin(project.board, argument))) as session:
+            for model, feed in feeds:
+                session.infer(feed, model=model)
+        return [total(each.counts) for each in parse(written.read_text(encoding="ascii"))]
 
 
 def listed(image: Path, core: str) -> list[Instruction]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
+
+from bench import sequence_page
+from bench.markdown import number, ratio, table
 
 Record = Mapping[str, Any]
 
@@ -87,26 +90,11 @@ def render(recorded: Record) -> str:
         "## Flash\n\n" + _flash(results, anchors),
         "## Stack\n\n" + _stack(results, anchors),
         _compilation(recorded.get("compilation", {})),
+        sequence_page.section(recorded["sequences"], recorded["peers"]) if "sequences" in recorded else "",
         *_layer_sections(results, anchors, recorded.get("timing", {})),
         _prototypes(recorded.get("prototypes", ())),
     ]
     return "\n".join(part for part in parts if part)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """Returns a Markdown table; all columns but the first `left` are aligned to the right."""
-    rule = [*["---"] * left, *["---:"] * (len(head) - left)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows]) + "\n"
-
-
-def number(value: int | None) -> str:
-    """Returns a number with thousands separated; a dash for none."""
-    return "-" if value is None else f"{value:,}"
-
-
-def ratio(ours: int | None, theirs: int | None) -> str:
-    """Returns how much of theirs ours is, with two digits; a dash where one is missing."""
-    return "-" if not ours or not theirs else f"{ours / theirs:.2f}"
 
 
 def _figure(results: Record, model: str, core: str, key: str) -> int | None:
