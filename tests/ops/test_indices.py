@@ -77,6 +77,20 @@ def update(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def box(draw: st.DrawFn) -> Case:
+    shape = draw(shapes())
+    part = [draw(st.integers(1, extent)) for extent in shape]
+    dtype = draw(st.sampled_from([np.int8, np.int16, np.int32, np.float32, np.bool_]))
+    numbers = draw(st.sampled_from([np.int32, np.int64]))
+    begins = np.array(
+        [draw(st.integers(0, extent - count)) for extent, count in zip(shape, part, strict=True)], numbers
+    )
+    given = [moves.values(shape, dtype), begins]
+    sizes = np.array(part, numbers)
+    return Case("SLICE", [shape, begins.shape, sizes], [part], {}, dtype, dtype, (moves.quant(dtype), {}), given)
+
+
+@st.composite
 def arguments(draw: st.DrawFn) -> Case:
     shape, dtype = draw(shapes()), draw(st.sampled_from([np.int32, np.int64]))
     one = [draw(st.sampled_from([1, extent])) for extent in shape]
@@ -86,7 +100,7 @@ def arguments(draw: st.DrawFn) -> Case:
     return Case("BROADCAST_ARGS", [(len(one),), (len(other) - cut,)], [(len(one),)], {}, dtype, values=given)
 
 
-KINDS = (gather(), gather_nd(), embedding(), update(), arguments())
+KINDS = (gather(), gather_nd(), embedding(), update(), box(), arguments())
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -117,13 +131,23 @@ def test_indices_out_of_range_stand_for_the_nearest() -> None:
             values=[table, np.array([[100, 101]], np.int8), starts],
         ),
     )
+    cut = np.array([-(2**62), 3], np.int64)
+    same = ({"scale": 1.0}, {}, {"scale": 1.0})
+    last = Case("SLICE", [(3, 4), (2,), [2, 2]], [(2, 2)], quant=same, values=[table, cut])
+    cases = (*cases, last)
     changed = table.copy()
     changed[2, :2] = 100, 101
-    wanted = [table[[0, 0, 2, 2]], table[[0, 2], [3, 0]], changed]
+    wanted = [table[[0, 0, 2, 2]], table[[0, 2], [3, 0]], changed, table[:2, 2:]]
     feed = [values for case in cases for values in case.feed()]
     for results in (one_op.evaluate(moves.model(*cases), *feed), one_op.compiled(moves.model(*cases), *feed)):
         for got, expected in zip(results, wanted, strict=True):
             np.testing.assert_array_equal(got, expected)
+
+
+def begun(begins: int, size: int) -> Case:
+    """Returns a slice that begins where an input says."""
+    given = [moves.values((3,), np.int8), np.zeros(begins, np.int32)]
+    return Case("SLICE", [(3,), (begins,), [size]], [(max(size, 1),)], values=given)
 
 
 REFUSED = [
@@ -137,6 +161,9 @@ REFUSED = [
     (Case("GATHER_ND", [(3,), [[0]]], [(1,)], {}, np.int32), "got int32, expected one of float32, int8"),
     (Case("EMBEDDING_LOOKUP", [[0], (3,)], [(1,)]), "expected a table of float32 or int8 with at least two axes"),
     (Case("EMBEDDING_LOOKUP", [[0], (3, 2)], [(1, 2)], {}, np.int8, np.float32), "one scale and"),
+    (begun(1, -1), "size, got [-1] with a begin"),
+    (begun(1, 4), "size, got [4], expected a part"),
+    (begun(2, 2), "begin, got int32[2], expected 1"),
     (Case("DYNAMIC_UPDATE_SLICE", [(3,), (4,), [0]], [(3,)]), "update, got int8[4] q(0.25, 3), expected a part"),
     (Case("DYNAMIC_UPDATE_SLICE", [(3,), (2,), [0, 0]], [(3,)]), "start, got int32[2], expected 1 numbers"),
     (Case("DYNAMIC_UPDATE_SLICE", [(3,), (2,), [0]], [(3,)], {}, np.int64), "got int64, expected one of float32"),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from aboard.ir import DType, Node, Tensor
 from aboard.ops.chain import Chain
-from aboard.ops.registry import SourceNode, composes
+from aboard.ops.dynamic_slice import DynamicSlice, DynamicSliceAttributes
+from aboard.ops.registry import SourceNode, composes, get
 from aboard.ops.strided_slice import AxisSlice
 
 _EVERY = tuple(dtype for dtype in DType if dtype is not DType.FLOAT16)
@@ -94,12 +96,16 @@ def unpack(source: SourceNode, tensor: Tensor, chain: Chain) -> list[Node]:
 
 @_moves("SLICE")
 def cut(source: SourceNode, tensor: Tensor, chain: Chain) -> list[Node]:
-    """Takes a box; a size of -1 goes to the end of its axis.
+    """Takes a box; a size of -1 goes to the end of its axis. Sizes that are computed at run time are the result's.
 
     Raises:
-        ModelError: The box is computed at run time, or is not in the operand.
+        ModelError: The box is not in the operand, or its begin is computed at run time and a size is -1.
     """
-    begins, sizes, rank = source.integers(1), source.integers(2), len(tensor.shape)
+    result, rank = source.outputs[0], len(tensor.shape)
+    sizes = source.integers(2) if source.input(2).is_constant else list(result.shape)
+    if not source.input(1).is_constant:
+        return _cut_at_run_time(source, tensor, sizes)
+    begins = source.integers(1)
     if len(begins) != rank or len(sizes) != rank:
         raise source.unsupported(
             f"begin and size, got {begins} and {sizes} for shape {tensor.shape}, expected a number for each axis. "
@@ -115,6 +121,19 @@ def cut(source: SourceNode, tensor: Tensor, chain: Chain) -> list[Node]:
             )
         slices.append(AxisSlice(begin, 1, count))
     return chain.finish(chain.take(tensor, slices))
+
+
+def _cut_at_run_time(source: SourceNode, tensor: Tensor, sizes: list[int]) -> list[Node]:
+    if min(sizes, default=1) < 1:
+        raise source.unsupported(
+            f"size, got {sizes} with a begin that is computed at run time, expected numbers from 1. "
+            "Export the model with a fixed size"
+        )
+    node = source.node("dynamic_slice", [tensor, source.input(1)], DynamicSliceAttributes(tuple(sizes)))
+    wrong = cast(DynamicSlice, get(node.op)).problem(node)
+    if wrong is not None:
+        raise source.unsupported(wrong)
+    return [node]
 
 
 @_moves("REVERSE_V2")

@@ -1,4 +1,4 @@
-"""Updates of a part of a tensor on any core."""
+"""Updates and copies of a part of a tensor, at a place that is known at run time, on any core."""
 
 from __future__ import annotations
 
@@ -50,6 +50,40 @@ class DynamicUpdateSlicePortable(Implementation):
                 InputArg(2, "const void *"),
                 OutputArg(0, "void *"),
             ),
+            rows=result.rows,
+            step_rows=result.rows,
+        )
+
+
+@implements
+class DynamicSlicePortable(Implementation):
+    """A copy of each run of the last axis."""
+
+    op = "dynamic_slice"
+    name = "portable"
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses more axes than the kernel has counters for."""
+        rank = len(node.output.shape)
+        return None if rank <= MAX_AXES else f"{rank} axes, at most {MAX_AXES} are supported"
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        result, shape = outputs[0], node.output.shape
+        missing = [1] * (MAX_AXES - len(shape))
+        return KernelCall(
+            header="portable/dynamic_update_slice.h",
+            function="aboard_dynamic_slice",
+            params_type="aboard_dynamic_update_slice_t",
+            params={
+                "element_bytes": result.element_bytes,
+                "axes": len(shape),
+                "index_bytes": node.input(1).dtype.bytes,
+                "extent": [*node.input(0).shape, *missing],
+                "update": [*shape, *missing],
+            },
+            arguments=(InputArg(0, "const void *"), InputArg(1, "const void *"), OutputArg(0, "void *")),
             rows=result.rows,
             step_rows=result.rows,
         )
