@@ -40,8 +40,8 @@ class CircularBuffer(Op):
         cycles = int(source.options.get("cycles_max", 0)) or (1 if slots in _EVERY_RUN else 2)
         if cycles != 1:
             raise source.unsupported(
-                f"cycles_max, got {cycles}, expected 1. The operator ends all other runs before the results of the model "
-                f"are computed; make a model of the layers behind it, and run that model every {cycles} steps"
+                f"cycles_max, got {cycles}, expected 1. The operator ends all other runs before the results of the "
+                f"model are computed; make a model of the layers behind it, and run that model every {cycles} steps"
             )
         state = Tensor(f"{result.name}/inputs", result.type)
         node = source.node(self.name, [x, state])
