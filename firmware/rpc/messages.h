@@ -11,7 +11,7 @@
 
 /** Version of the protocol. Another major version is refused; a minor one only appends to replies. */
 #define ABOARD_RPC_MAJOR 1
-#define ABOARD_RPC_MINOR 2
+#define ABOARD_RPC_MINOR 3
 
 /**
  * Header of every message, 8 bytes:
@@ -34,7 +34,7 @@
 enum {
     ABOARD_RPC_HELLO = 0x01,       /**< [8]  0 "abrd", 4 u8 major, 5 u8 minor, 6 u16 longest message the host takes */
     ABOARD_RPC_MODEL = 0x02,       /**< [1]  0 u8 model */
-    ABOARD_RPC_WRITE = 0x03,       /**< [8+] 0 u8 model, 1 u8 kind (0), 2 u8 index, 3 u8 0, 4 u32 offset, 8 data */
+    ABOARD_RPC_WRITE = 0x03,       /**< [8+] 0 u8 model, 1 u8 kind (0, 2), 2 u8 index, 3 u8 0, 4 u32 offset, 8 data */
     ABOARD_RPC_READ = 0x04,        /**< [12] 0 u8 model, 1 u8 kind, 2 u8 index, 3 u8 0, 4 u32 offset, 8 u32 length */
     ABOARD_RPC_RUN = 0x05,         /**< [10] 0 u8 model, 1 u8 flags, 2 u32 count, 6 u16 first, 8 u16 last */
     ABOARD_RPC_PROFILE = 0x06,     /**< [4]  0 u16 first node, 2 u16 count */
@@ -46,7 +46,8 @@ enum {
     ABOARD_RPC_FAULT_CLEAR = 0x0c, /**< [0] */
     ABOARD_RPC_RESET = 0x0d,       /**< [0] */
     ABOARD_RPC_BEGIN = 0x0e,       /**< [6]  0 u8 model, 1 u8 flags (of RUN), 2 u16 first, 4 u16 last */
-    ABOARD_RPC_STOP = 0x0f         /**< [0]  ends a series of runs, as any new request does, and asks for its result */
+    ABOARD_RPC_STOP = 0x0f,        /**< [0]  ends a series of runs, as any new request does, and asks for its result */
+    ABOARD_RPC_RESET_STATE = 0x10  /**< [1]  0 u8 model */
 };
 
 /** Events: sent by the device at any time, never repeated, never answered. */
@@ -62,7 +63,7 @@ enum {
 };
 
 /** Kind of the tensor of a WRITE or READ. */
-enum { ABOARD_RPC_INPUT = 0, ABOARD_RPC_OUTPUT = 1 };
+enum { ABOARD_RPC_INPUT = 0, ABOARD_RPC_OUTPUT = 1, ABOARD_RPC_STATE = 2 };
 
 /** Flags of RUN. */
 enum {
@@ -94,7 +95,7 @@ enum {
  *   MODEL    0 u32 arena bytes, 4 u32 workspace bytes, 8 u16 nodes, 10 u8 inputs, 11 u8 outputs,
  *            12 u8 flags (1: inputs survive a run, 2: inputs are restored from a copy, 4: the input is streamed:
  *            BEGIN, then WRITE from its first byte to its last), 13 u8 length of name,
- *            14 u8[32] SHA-256 of the model file, 46 name
+ *            14 u8[32] SHA-256 of the model file, 46 name, then u8 states
  *   READ     data
  *   RUN      0 u32 runs that were made, 4 u64 fewest ticks of a run, 12 u64 most, 20 u64 total, 28 u32 stack bytes,
  *            32 u32 TRACE events

@@ -6,6 +6,7 @@
 #include "aboard/config.h"
 #include "aboard/port.h"
 #include "models.h"
+#include "regions.h"
 #include "reply.h"
 #include "run.h"
 
@@ -15,24 +16,12 @@ enum { INPUTS_KEPT = 1, INPUTS_RESTORED = 2, INPUT_STREAMED = 4 };
 #define MODEL_BYTES 14
 /* Inputs whose WRITE is recorded, one bit for each; inputs beyond share these bits. */
 #define WATCHED_INPUTS 32
-/* Longest name in the reply to MODEL: with the 46 bytes before it, it fits the shortest frame. */
+/* Longest name in the reply to MODEL: with the 46 bytes before it and one after, it fits the shortest frame. */
 #define MAX_NAME 64
 
-/* Memory that a request may read or write. */
-typedef struct {
-    uint8_t *data;
-    size_t bytes;
-} region_t;
-
-static region_t tensor_region(const aboard_server_t *server, const aboard_model_t *model,
-                              const aboard_tensor_t *tensor) {
-    const region_t region = {aboard_memory_of(server, model)[tensor->arena].data + tensor->offset, tensor->bytes};
-    return region;
-}
-
 /* The memory of an input for WRITE and READ: in the input copy if the model uses it, else in an arena. */
-static region_t input_region(const aboard_server_t *server, const aboard_model_t *model, uint8_t index) {
-    region_t region = tensor_region(server, model, &model->inputs[index]);
+static aboard_region_t input_region(const aboard_server_t *server, const aboard_model_t *model, uint8_t index) {
+    aboard_region_t region = aboard_tensor_region(server, model, &model->inputs[index]);
     if (aboard_uses_copy(server, model)) {
         region.data = server->config->input_copy;
         for (uint8_t i = 0; i < index; ++i) {
@@ -40,12 +29,6 @@ static region_t input_region(const aboard_server_t *server, const aboard_model_t
         }
     }
     return region;
-}
-
-/* Returns true if [offset, offset + count) is inside a region. The numbers come from the host and may be any: no sum
- * of them is formed, because it could wrap. */
-static bool inside(const region_t *region, uint32_t offset, size_t count) {
-    return offset <= region->bytes && count <= region->bytes - offset;
 }
 
 /* Using the workspace destroys tensors then. */
@@ -103,8 +86,10 @@ static aboard_status_t describe_model(aboard_server_t *server, const uint8_t *pa
                               model->nodes | (uint32_t)model->input_count << 16 | (uint32_t)model->output_count << 24,
                               flags | (uint32_t)name << 8};
     aboard_reply_words(server, words, MODEL_BYTES);
-    aboard_reply_data(server, 0, model->hash, sizeof model->hash);
-    aboard_reply_data(server, 1, model->name, name);
+    memcpy(server->reply + MODEL_BYTES, model->hash, sizeof model->hash);
+    server->reply_count = MODEL_BYTES + sizeof model->hash;
+    aboard_reply_data(server, 0, model->name, name);
+    aboard_reply_data(server, 1, &model->state_count, sizeof model->state_count);
     return ABOARD_OK;
 }
 
@@ -118,12 +103,11 @@ static aboard_status_t write_tensor(aboard_server_t *server, const uint8_t *payl
     if (model->stream != NULL) {
         return server->config->rows->write(server, payload, count);
     }
-    const region_t region = input_region(server, model, index);
-    const uint32_t offset = aboard_get_u32(payload + 4);
-    if (!inside(&region, offset, count)) {
-        return ABOARD_ERROR_RANGE;
+    const aboard_region_t region = input_region(server, model, index);
+    const aboard_status_t status = aboard_write_region(&region, payload + 4, count);
+    if (status != ABOARD_OK) {
+        return status;
     }
-    memcpy(region.data + offset, payload + 8, count);
     server->streaming = 0;
     if (server->input_model != payload[0]) {
         server->input_model = payload[0];
@@ -136,16 +120,6 @@ static aboard_status_t write_tensor(aboard_server_t *server, const uint8_t *payl
     return ABOARD_OK;
 }
 
-static aboard_status_t reply_region(aboard_server_t *server, const region_t *region, const uint8_t *range) {
-    const uint32_t offset = aboard_get_u32(range);
-    const uint32_t count = aboard_get_u32(range + 4);
-    if (!inside(region, offset, count) || count > aboard_payload_max(server)) {
-        return ABOARD_ERROR_RANGE;
-    }
-    aboard_reply_data(server, 0, region->data + offset, count);
-    return ABOARD_OK;
-}
-
 static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *payload) {
     const aboard_model_t *model = aboard_find_model(server, payload[0]);
     const uint8_t kind = payload[1];
@@ -154,18 +128,18 @@ static aboard_status_t read_tensor(aboard_server_t *server, const uint8_t *paylo
         index >= (kind == ABOARD_RPC_INPUT ? model->input_count : model->output_count)) {
         return ABOARD_ERROR_INDEX;
     }
-    region_t region;
+    aboard_region_t region;
     if (kind == ABOARD_RPC_INPUT) {
         if (model->stream != NULL) {
             return ABOARD_ERROR_UNSUPPORTED;
         }
         region = input_region(server, model, index);
     } else if (server->output_model == payload[0] + 1) {
-        region = tensor_region(server, model, &model->outputs[index]);
+        region = aboard_tensor_region(server, model, &model->outputs[index]);
     } else {
         return ABOARD_ERROR_STATE;
     }
-    return reply_region(server, &region, payload + 4);
+    return aboard_read_region(server, &region, payload + 4);
 }
 
 static aboard_status_t read_profile(aboard_server_t *server, const uint8_t *payload) {
@@ -184,12 +158,12 @@ static aboard_status_t read_profile(aboard_server_t *server, const uint8_t *payl
 
 static aboard_status_t reach_workspace(aboard_server_t *server, const aboard_message_t *request) {
     const uint8_t *payload = request->payload;
-    const region_t region = {server->config->workspace, server->config->workspace_bytes};
+    const aboard_region_t region = {server->config->workspace, server->config->workspace_bytes};
     if (region.data == NULL) {
         return ABOARD_ERROR_UNSUPPORTED;
     }
     if (request->type == ABOARD_RPC_OP_READ) {
-        return reply_region(server, &region, payload);
+        return aboard_read_region(server, &region, payload);
     }
     if (workspace_is_in_arena(server)) {
         server->output_model = 0;
@@ -199,13 +173,7 @@ static aboard_status_t reach_workspace(aboard_server_t *server, const aboard_mes
     if (request->type == ABOARD_RPC_OP_RUN) {
         return aboard_request_op_run(server, payload);
     }
-    const uint32_t offset = aboard_get_u32(payload);
-    const size_t count = request->count - 4;
-    if (!inside(&region, offset, count)) {
-        return ABOARD_ERROR_RANGE;
-    }
-    memcpy(region.data + offset, payload + 4, count);
-    return ABOARD_OK;
+    return aboard_write_region(&region, payload, request->count - 4);
 }
 
 static aboard_status_t read_stats(aboard_server_t *server) {
@@ -216,8 +184,17 @@ static aboard_status_t read_stats(aboard_server_t *server) {
     return ABOARD_OK;
 }
 
+static bool is_about_state(const aboard_message_t *request) {
+    const uint8_t type = request->type;
+    return type == ABOARD_RPC_RESET_STATE ||
+           ((type == ABOARD_RPC_WRITE || type == ABOARD_RPC_READ) && request->payload[1] == ABOARD_RPC_STATE);
+}
+
 aboard_status_t aboard_request(aboard_server_t *server, const aboard_message_t *request) {
     const uint8_t *payload = request->payload;
+    if (is_about_state(request)) {
+        return server->config->states != NULL ? server->config->states(server, request) : ABOARD_ERROR_UNSUPPORTED;
+    }
     switch (request->type) {
     case ABOARD_RPC_HELLO:
         return hello(server);

@@ -72,15 +72,16 @@ void aboard_server_log(aboard_server_t *server, const char *text) {
 
 /* Payload bytes of each request. The top bit: this many or more. */
 #define OR_MORE 0x80u
-static const uint8_t lengths[ABOARD_RPC_STOP + 1] = {
+static const uint8_t lengths[ABOARD_RPC_RESET_STATE + 1] = {
     [ABOARD_RPC_HELLO] = 8 | OR_MORE, [ABOARD_RPC_MODEL] = 1,  [ABOARD_RPC_WRITE] = 8 | OR_MORE,
     [ABOARD_RPC_READ] = 12,           [ABOARD_RPC_RUN] = 10,   [ABOARD_RPC_PROFILE] = 4,
     [ABOARD_RPC_OP_READ] = 8,         [ABOARD_RPC_OP_RUN] = 8, [ABOARD_RPC_OP_WRITE] = 4 | OR_MORE,
     [ABOARD_RPC_STATS] = 0,           [ABOARD_RPC_FAULT] = 0,  [ABOARD_RPC_FAULT_CLEAR] = 0,
-    [ABOARD_RPC_RESET] = 0,           [ABOARD_RPC_BEGIN] = 6,  [ABOARD_RPC_STOP] = 0};
+    [ABOARD_RPC_RESET] = 0,           [ABOARD_RPC_BEGIN] = 6,  [ABOARD_RPC_STOP] = 0,
+    [ABOARD_RPC_RESET_STATE] = 1};
 
 static bool well_formed(const aboard_message_t *request) {
-    if (request->type > ABOARD_RPC_STOP || request->code != 0) {
+    if (request->type > ABOARD_RPC_RESET_STATE || request->code != 0) {
         return false;
     }
     const size_t length = lengths[request->type] & ~OR_MORE;

@@ -26,7 +26,8 @@
  *
  * The files of the server form layers; each includes only files to its left:
  *
- *     messages <- crc32 <- frame <- state <- reply <- receive <- models <- run <- requests <- rows <- server
+ *     messages <- crc32 <- frame <- state <- reply <- receive <- models <- regions <- run <- requests <-
+ *     states <- rows <- server
  */
 #ifndef ABOARD_RPC_SERVER_H
 #define ABOARD_RPC_SERVER_H
@@ -34,6 +35,7 @@
 #include "messages.h"
 #include "rows.h"
 #include "state.h"
+#include "states.h"
 
 #ifdef __cplusplus
 extern "C" {

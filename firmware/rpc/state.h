@@ -20,6 +20,16 @@ extern "C" {
 
 typedef struct aboard_server aboard_server_t;
 
+/** A message, its header taken apart. */
+typedef struct {
+    const uint8_t *payload; /**< In the frame buffer, until more bytes are received. */
+    size_t count;           /**< Bytes of the payload. */
+    uint32_t session;       /**< Session of the server, or of a HELLO, which may be any number. */
+    uint16_t id;            /**< Number of the request. */
+    uint8_t type;           /**< 0x01 to 0x3f. */
+    uint8_t code;           /**< 0 in a well-formed request. */
+} aboard_message_t;
+
 /** The functions that serve streamed inputs. rows.h owns the only table; requests.c calls it. */
 typedef struct {
     /** Handles BEGIN. `payload` has its 6 bytes. */
@@ -27,6 +37,9 @@ typedef struct {
     /** Handles a WRITE to a streamed input. `payload` has the 8 fixed bytes and then `count` bytes of data. */
     aboard_status_t (*write)(aboard_server_t *server, const uint8_t *payload, size_t count);
 } aboard_server_rows_t;
+
+/** The type of the function that serves the state of models. states.h declares the only one; requests.c calls it. */
+typedef aboard_status_t aboard_server_states_t(aboard_server_t *server, const aboard_message_t *request);
 
 /**
  * The models that a server offers, and its memory. The caller owns all memory, and keeps it for as long as the server
@@ -46,6 +59,8 @@ typedef struct {
     uint8_t *input_copy;              /**< Keeps the inputs of models that overwrite them; NULL: no copy. */
     size_t input_copy_bytes;          /**< At least the bytes of all inputs of any one model that is to be copied. */
     const aboard_server_rows_t *rows; /**< &aboard_server_rows if a model streams its input, else NULL. */
+    aboard_server_states_t *states;   /**< aboard_server_states if the host may reach the state of models, else
+                                           NULL. */
     uint8_t *workspace;               /**< For running single nodes; aligned as the arena. NULL: not supported. */
     size_t workspace_bytes;           /**< At least the largest `op_bytes`. */
     uint64_t *node_ticks;             /**< The profile: ticks of each node. NULL: no profile. */
@@ -60,16 +75,6 @@ typedef struct {
     const char *board;                /**< Id of the board, such as "arm/mps2_an386"; at most 40 characters. */
     const char *build;                /**< Id of the build; at most 40 characters. */
 } aboard_server_config_t;
-
-/** A message, its header taken apart. */
-typedef struct {
-    const uint8_t *payload; /**< In the frame buffer, until more bytes are received. */
-    size_t count;           /**< Bytes of the payload. */
-    uint32_t session;       /**< Session of the server, or of a HELLO, which may be any number. */
-    uint16_t id;            /**< Number of the request. */
-    uint8_t type;           /**< 0x01 to 0x3f. */
-    uint8_t code;           /**< 0 in a well-formed request. */
-} aboard_message_t;
 
 /** Counters since aboard_server_init, in the order of the reply to STATS. */
 typedef struct {
@@ -88,41 +93,41 @@ typedef struct {
  */
 struct aboard_server {
     const aboard_server_config_t *config;
-    aboard_frame_reader_t reader;
-    aboard_memory_t shared; /* config->arena */
-    aboard_server_stats_t stats;
-    uint32_t session;        /* 0: no host has said HELLO */
-    uint32_t inputs;         /* bit i: input i of input_model was written and no run has consumed it */
-    uint16_t id;             /* number of the request that is executed or was executed last */
-    uint16_t host_max;       /* longest message that the host takes */
-    uint32_t received_bytes; /* from the line since the last request */
-    uint32_t credited_bytes; /* received_bytes as the last CREDIT reported them */
-    uint8_t input_model;     /* counted from 0 */
-    uint8_t output_model;    /* whose outputs are valid, counted from 1 */
-    uint8_t event;           /* number of the next event */
-    uint8_t streaming;       /* whose input is being streamed, counted from 1 */
-    uint8_t stream_flags;    /* of its BEGIN */
-    uint32_t streamed;       /* of its input that have arrived */
-    uint32_t stream_stack;   /* largest stack of a row, in bytes */
-    uint64_t stream_ticks;   /* total of its rows */
-    bool started;            /* READY was sent */
-    bool busy;               /* a request is being executed */
-    bool waiting;            /* reader.data holds a new request, and nothing more is read from the line */
-    uint8_t byte_next;       /* first of `bytes` that the reader has not taken */
+    /* Bytes first: short instructions of Arm cores reach only a few bytes from the start. */
+    uint8_t output_model; /* whose outputs are valid, counted from 1 */
+    uint8_t streaming;    /* whose input is being streamed, counted from 1 */
+    uint8_t stream_flags; /* of its BEGIN */
+    uint8_t input_model;  /* counted from 0 */
+    uint8_t event;        /* number of the next event */
+    bool started;         /* READY was sent */
+    bool busy;            /* a request is being executed */
+    bool waiting;         /* reader.data holds a new request, and nothing more is read from the line */
+    uint8_t byte_next;    /* first of `bytes` that the reader has not taken */
     uint8_t byte_count;
-    uint8_t bytes[32]; /* from the line */
-    /* The last reply, kept for repetitions of its request. reply_data points to the data itself, which therefore must
-     * not change before the next request. */
+    /* The last reply, kept for repetitions of its request. */
     uint8_t reply_type;
     uint8_t reply_status;
     uint8_t reply_count;
-    uint8_t reply[56];
-    aboard_span_t reply_data[2];
-    /* The run in progress, for the hooks. */
-    uint64_t node_start; /* ticks */
-    uint32_t trace_sequence;
-    uint16_t trace_first; /* nodes [trace_first, trace_last) are traced */
+    uint16_t id;          /* number of the request that is executed or was executed last */
+    uint16_t host_max;    /* longest message that the host takes */
+    uint16_t trace_first; /* of the run in progress: nodes [trace_first, trace_last) are traced */
     uint16_t trace_last;
+    uint32_t trace_sequence; /* number of its next TRACE event */
+    uint32_t session;        /* 0: no host has said HELLO */
+    uint32_t inputs;         /* bit i: input i of input_model was written and no run has consumed it */
+    uint32_t received_bytes; /* from the line since the last request */
+    uint32_t credited_bytes; /* received_bytes as the last CREDIT reported them */
+    uint32_t streamed;       /* of the streamed input that have arrived */
+    uint32_t stream_stack;   /* largest stack of a row, in bytes */
+    uint64_t stream_ticks;   /* total of its rows */
+    uint64_t node_start;     /* of the node in progress, in ticks */
+    aboard_memory_t shared;  /* config->arena */
+    aboard_frame_reader_t reader;
+    aboard_server_stats_t stats;
+    /* The data of the reply themselves are behind reply_data, and must not change before the next request. */
+    aboard_span_t reply_data[2];
+    uint8_t reply[56];
+    uint8_t bytes[32]; /* from the line */
 };
 
 #ifdef __cplusplus

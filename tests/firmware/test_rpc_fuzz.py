@@ -62,13 +62,14 @@ def test_the_fuzzer_reaches_nearly_all_lines_of_the_server(tmp_path: Path) -> No
     assert sorted(reached) == sorted(source.name for source in RPC.glob("*.c"))
     lines, of = (sum(pair[index] for pair in reached.values()) for index in (0, 1))
     assert lines >= 0.95 * of, reached
-    assert reached["rows.c"][0] == reached["rows.c"][1]
+    for name in ("rows.c", "states.c"):
+        assert reached[name][0] == reached[name][1]
 
 
 #: Bugs that were put in by hand, and went unnoticed once: file, what is there, what is there instead.
 BUGS = {
     "WRITE wraps around": (
-        "requests.c",
+        "regions.c",
         "offset <= region->bytes && count <= region->bytes - offset",
         "{sum} <= region->bytes",
     ),
@@ -77,7 +78,7 @@ BUGS = {
         "first + count > server",
         "(uint16_t)(first + count) > server",
     ),
-    "READ is not bounded by the frame": ("requests.c", " || count > aboard_payload_max(server)", ""),
+    "READ is not bounded by the frame": ("regions.c", " || count > aboard_payload_max(server)", ""),
     "an index of its own": ("requests.c", "index >= model->input_count", "index > model->input_count"),
     "another model's input is as good": ("run.c", "server->input_model == number && ", ""),
     "rows may come twice": ("rows.c", "aboard_get_u32(payload + 4) != server->streamed || ", ""),
@@ -87,6 +88,9 @@ BUGS = {
     "a series that nothing ends": ("receive.c", "server->waiting = true;", "server->stats.strange++;"),
     "a repetition runs again": ("receive.c", "known && same_id && server", "known && false && server"),
     "rows outlive their session": ("server.c", "    server->streaming = 0;\n", ""),
+    "a state too many": ("states.c", "payload[2] >= model->state_count", "payload[2] > model->state_count"),
+    "a state that rows have changed": ("states.c", "server->streaming == payload[0] + 1", "false"),
+    "outputs outlive the state": ("states.c", "status == ABOARD_OK && request->type", "false && request->type"),
     "damage is not reported": ("receive.c", "aboard_send_signal(server, ABOARD_RPC_DAMAGED);", ""),
 }  # fmt: skip
 

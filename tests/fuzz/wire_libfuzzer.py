@@ -40,7 +40,7 @@ def write_seeds(folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     vectors = json.loads(_VECTORS.read_text(encoding="utf-8"))
     count = 0
-    for key in ("dialogue", "credits", "series"):
+    for key in ("dialogue", "credits", "series", "states"):
         line = b"".join(rpc_device.sent(case) for case in vectors[key] if "reset" not in case["name"])
         for variant in range(4):
             for room in (0, 101):

@@ -40,6 +40,7 @@ _DECLARATIONS = """
 int fake_start(uint32_t has, uint16_t frame_bytes, uint16_t burst);
 int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift);
 int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked);
+int fake_start_states(uint32_t has, uint16_t frame_bytes, int linked);
 size_t fake_feed(const uint8_t *data, size_t count);
 void fake_work(void);
 size_t fake_take(uint8_t *data, size_t capacity);

@@ -74,6 +74,11 @@ class Client:
         self._id = 0
 
     @property
+    def name(self) -> str:
+        """Name of the line in messages."""
+        return self._line.name
+
+    @property
     def lost_events(self) -> int:
         """Events (logs, traces, progress) that the device sent and that did not arrive."""
         return self._line.lost_events
@@ -155,9 +160,13 @@ class Client:
         return replies.ModelInfo.unpack(self.call(messages.ModelRequest(number)))
 
     def write_input(self, model: int, index: int, data: bytes) -> None:
-        """Writes an input in pieces that fit the device's messages."""
+        """Writes an input."""
+        self.write_tensor(model, TensorKind.INPUT, index, data)
+
+    def write_tensor(self, model: int, kind: TensorKind, index: int, data: bytes) -> None:
+        """Writes an input or state in pieces that fit the device's messages."""
         for offset, length in self._pieces(len(data), messages.WriteRequest.overhead):
-            self.call(messages.WriteRequest(model, index, offset, data[offset : offset + length]))
+            self.call(messages.WriteRequest(model, index, offset, data[offset : offset + length], kind))
 
     def push_rows(
         self,
@@ -184,7 +193,7 @@ class Client:
                 self.call(piece, on_trace=on_trace)
 
     def read_tensor(self, model: int, kind: TensorKind, index: int, count: int) -> bytes:
-        """Reads the first `count` bytes of an input or output."""
+        """Reads the first `count` bytes of an input, output or state."""
         return b"".join(
             self._exactly(length, messages.ReadRequest(model, kind, index, offset, length))
             for offset, length in self._pieces(count)
@@ -345,7 +354,7 @@ class Client:
         if hello.fault == 0:
             what = "restarted" if said_so else "lost the session, got a restart or another host"
             return DeviceError(
-                f"{where}: the device {what}, expected a reply. Inputs and outputs on it are gone; repeat the call"
+                f"{where}: the device {what}, expected a reply. Inputs, outputs and state on it are gone; repeat the call"
             )
         fault = self.fault()
         if fault.core:

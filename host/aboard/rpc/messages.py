@@ -14,7 +14,7 @@ from typing import ClassVar, TypeAlias
 from aboard.errors import ProtocolError
 
 MAJOR = 1
-MINOR = 2
+MINOR = 3
 MAGIC = b"abrd"
 HEADER = struct.Struct("<BBHI")
 #: Advice for bytes that no image of this version sends.
@@ -42,6 +42,7 @@ class Type(IntEnum):
     RESET = 0x0D
     BEGIN = 0x0E
     STOP = 0x0F
+    RESET_STATE = 0x10
     READY = 0x40
     ACCEPTED = 0x41
     PROGRESS = 0x42
@@ -73,6 +74,7 @@ class TensorKind(IntEnum):
 
     INPUT = 0
     OUTPUT = 1
+    STATE = 2
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class ModelRequest(Fixed):
 
 @dataclass(frozen=True)
 class WriteRequest:
-    """Writes a piece of an input."""
+    """Writes a piece of an input or state."""
 
     type: ClassVar[Type] = Type.WRITE
     overhead: ClassVar[int] = 8
@@ -175,7 +177,7 @@ class WriteRequest:
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """Reads a piece of an input or output."""
+    """Reads a piece of an input, output or state."""
 
     type: ClassVar[Type] = Type.READ
     model: int
@@ -301,6 +303,15 @@ class StopRequest(StatsRequest):
     type: ClassVar[Type] = Type.STOP
 
 
+@dataclass(frozen=True)
+class ResetStateRequest(Fixed):
+    """Gives every state of a model its initial value."""
+
+    type: ClassVar[Type] = Type.RESET_STATE
+    form: ClassVar[struct.Struct] = struct.Struct("<B")
+    model: int
+
+
 Request: TypeAlias = (
     HelloRequest
     | ModelRequest
@@ -313,4 +324,5 @@ Request: TypeAlias = (
     | OpReadRequest
     | OpRunRequest
     | StatsRequest
+    | ResetStateRequest
 )

@@ -100,6 +100,7 @@ class ModelInfo:
         input_in_rows: The input is streamed: BEGIN, then WRITE from its first byte to its last.
         hash: SHA-256 of the model file.
         name: Its name.
+        states: Number of values that a run leaves for the next one; 0 from a device of a version before 1.3.
     """
 
     arena_bytes: int
@@ -112,6 +113,7 @@ class ModelInfo:
     hash: bytes
     name: str
     input_in_rows: bool = False
+    states: int = 0
 
     _FORM: ClassVar[struct.Struct] = struct.Struct("<IIHBBBB")
     _HASH_BYTES: ClassVar[int] = 32
@@ -121,20 +123,21 @@ class ModelInfo:
         name = self.name.encode()
         flags = self.inputs_kept | self.inputs_restored << 1 | self.input_in_rows << 2
         counts = (self.arena_bytes, self.op_bytes, self.nodes, self.inputs, self.outputs)
-        return self._FORM.pack(*counts, flags, len(name)) + self.hash + name
+        return self._FORM.pack(*counts, flags, len(name)) + self.hash + name + bytes([self.states])
 
     @classmethod
     def unpack(cls, payload: bytes) -> ModelInfo:
         """Reads the payload."""
         arena, op_bytes, nodes, inputs, outputs, flags, name_bytes = take(cls._FORM, payload, "model")
         rest = payload[cls._FORM.size :]
-        digest, name = rest[: cls._HASH_BYTES], rest[cls._HASH_BYTES :][:name_bytes]
+        digest, texts = rest[: cls._HASH_BYTES], rest[cls._HASH_BYTES :]
+        name, appended = texts[:name_bytes], texts[name_bytes:]
         if len(digest) < cls._HASH_BYTES:
             raise ProtocolError(
                 f"model: the hash is too short, got {len(digest)} bytes, expected {cls._HASH_BYTES}. {BUILD_AGAIN}"
             )
         kept, restored, in_rows = bool(flags & 1), bool(flags & 2), bool(flags & 4)
-        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, _text(name), in_rows)
+        return cls(arena, op_bytes, nodes, inputs, outputs, kept, restored, digest, _text(name), in_rows, *appended[:1])
 
 
 @dataclass(frozen=True)

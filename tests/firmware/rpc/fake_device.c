@@ -45,8 +45,8 @@ static uint32_t crash_kind;
 static jmp_buf restart;
 
 /* Of the server's memory: what each piece is for, and its bytes. */
-enum { ARENA, INPUT_COPY, WORKSPACE, NODE_TICKS, FAST, LARGE, PIECES };
-static size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32};
+enum { ARENA, INPUT_COPY, WORKSPACE, NODE_TICKS, FAST, LARGE, KEPT, PIECES };
+static size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32, 6};
 #define USUAL_WORKSPACE 96u
 static struct {
     uint8_t before[GUARD] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
@@ -206,6 +206,20 @@ int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked) {
     (void)fake_start(has, frame_bytes, 0);
     config.models = both;
     config.rows = linked ? &aboard_server_rows : NULL;
+    config.states = linked ? aboard_server_states : NULL;
+    return (int)aboard_server_init(&server, &config);
+}
+
+int fake_start_states(uint32_t has, uint16_t frame_bytes, int linked) {
+    static aboard_memory_t of_keeper[2];
+    static const aboard_model_t *const both[] = {&toy_adder, &toy_keeper};
+    static const aboard_memory_t *const memory[] = {NULL, of_keeper};
+    (void)fake_start(has, frame_bytes, 0);
+    of_keeper[0] = (aboard_memory_t){pieces[FAST].data, sizes[FAST]};
+    of_keeper[1] = (aboard_memory_t){pieces[KEPT].data, sizes[KEPT]};
+    config.models = both;
+    config.memory = memory;
+    config.states = linked ? aboard_server_states : NULL;
     return (int)aboard_server_init(&server, &config);
 }
 
@@ -220,15 +234,18 @@ static void place_side_by_side(bool workspace_is_first) {
 int fake_start_wild(const uint8_t head[FAKE_HEAD]) {
     const uint32_t has = head[1] & 63u;
     const uint16_t frame_bytes = (uint16_t)(ABOARD_RPC_MIN_FRAME + head[2]);
-    if (head[0] % 4 == 0) {
+    const int kind = head[0] % 6;
+    if (kind == 0) {
         (void)start_divided(12, 16, 0, (head[0] & 64) != 0);
         guard(FAST, 12);
-    } else if (head[0] % 4 == 1) {
+    } else if (kind == 1) {
         (void)fake_start(has, frame_bytes, 0);
+    } else if (kind == 2) {
+        (void)fake_start_states(has, frame_bytes, 1);
     } else {
         (void)fake_start_rows(has, frame_bytes, 1);
     }
-    if (head[0] % 4 != 0 && (has & FAKE_WORKSPACE) != 0 && (head[1] & 64) != 0) {
+    if (kind != 0 && (has & FAKE_WORKSPACE) != 0 && (head[1] & 64) != 0) {
         place_side_by_side((head[1] & 128) != 0);
     }
     if (config.workspace == pieces[WORKSPACE].data && head[2] % 2 == 0) {

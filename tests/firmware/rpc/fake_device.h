@@ -36,6 +36,11 @@ int fake_start_divided(size_t fast_bytes, size_t large_bytes, size_t shift);
  * code for that. Returns the status of aboard_server_init.
  */
 int fake_start_rows(uint32_t has, uint16_t frame_bytes, int linked);
+/**
+ * Starts the device anew with the adder and the keeper, which has state; `linked`: 1 gives the server the code for it.
+ * Returns the status of aboard_server_init.
+ */
+int fake_start_states(uint32_t has, uint16_t frame_bytes, int linked);
 /** Bytes that choose a device for fake_start_wild. */
 #define FAKE_HEAD 4
 /** Starts the device anew as one of many: models, what it has, length of frames, room, how many bytes come at once. */

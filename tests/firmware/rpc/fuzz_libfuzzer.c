@@ -108,7 +108,7 @@ static void change_field(message_t *message) {
 
 static void change_type(message_t *message) {
     /* Payloads of these lengths are right; a type above is none. */
-    static const uint8_t lengths[] = {0, 8, 1, 28, 12, 10, 4, 20, 8, 8, 0, 0, 0, 0, 6, 0, 0};
+    static const uint8_t lengths[] = {0, 8, 1, 28, 12, 10, 4, 20, 8, 8, 0, 0, 0, 0, 6, 0, 1, 0};
     const uint32_t type = roll(sizeof lengths);
     const size_t count = ABOARD_RPC_HEADER_BYTES + (size_t)lengths[type];
     if (count > message->count) {

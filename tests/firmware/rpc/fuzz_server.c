@@ -18,7 +18,7 @@
 #include "wire.h"
 
 #define LONGEST 512u
-#define TYPES (ABOARD_RPC_STOP + 2)
+#define TYPES (ABOARD_RPC_RESET_STATE + 2)
 
 static uint64_t state;
 static uint8_t line[8192];
@@ -105,6 +105,30 @@ static size_t some_write(uint8_t *payload) {
     return 8 + length;
 }
 
+/* Seldom where no model has a state block. */
+static bool wants_state(void) {
+    return roll(fake_config()->memory != NULL && fake_config()->states != NULL ? 3 : 40) == 0;
+}
+
+/* A WRITE or READ of a state; where the model has none, of one that is not. */
+static size_t some_state(uint8_t type, uint8_t *payload) {
+    payload[0] = some_model();
+    const aboard_model_t *model = model_of(payload[0]);
+    const uint8_t count = model->state_count == 0 ? 1 : model->state_count;
+    payload[1] = ABOARD_RPC_STATE;
+    payload[2] = some_index(count);
+    payload[3] = 0;
+    const uint32_t size = model->state_count == 0 ? 4 : model->states[payload[2] % count].bytes;
+    const uint32_t length = type == ABOARD_RPC_WRITE ? some_length(size) : roll(3) == 0 ? boundary(size) : size;
+    put(payload + 4, roll(2) == 0 ? 0 : offset_for(size, length), 4);
+    if (type == ABOARD_RPC_READ) {
+        put(payload + 8, length, 4);
+        return 12;
+    }
+    fill(payload + 8, length);
+    return 8 + length;
+}
+
 static size_t some_read(uint8_t *payload) {
     payload[0] = some_model();
     const aboard_model_t *model = model_of(payload[0]);
@@ -156,12 +180,13 @@ static size_t some_payload(uint8_t type, uint8_t *payload) {
         put(payload + 6, roll(2) == 0 ? 128 + roll(300) : boundary(128), 2);
         return 8;
     case ABOARD_RPC_MODEL:
+    case ABOARD_RPC_RESET_STATE:
         payload[0] = some_model();
         return 1;
     case ABOARD_RPC_WRITE:
-        return some_write(payload);
+        return wants_state() ? some_state(type, payload) : some_write(payload);
     case ABOARD_RPC_READ:
-        return some_read(payload);
+        return wants_state() ? some_state(type, payload) : some_read(payload);
     case ABOARD_RPC_RUN:
         return some_run(payload);
     case ABOARD_RPC_PROFILE:

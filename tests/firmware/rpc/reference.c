@@ -21,6 +21,9 @@ static uint64_t streamed;
 static uint8_t copy[REFERENCE_MEMORY], workspace[REFERENCE_MEMORY];
 static bool workspace_known[REFERENCE_MEMORY], copy_known[REFERENCE_MEMORY];
 static bool restarted;
+/* The state block of the keeper, as far as no run has changed it. */
+static uint8_t kept[6];
+static bool kept_known[6];
 
 static uint32_t u16(const uint8_t *data) {
     return (uint32_t)(data[0] | data[1] << 8);
@@ -28,6 +31,11 @@ static uint32_t u16(const uint8_t *data) {
 
 static uint32_t u32(const uint8_t *data) {
     return u16(data) | u16(data + 2) << 16;
+}
+
+static void reset_kept(void) {
+    memcpy(kept, "\1\2\3\4\0\0", sizeof kept);
+    memset(kept_known, 1, sizeof kept_known);
 }
 
 void reference_start(const aboard_server_config_t *of) {
@@ -43,6 +51,7 @@ void reference_start(const aboard_server_config_t *of) {
     restarted = false;
     memset(workspace_known, 0, sizeof workspace_known);
     memset(copy_known, 0, sizeof copy_known);
+    reset_kept();
 }
 
 bool reference_has_restarted(void) {
@@ -85,7 +94,7 @@ static uint64_t room(void) {
 static bool shares_arena(void) {
     for (uint8_t m = 0; m < config->model_count; ++m) {
         const bool own = config->memory != NULL && config->memory[m] != NULL;
-        const uint8_t arenas = own ? config->models[m]->arena_count : 1;
+        const uint8_t arenas = own && config->models[m]->arena_count != 0 ? config->models[m]->arena_count : 1;
         for (uint8_t a = 0; a < arenas; ++a) {
             const uint8_t *const data = own ? config->memory[m][a].data : config->arena;
             const size_t bytes = own ? config->memory[m][a].bytes : config->arena_bytes;
@@ -179,6 +188,52 @@ static uint8_t read_tensor(const uint8_t *payload, reference_reply_t *reply) {
     return ABOARD_OK;
 }
 
+static uint8_t reset_state(const aboard_model_t *model) {
+    if (model->state_count == 0) {
+        return ABOARD_ERROR_UNSUPPORTED;
+    }
+    streaming = NOBODY;
+    if (model->state_bytes != 0) {
+        reset_kept();
+    }
+    return ABOARD_OK;
+}
+
+static uint8_t use_state(uint8_t type, const uint8_t *payload, uint64_t count, reference_reply_t *reply) {
+    const aboard_model_t *model = model_of(payload[0]);
+    if (model == NULL) {
+        return ABOARD_ERROR_INDEX;
+    }
+    if (type != ABOARD_RPC_RESET_STATE) {
+        if (payload[2] >= model->state_count) {
+            return ABOARD_ERROR_INDEX;
+        }
+        if (streaming == payload[0]) {
+            return ABOARD_ERROR_STATE;
+        }
+        const uint64_t offset = u32(payload + 4), at = model->states[payload[2]].offset + offset;
+        count = type == ABOARD_RPC_READ ? u32(payload + 8) : count;
+        if (offset + count > model->states[payload[2]].bytes || (type == ABOARD_RPC_READ && count > room())) {
+            return ABOARD_ERROR_RANGE;
+        }
+        if (type == ABOARD_RPC_READ) {
+            reply->count = (size_t)count;
+            if (model->state_bytes != 0) {
+                fill_in(reply, kept, kept_known, at);
+            }
+            return ABOARD_OK;
+        }
+        if (model->state_bytes != 0) {
+            memcpy(kept + at, payload + 8, (size_t)count);
+            memset(kept_known + at, 1, (size_t)count);
+        }
+    } else if (reset_state(model) != ABOARD_OK) {
+        return ABOARD_ERROR_UNSUPPORTED;
+    }
+    output_model = output_model == payload[0] ? NOBODY : output_model;
+    return ABOARD_OK;
+}
+
 static uint8_t check_flags(uint8_t flags) {
     const bool profiles = (config->features & ABOARD_FEATURE_PROFILE) != 0 && config->node_ticks != NULL;
     const bool traces = (config->features & ABOARD_FEATURE_TRACE) != 0;
@@ -214,6 +269,9 @@ static uint8_t run(const uint8_t *payload, reference_reply_t *reply) {
     written = survives ? written : 0;
     streaming = NOBODY;
     output_model = complete ? payload[0] : NOBODY;
+    if (model->state_bytes != 0) {
+        memset(kept_known, 0, sizeof kept_known);
+    }
     reply->count = 36;
     return complete ? ABOARD_OK : ABOARD_ERROR_STATE;
 }
@@ -298,13 +356,13 @@ static uint8_t read_profile(const uint8_t *payload, reference_reply_t *reply) {
 
 static uint8_t describe(const uint8_t *payload, reference_reply_t *reply) {
     const aboard_model_t *model = model_of(payload[0]);
-    reply->count = model == NULL ? 0 : 46 + strlen(model->name);
+    reply->count = model == NULL ? 0 : 47 + strlen(model->name);
     return model == NULL ? ABOARD_ERROR_INDEX : ABOARD_OK;
 }
 
 /* Bytes of the payload of each request; from 100 on, so many less 100 or more. */
 static bool is_sound(uint8_t type, uint8_t code, size_t count) {
-    static const uint8_t sizes[] = {0, 108, 1, 108, 12, 10, 4, 104, 8, 8, 0, 0, 0, 0, 6, 0};
+    static const uint8_t sizes[] = {0, 108, 1, 108, 12, 10, 4, 104, 8, 8, 0, 0, 0, 0, 6, 0, 1};
     if (code != 0 || type >= sizeof sizes) {
         return false;
     }
@@ -312,6 +370,10 @@ static bool is_sound(uint8_t type, uint8_t code, size_t count) {
 }
 
 static uint8_t work(uint8_t type, const uint8_t *payload, size_t count, reference_reply_t *reply) {
+    if (type == ABOARD_RPC_RESET_STATE ||
+        ((type == ABOARD_RPC_WRITE || type == ABOARD_RPC_READ) && payload[1] == ABOARD_RPC_STATE)) {
+        return config->states == NULL ? ABOARD_ERROR_UNSUPPORTED : use_state(type, payload, count - 8, reply);
+    }
     switch (type) {
     case ABOARD_RPC_HELLO:
         reply->count = 34 + strlen(config->board) + strlen(config->build);

@@ -42,8 +42,11 @@ typedef struct {
 typedef dialogue_case_t credit_case_t;
 /* What ends a series of runs, and what is said of damaged frames. */
 typedef dialogue_case_t series_case_t;
+/* With the model that has state. */
+typedef dialogue_case_t state_case_t;
 
-/* Defines crc_cases, frame_cases, damaged_cases, dialogue_cases, credit_cases, series_cases and their numbers. */
+/* Defines crc_cases, frame_cases, damaged_cases, dialogue_cases, credit_cases, series_cases, state_cases and their
+ * numbers. */
 #include "vectors.h"
 
 #define LONGEST_DAMAGED 300
@@ -157,7 +160,12 @@ int main(void) {
     for (size_t i = 0; i < series_case_count; ++i) {
         check_dialogue(&series_cases[i]);
     }
-    printf("crc %zu frames %zu damaged %zu dialogue %zu credits %zu series %zu failures %d\n", crc_case_count,
-           frame_case_count, damaged_case_count, dialogue_case_count, credit_case_count, series_case_count, failures);
+    expect_number("start", "server with state", (unsigned long)fake_start_states(FAKE_ALL, 300, 1), 0);
+    for (size_t i = 0; i < state_case_count; ++i) {
+        check_dialogue(&state_cases[i]);
+    }
+    printf("crc %zu frames %zu damaged %zu dialogue %zu credits %zu series %zu states %zu failures %d\n",
+           crc_case_count, frame_case_count, damaged_case_count, dialogue_case_count, credit_case_count,
+           series_case_count, state_case_count, failures);
     return failures != 0;
 }

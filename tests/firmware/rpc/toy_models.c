@@ -205,6 +205,7 @@ const aboard_model_t toy_doubler = {.name = "doubler",
 /* In its arena: how many rows have come, the sum, and the row that comes next. */
 #define SUM_AT 4
 #define NEXT_AT 16
+#define MARK_AT 24
 
 static aboard_status_t summer_begin(const aboard_memory_t *memory) {
     memset(memory->data, 0, SUM_AT + SUMMER_ROW);
@@ -247,6 +248,12 @@ static aboard_status_t summer_run(void *memory, size_t arena_bytes, const aboard
     return ABOARD_OK;
 }
 
+static aboard_status_t summer_reset(const aboard_memory_t *memory) {
+    memset(memory->data + MARK_AT, 7, 4);
+    return ABOARD_OK;
+}
+
+static const aboard_tensor_t summer_states[] = {{MARK_AT, 4, ABOARD_UINT8, 0}};
 static const aboard_tensor_t summer_inputs[] = {{NEXT_AT, SUMMER_ROWS * SUMMER_ROW, ABOARD_UINT8, 0}};
 static const aboard_tensor_t summer_outputs[] = {{SUM_AT, SUMMER_ROW, ABOARD_UINT8, 0}};
 static const aboard_stream_t summer_stream = {SUMMER_ROWS, SUMMER_ROW, summer_begin, summer_slot, summer_push};
@@ -259,4 +266,59 @@ const aboard_model_t toy_summer = {.name = "summer",
                                    .inputs = summer_inputs,
                                    .outputs = summer_outputs,
                                    .run = summer_run,
-                                   .stream = &summer_stream};
+                                   .stream = &summer_stream,
+                                   .state_count = 1,
+                                   .states = summer_states,
+                                   .reset = summer_reset};
+
+#define KEPT 4
+/* In its arena: x, y. In its state block: total, runs. */
+#define Y_AT 4
+#define RUNS_AT 4
+
+static aboard_status_t keeper_reset(const aboard_memory_t *memory) {
+    static const uint8_t initial[RUNS_AT + 2] = {1, 2, 3, 4, 0, 0};
+    if (memory[1].data == NULL) {
+        return ABOARD_ERROR_NULL;
+    }
+    memcpy(memory[1].data, initial, sizeof initial);
+    return ABOARD_OK;
+}
+
+static aboard_status_t keeper_run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {
+    uint8_t *const arena = memory[0].data;
+    uint8_t *const total = memory[1].data;
+    const aboard_trace_t trace = {arena + Y_AT, KEPT, 1, 0, 0, 0, 1, KEPT, 1, 1};
+    int16_t runs;
+    toy_runs++;
+    memcpy(&runs, total + RUNS_AT, sizeof runs);
+    runs = (int16_t)(runs + 1);
+    memcpy(total + RUNS_AT, &runs, sizeof runs);
+    for (int i = 0; i < KEPT; ++i) {
+        total[i] = (uint8_t)(total[i] + arena[i]);
+    }
+    memcpy(arena + Y_AT, total, KEPT);
+    memset(arena, 0x66, KEPT);
+    if (hooks != NULL && hooks->end != NULL) {
+        (void)hooks->end(hooks->user, 0);
+    }
+    return hooks != NULL && hooks->trace != NULL ? hooks->trace(hooks->user, &trace) : ABOARD_OK;
+}
+
+static const aboard_tensor_t keeper_inputs[] = {{0, KEPT, ABOARD_UINT8, 0}};
+static const aboard_tensor_t keeper_outputs[] = {{Y_AT, KEPT, ABOARD_UINT8, 0}};
+static const aboard_tensor_t keeper_states[] = {{0, KEPT, ABOARD_UINT8, 1}, {RUNS_AT, 2, ABOARD_INT16, 1}};
+
+const aboard_model_t toy_keeper = {.name = "keeper",
+                                   .hash = {0x4b, 7, 8, 9},
+                                   .arena_bytes = 16,
+                                   .nodes = 1,
+                                   .input_count = 1,
+                                   .output_count = 1,
+                                   .inputs = keeper_inputs,
+                                   .outputs = keeper_outputs,
+                                   .run_in = keeper_run,
+                                   .state_count = 2,
+                                   .states = keeper_states,
+                                   .state_bytes = RUNS_AT + 2,
+                                   .reset = keeper_reset};

@@ -45,7 +45,7 @@ def run_adder(client: Client, a: bytes, b: bytes) -> bytes:
 
 def test_hello_names_the_device() -> None:
     hello = client_of(FakeDevice(frame_bytes=300, burst=16)).connect()
-    assert (hello.major, hello.minor, hello.models) == (1, 2, 2)
+    assert (hello.major, hello.minor, hello.models) == (1, 3, 2)
     assert (hello.board, hello.build) == ("fake/device", "build-1")
     assert (hello.tick_hz, hello.max_frame, hello.burst) == (25_000_000, 300, 16)
     assert (hello.arena_bytes, hello.input_copy_bytes, hello.workspace_bytes, hello.fault) == (160, 48, 96, 0)
@@ -408,7 +408,7 @@ def test_the_device_refuses_another_version() -> None:
     decoder = framing.Decoder(1000)
     replies = decoder.feed(device.step(framing.encode(Header(Type.HELLO, 0, 0, 5).pack() + payload)))
     header, version = messages.split(replies[-1])
-    assert (header.code, version) == (Status.UNSUPPORTED, bytes([1, 2]))
+    assert (header.code, version) == (Status.UNSUPPORTED, bytes([1, 3]))
 
 
 def test_check_refuses_a_device() -> None:

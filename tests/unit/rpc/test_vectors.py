@@ -13,7 +13,7 @@ import pytest
 from aboard.base import resources
 from aboard.rpc import framing, messages, replies
 from aboard.rpc.messages import Header
-from support.rpc_device import FakeDevice, sent
+from support.rpc_device import ALL, FakeDevice, sent
 
 VECTORS = json.loads((Path(__file__).parents[2] / "data" / "rpc_vectors.json").read_text())
 
@@ -77,6 +77,14 @@ def _parse(cls: Any, name: str, value: object) -> object:
 def test_dialogue_with_the_server(key: str, burst: int) -> None:
     device = FakeDevice(frame_bytes=300, burst=burst)
     for case in VECTORS[key]:
+        received = framing.Decoder(65535).feed(device.step(sent(case)))
+        assert [message.hex() for message in received] == case["receive"], case["name"]
+
+
+def test_dialogue_about_state() -> None:
+    device = FakeDevice()
+    assert device.c.fake_start_states(ALL, 300, 1) == 0
+    for case in VECTORS["states"]:
         received = framing.Decoder(65535).feed(device.step(sent(case)))
         assert [message.hex() for message in received] == case["receive"], case["name"]
 
