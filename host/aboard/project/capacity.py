@@ -49,6 +49,7 @@ class MemoryUse:
         return (
             self.arena
             + self.placement.state
+            + self.placement.workspace_bytes
             + self.input_copy
             + self.nodes * _TICK_BYTES
             + self.buffers
@@ -147,6 +148,7 @@ def fit(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: B
     ram = {
         "arena": memory.arena,
         "state": memory.placement.state,
+        "workspace": memory.placement.workspace_bytes,
         "copied weights": copied,
         "copy of the inputs": memory.input_copy,
         "buffers": memory.buffers,
@@ -213,6 +215,7 @@ def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[s
         )
     if board.ram_bytes is not None and memory.total + copied > board.ram_bytes:
         also = f"state {memory.placement.state}, " if memory.placement.state else ""
+        also += f"workspace {memory.placement.workspace_bytes}, " if memory.placement.workspace_bytes else ""
         also += f"copied weights {copied}, " if copied else ""
         yield (
             f"ram: got {board.ram_bytes} bytes, expected at least {memory.total + copied} (arena {memory.arena}, {also}"

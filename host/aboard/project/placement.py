@@ -13,6 +13,8 @@ from aboard.target import regions
 _ARENA_ALIGN = 16
 #: Name of the array in the board's data region, the default place of arenas.
 SHARED = "arena"
+#: Name of an array for single nodes alone: where the arena holds state, which running a node must not overwrite.
+WORKSPACE = "workspace"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Placement:
         buffers: The arrays; the array in the data region is first.
         variables: For each model, the arrays of its arenas, in the order of the arenas, then that of its state block.
         weights: Weights in another memory region than the code.
-        workspace: The array that serves as workspace for single nodes.
+        workspace: The array that serves as workspace for single nodes: an arena without state, else one of its own.
     """
 
     buffers: tuple[ArenaBuffer, ...]
@@ -76,6 +78,11 @@ class Placement:
     def state(self) -> int:
         """Bytes of state in the data region."""
         return sum(buffer.bytes for buffer in self.buffers if buffer.is_state and buffer.section is None)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of the array for single nodes alone; 0 if they use an arena."""
+        return sum(buffer.bytes for buffer in self.buffers if buffer.variable == WORKSPACE)
 
     @property
     def further(self) -> tuple[ArenaBuffer, ...]:
@@ -106,7 +113,7 @@ def place(models: Sequence[Manifest], board: Board | None, workspace_bytes: int 
     Args:
         models: The models of an image.
         board: The board; None to compute sizes alone.
-        workspace_bytes: Bytes of workspace for a single node; the largest array grows to this size.
+        workspace_bytes: Bytes of workspace for a single node; the largest array without state grows to this size.
 
     Raises:
         TargetError: A model names a memory region that the board does not have, or that does not suit; or a model has
@@ -123,20 +130,25 @@ def place(models: Sequence[Manifest], board: Board | None, workspace_bytes: int 
         for region, size in needs:
             sizes[region] = max(sizes.get(region, 0), size)
         homes.append([region for region, _ in needs])
-    largest = max(sizes, key=lambda region: (sizes[region], region == data))
-    sizes[largest] = max(sizes[largest], workspace_bytes)
+    _check_states(models)
+    keeping = {_home_of_state(model, home) for model, home in zip(models, homes, strict=True) if _keeps_inside(model)}
+    free = [region for region in sizes if region not in keeping]
+    largest = max(free, key=lambda region: (sizes[region], region == data), default=None)
+    if free:
+        sizes[largest] = max(sizes[largest], workspace_bytes)
     names = {region: SHARED if region == data else f"{region}_arena" for region in sizes}
     buffers = [
         ArenaBuffer(
             variable=names[region],
-            bytes=max(-(-size // _ARENA_ALIGN) * _ARENA_ALIGN, _ARENA_ALIGN),
+            bytes=_aligned(size),
             region=region,
             section=None if known is None or region == data else f".aboard.{region}",
         )
         for region, size in sizes.items()
     ]
     states = [_state(model, known, data) for model in models]
-    _check_states(models)
+    if not free and workspace_bytes:
+        buffers.append(ArenaBuffer(WORKSPACE, _aligned(workspace_bytes), data, None))
     return Placement(
         buffers=(*sorted(buffers, key=lambda buffer: buffer.variable != SHARED), *filter(None, states)),
         variables=tuple(
@@ -144,8 +156,22 @@ def place(models: Sequence[Manifest], board: Board | None, workspace_bytes: int 
             for of_model, state in zip(homes, states, strict=True)
         ),
         weights=tuple(_weights(models, known)),
-        workspace=names[largest],
+        workspace=names[largest] if free else WORKSPACE,
     )
+
+
+def _aligned(size: int) -> int:
+    return max(-(-size // _ARENA_ALIGN) * _ARENA_ALIGN, _ARENA_ALIGN)
+
+
+def _keeps_inside(model: Manifest) -> bool:
+    """True for a model whose state is at the end of an arena."""
+    return model.state is not None and not model.has_state_block
+
+
+def _home_of_state(model: Manifest, regions_of_arenas: Sequence[str | None]) -> str | None:
+    """Returns the region of the arena that contains the state of a model."""
+    return regions_of_arenas[model.state.memory if model.state is not None else 0]
 
 
 def _state(model: Manifest, board: Board | None, data: str | None) -> ArenaBuffer | None:
@@ -160,7 +186,7 @@ def _state(model: Manifest, board: Board | None, data: str | None) -> ArenaBuffe
             region = regions.writable(board, block.region, model.name, "-state").name
     return ArenaBuffer(
         variable=f"{model.name}_state",
-        bytes=-(-block.bytes // _ARENA_ALIGN) * _ARENA_ALIGN,
+        bytes=_aligned(block.bytes),
         region=region,
         section=None if board is None or region == data else f".aboard.{region}",
         is_state=True,
@@ -169,7 +195,7 @@ def _state(model: Manifest, board: Board | None, data: str | None) -> ArenaBuffe
 
 def _check_states(models: Sequence[Manifest]) -> None:
     """Raises for a model whose state is at the end of an arena that other models of the image would overwrite."""
-    inside = next((model for model in models if model.state is not None and not model.has_state_block), None)
+    inside = next(filter(_keeps_inside, models), None)
     if inside is not None and len(models) > 1:
         raise TargetError(
             f"{inside.name}: -state=arena does not suit an image of {len(models)} models, which share their arenas, "

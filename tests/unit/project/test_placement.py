@@ -95,6 +95,22 @@ def test_state_in_an_arena_that_models_share_is_refused() -> None:
         placement.place([model("two"), inside], H7)
 
 
+def test_single_nodes_do_not_run_where_the_state_is() -> None:
+    inside = keeping(memory=0)
+    placed = placement.place([inside], H7, workspace_bytes=9000)
+    assert (placed.workspace, placed.workspace_bytes, placed.shared) == ("workspace", 9008, 128)
+    assert placed.buffers[1] == ArenaBuffer("workspace", 9008, "axi_sram", None)
+    assert placement.place([inside], H7).buffers == placed.buffers[:1]
+    several = keeping(arenas={"dtcm": 10, "axi_sram": 20}, memory=1)
+    elsewhere = placement.place([several], H7, workspace_bytes=9000)
+    assert (elsewhere.workspace, elsewhere.workspace_bytes) == ("dtcm_arena", 0)
+    apart = placement.place([keeping()], H7, workspace_bytes=9000)
+    assert (apart.workspace, apart.shared, apart.workspace_bytes) == ("arena", 9008, 0)
+    nodes = tuple(node.model_copy(update={"workspace_bytes": 40}) for node in inside.nodes)
+    items = capacity.fit([inside.model_copy(update={"nodes": nodes})], {**OPTIONS, "run_op": True}, H7).ram.items
+    assert items["workspace"] == 48
+
+
 @pytest.mark.parametrize("template", ["cmake-lib", "arduino"])
 def test_templates_without_the_server_refuse_state(template: str, tmp_path: Path) -> None:
     module = aboard.compile(streams.accumulator(), target="c -mcpu=cortex-m4", name="net")
