@@ -20,7 +20,7 @@ import pytest
 import aboard
 from aboard.api import Project
 from aboard.base import programs, resources
-from aboard.device import session as sessions
+from aboard.device import connection
 from aboard.device.session import Session
 from aboard.errors import DeviceError, DeviceFault, TransportError, WrongModelError
 from aboard.rpc.exchange import Timing
@@ -192,7 +192,7 @@ def test_a_port_that_stays_away_is_named_by_every_call(
 ) -> None:
     plug, _ = cable
     device = plug.device
-    monkeypatch.setattr(sessions, "REOPEN_S", 0.2)
+    monkeypatch.setattr(connection, "REOPEN_S", 0.2)
     with Session.attach(projects["native"], SerialTransport(plug.port)) as session:
         plug.unplug()
         with pytest.raises(TransportError, match="the port is gone"):

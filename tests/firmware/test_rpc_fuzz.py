@@ -130,7 +130,7 @@ def test_a_sum_that_wraps_around_is_noticed_where_size_t_has_32_bits(tmp_path: P
 
 
 def test_a_failure_is_kept_and_repeated(tmp_path: Path, player: Path) -> None:
-    buggy = _compile_with(BUGS["an index of its own"], tmp_path, "gcc", *SANITIZERS)
+    buggy = _compile_with(BUGS["the most is the fewest"], tmp_path, "gcc", *SANITIZERS)
     one = campaign("wire", 1, 200_000, tmp_path / "kept")
     wire.play(one, buggy)
     assert (one.finish(), one.counts["failures"]) == (1, 1)

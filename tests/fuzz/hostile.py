@@ -69,7 +69,8 @@ def clock() -> Iterator[Clock]:
     with (
         mock.patch("aboard.rpc.exchange.time", made),
         mock.patch("aboard.rpc.client.time", made),
-        mock.patch("aboard.device.session.time", made),
+        mock.patch("aboard.device.connection.time", made),
+        mock.patch("aboard.device.execution.time", made),
     ):
         yield made
 

@@ -6,16 +6,17 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import cffi
 import numpy as np
+import numpy.typing as npt
 
 from aboard.base.manifest import Manifest
 from aboard.base.scratch import Scratch
-from aboard.device.tensor_io import Inputs, Results, Values, decode, encode, single
+from aboard.device.tensor_io import Inputs, Results, Values, decode, encode, encode_states, single
 from aboard.errors import AboardError, TargetError, ToolError
 from aboard.project import toolchain
 from aboard.rpc.status import words
@@ -85,6 +86,17 @@ class HostModel:
             self._kept = [_aligned(size) for size in self.manifest.memory_bytes]
             memory = self._kept[state.memory]
             self._call("reset", self._ffi.from_buffer(memory), len(memory))
+
+    def state(self) -> dict[str, Values]:
+        """Returns what the runs so far leave for the next one, by name; see `Module.state`."""
+        records = self.manifest.states
+        return decode([self._kept[r.arena][r.offset : r.offset + r.bytes].tobytes() for r in records], records)
+
+    def set_state(self, values: Mapping[str, npt.ArrayLike]) -> None:
+        """Replaces the state; see `Module.set_state`."""
+        records = self.manifest.states
+        for record, data in zip(records, encode_states(values, records, self.manifest.name), strict=True):
+            self._kept[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
 
     def run(self, feed: Inputs) -> Results:
         """Runs the model once; see `Module.run`."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from aboard.base import extensions
 from aboard.base.manifest import Manifest
 from aboard.compiler import fitting, ram_advice
 from aboard.compiler.fitting import Scheduled
-from aboard.emit import bundle
+from aboard.emit import bundle, limits
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
@@ -29,7 +30,10 @@ from aboard.tuning import records
 from aboard.tuning.choice import Tuning
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from aboard.compiler.host_runtime import HostModel, Inputs, Results
+    from aboard.device.tensor_io import Values
 
 
 @dataclass
@@ -133,16 +137,36 @@ class Module:
             TargetError: The module was compiled for another runtime or another instruction set.
             InputError: A wrong name, shape or type.
         """
-        from aboard.compiler.host_runtime import HostModel
+        return self._loaded().run(feed)
 
-        if self._host is None:
-            self._host = HostModel(self)
-        return self._host.run(feed)
+    def state(self) -> dict[str, Values]:
+        """Returns what the runs so far leave for the next one: arrays by name, in the shapes of the model file.
+
+        The result restores the state with `set_state`, here or on a device (`Session.set_state`). It is empty for a
+        model without state. Errors as for `run`.
+        """
+        return self._loaded().state()
+
+    def set_state(self, state: Mapping[str, npt.ArrayLike]) -> None:
+        """Replaces the whole state, so that the next `run` continues from there; errors as for `run`.
+
+        Args:
+            state: Arrays by name, such as `state` or `Session.state` returned.
+        """
+        self._loaded().set_state(state)
 
     def reset_state(self) -> None:
         """Gives every state its initial value, so that the next `run` in this process is the first of a sequence."""
         if self._host is not None:
             self._host.reset_state()
+
+    def _loaded(self) -> HostModel:
+        """Returns the model in this process; loads it at first."""
+        from aboard.compiler.host_runtime import HostModel
+
+        if self._host is None:
+            self._host = HostModel(self)
+        return self._host
 
 
 @extensions.blamed()
@@ -191,6 +215,7 @@ def compile_model(
     tuned = _tuning(tuning)
     pipeline = pipelines.pipeline_of(chosen, passes)
     graph = load(model, name=name)
+    limits.check(graph)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)
     scheduled = _fitted(graph, chosen)

@@ -1,4 +1,4 @@
-"""Inputs and outputs of a model as numpy arrays: checked against the manifest, to and from bytes.
+"""Inputs, outputs and state of a model as numpy arrays: checked against the manifest, to and from bytes.
 
 Session and host runtime share this code, so that the same mistake gives the same message.
 """
@@ -32,11 +32,6 @@ def encode(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> list[by
     Raises:
         InputError: A name, shape or type is wrong, or a value does not fit the type.
     """
-    named = _by_name(feed, tensors, where)
-    return [_encode_one(named[record.name], record, where) for record in tensors]
-
-
-def _by_name(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> Mapping[str, npt.ArrayLike]:
     if not isinstance(feed, Mapping):
         if len(tensors) != 1:
             names = ", ".join(record.name for record in tensors)
@@ -44,18 +39,37 @@ def _by_name(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> Mappi
                 f"{where}: got one array for a model with {len(tensors)} inputs, expected a dict. Pass an array "
                 f"for each of: {names}"
             )
-        return {tensors[0].name: feed}
+        feed = {tensors[0].name: feed}
+    return _encode_all(feed, tensors, f"{where}: input")
+
+
+def encode_states(values: Mapping[str, npt.ArrayLike], tensors: Sequence[TensorRecord], where: str) -> list[bytes]:
+    """Checks the whole state of a model and returns its bytes, in the order of the model's states.
+
+    Args:
+        values: Arrays by name.
+        tensors: The model's states.
+        where: Prefix of error messages, such as the model's name.
+
+    Raises:
+        InputError: A name, shape or type is wrong, or a value does not fit the type.
+    """
+    return _encode_all(values, tensors, f"{where}: state")
+
+
+def _encode_all(feed: Mapping[str, npt.ArrayLike], tensors: Sequence[TensorRecord], where: str) -> list[bytes]:
+    """Returns the bytes of all tensors; `where` is the prefix of messages and says what they are."""
     known = [record.name for record in tensors]
     for name in feed:
         if name not in known:
-            raise InputError(f"{where}: input {name} is not one of the model's. {did_you_mean(name, known)}")
+            raise InputError(f"{where} {name} is not one of the model's. {did_you_mean(name, known)}")
     for name in known:
         if name not in feed:
             raise InputError(
-                f"{where}: input {name} is missing, got {', '.join(feed) or 'none'}, expected {', '.join(known)}. "
+                f"{where} {name} is missing, got {', '.join(feed) or 'none'}, expected {', '.join(known)}. "
                 "Pass an array for each"
             )
-    return feed
+    return [_encode_one(feed[record.name], record, f"{where} {record.name}") for record in tensors]
 
 
 def _encode_one(values: npt.ArrayLike, record: TensorRecord, where: str) -> bytes:
@@ -63,7 +77,7 @@ def _encode_one(values: npt.ArrayLike, record: TensorRecord, where: str) -> byte
     wanted = np.dtype(record.dtype)
     if array.size != int(np.prod(record.shape)) or _squeezed(array.shape) != _squeezed(record.shape):
         raise InputError(
-            f"{where}: input {record.name} has a wrong shape, got {array.shape}, expected {record.shape}. "
+            f"{where} has a wrong shape, got {array.shape}, expected {record.shape}. "
             "Reshape it; dimensions of 1 may be left out"
         )
     if array.dtype != wanted:
@@ -78,7 +92,7 @@ def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
 def _cast(array: Values, wanted: np.dtype[np.generic], record: TensorRecord, where: str) -> Values:
     """Returns the values in the wanted type; raises unless every value is exactly representable."""
     problem = InputError(
-        f"{where}: input {record.name} has a wrong type, got {array.dtype}, expected {wanted}. "
+        f"{where} has a wrong type, got {array.dtype}, expected {wanted}. "
         + (
             f"Quantise it first: round(x / {record.scale:.9g}) + {record.zero_point}"
             if array.dtype.kind == "f" and record.scale is not None
@@ -96,7 +110,7 @@ def _cast(array: Values, wanted: np.dtype[np.generic], record: TensorRecord, whe
 
 
 def decode(data: Sequence[bytes], tensors: Sequence[TensorRecord]) -> dict[str, Values]:
-    """Returns outputs by tensor name, from their bytes in the order of the model's outputs."""
+    """Returns outputs or states by tensor name, from their bytes in the order of the model."""
     return {
         record.name: np.frombuffer(chunk, np.dtype(record.dtype).newbyteorder("<"))
         .astype(record.dtype)

@@ -354,7 +354,8 @@ class Client:
         if hello.fault == 0:
             what = "restarted" if said_so else "lost the session, got a restart or another host"
             return DeviceError(
-                f"{where}: the device {what}, expected a reply. Inputs, outputs and state on it are gone; repeat the call"
+                f"{where}: the device {what}, expected a reply. Inputs, outputs and state on it are gone; repeat the "
+                "call"
             )
         fault = self.fault()
         if fault.core:

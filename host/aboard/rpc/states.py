@@ -47,6 +47,6 @@ def _require(client: Client) -> None:
     hello = client.hello
     if hello.minor < _MINOR:
         raise ProtocolError(
-            f"{client.name}: its firmware does not give state to a host, got version {hello.major}.{hello.minor} of the "
-            f"protocol, expected {hello.major}.{_MINOR} or later. {BUILD_AGAIN}"
+            f"{client.name}: its firmware does not give state to a host, got version {hello.major}.{hello.minor} of "
+            f"the protocol, expected {hello.major}.{_MINOR} or later. {BUILD_AGAIN}"
         )
