@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aboard.base.manifest import Manifest
-from aboard.base.manifest_records import NodeRecord, OperandRecord, TensorRecord
+from aboard.base.manifest_records import NodeRecord, OperandRecord, StateRecord, TensorRecord
 from aboard.boards.board import Memory
 
 SHAPE = (1, 2, 3, 4)
@@ -103,6 +103,33 @@ DOUBLER = _manifest(
     (_tensor("x", 0, "float32", (1, 5), 20),),
     (_tensor("y", 24, "float32", (1, 5), 20),),
     (_node("double", (), ()),),
+)
+
+KEEPER = _manifest(
+    "keeper",
+    bytes([0x4B, 7, 8, 9]),
+    (_tensor("x", 0, "uint8", (4,), 4),),
+    (_tensor("y", 4, "uint8", (4,), 4),),
+    (
+        _node(
+            "keep",
+            (),
+            (
+                OperandRecord(
+                    tensor="y", source=None, dtype="uint8", shape=(4,), offset=0, row_stride=4, pixel_stride=1
+                ),
+            ),
+        ),
+    ),
+).model_copy(
+    update={
+        "ram_bytes": 16,
+        "states": (
+            _tensor("total", 0, "uint8", (4,), 4).model_copy(update={"arena": 1}),
+            _tensor("runs", 4, "int16", (1,), 2).model_copy(update={"arena": 1}),
+        ),
+        "state": StateRecord(bytes=6, memory=1),
+    }
 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard import cli
+from aboard import boards, cli
 from aboard.api import Session, create
 from aboard.check import region_check
 from aboard.device.input_files import Named
@@ -41,6 +41,44 @@ def test_two_models_keep_their_states_apart(tmp_path: Path) -> None:
         for number, (x,) in enumerate(steps):
             for name, expected in zip(("one", "two"), wanted, strict=True):
                 np.testing.assert_array_equal(session.run(x, model=name), expected[number][0])
+
+
+@pytest.mark.parametrize("place", ["-state=separate", "-state=arena"])
+def test_a_state_moves_between_a_device_and_this_process(place: str, tmp_path: Path) -> None:
+    model = streams.window()
+    module = aboard.compile(model, target=f"{boards.load(BOARD).target} {place}", name="net")
+    here = aboard.compile(model, target="c -runtime=host", name="net")
+    options = {"trace": "on", "run_op": "on", "profile": "on"}
+    project = create(module, BOARD, path=tmp_path / "project", options=options)
+    project.build()
+    steps = streams.draws([SHAPE], 12)
+    wanted = [outputs[0] for outputs in oracle.tflm_steps(model, steps)]
+    xs = [x for (x,) in steps]
+    with Session.open(project) as session:
+        np.testing.assert_array_equal(session.run_many(xs[:4]), wanted[:4])
+        saved = session.state()
+        assert {name: (v.shape, v.dtype) for name, v in saved.items()} == {
+            record.name: (record.shape, np.dtype(record.dtype)) for record in here.manifest.states
+        }
+        here.set_state(saved)
+        np.testing.assert_array_equal([here.run(x) for x in xs[4:]], wanted[4:])
+        np.testing.assert_array_equal(session.profile(xs[4]).run.outputs.popitem()[1], wanted[4])
+        last = session.trace(xs[5])[len(module.manifest.nodes) - 1]
+        np.testing.assert_array_equal(last.popitem()[1].reshape(wanted[5].shape), wanted[5])
+        node = module.manifest.nodes[0]
+        feed = {operand.tensor: np.ones(operand.shape, np.int8) for operand in node.inputs}
+        session.run_op(0, feed)
+        np.testing.assert_array_equal(session.run_many(xs[6:]), wanted[6:])
+        for name, values in here.state().items():
+            np.testing.assert_array_equal(session.state()[name], values)
+        session.set_state(saved)
+        np.testing.assert_array_equal(session.run_many(xs[4:]), wanted[4:])
+        session.reset_state()
+        here.reset_state()
+        here.run(xs[0])
+        np.testing.assert_array_equal(session.run(xs[0]), wanted[0])
+        session.set_state(here.state())
+        np.testing.assert_array_equal(session.run_many(xs[1:4]), wanted[1:4])
 
 
 @pytest.mark.parametrize("broken", [False, True], ids=["right", "wrong"])
