@@ -104,7 +104,7 @@ def load(path: Path, manifest: Manifest, count: int | None = None) -> Samples:
 
 
 def evaluate(device: Session, samples: Samples, on_sample: Callable[[], None] = lambda: None) -> Evaluation:
-    """Runs samples on a device.
+    """Runs samples on a device. For a model with state, each sample is the first of a sequence.
 
     Args:
         device: A session with one model.
@@ -119,6 +119,7 @@ def evaluate(device: Session, samples: Samples, on_sample: Callable[[], None] = 
     confusion = np.zeros((classes, classes), np.int64)
     runs = []
     for x, label in zip(samples.x, samples.y, strict=True):
+        device.reset_state()
         run = device.infer(x)
         (output,) = run.outputs.values()
         confusion[int(label), int(np.argmax(output))] += 1

@@ -99,13 +99,14 @@ def compare(
     A model with state runs them as one sequence, from its initial state on.
 
     Args:
-        device: A session with one model, which has not run yet.
+        device: A session with one model.
         reference: The reference for the same model.
         inputs: Inputs by tensor name.
         on_sample: Called after each input.
     """
     differing, largest, first = 0, 0.0, None
     reference.reset()
+    device.reset_state()
     for number, feed in enumerate(inputs):
         expected = reference.run(feed)
         got = device.infer(feed).outputs
@@ -129,7 +130,7 @@ def locate(traced: Session, reference: Reference, inputs: Sequence[Mapping[str, 
     """Returns the first element, in execution order, in which a device differs from the reference.
 
     Args:
-        traced: Runs one model, built with a trace, which has not run yet.
+        traced: Runs one model, built with a trace.
         reference: Of the same model.
         inputs: Inputs up to one for which they differ. A model with state runs them in sequence: its state may differ
             steps before an output does.
@@ -138,6 +139,7 @@ def locate(traced: Session, reference: Reference, inputs: Sequence[Mapping[str, 
         The element, or None if every tensor that the reference computes is equal.
     """
     reference.reset()
+    traced.reset_state()
     found = (_locate(traced, reference, step, feed) for step, feed in enumerate(inputs))
     return next((difference for difference in found if difference is not None), None)
 

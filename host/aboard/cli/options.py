@@ -102,6 +102,18 @@ force_option = click.option(
     is_flag=True,
     help="Overwrite existing files even if aboard did not write them, or if they were changed since.",
 )
+state_option = click.option(
+    "--state",
+    metavar="FILE.npz",
+    type=click.Path(path_type=Path),
+    help="Restore the model's state from this file before the run; by default it has its initial value.",
+)
+save_state_option = click.option(
+    "--save-state",
+    metavar="FILE.npz",
+    type=click.Path(path_type=Path),
+    help="Write the model's state after the run to this .npz file, for --state.",
+)
 profile_option = click.option("--profile", is_flag=True, help="Measure the time of every operator, in a second run.")
 
 

@@ -24,6 +24,8 @@ from aboard.cli.options import (
     profile_option,
     project_argument,
     runner_option,
+    save_state_option,
+    state_option,
 )
 from aboard.cli.schema import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
@@ -42,6 +44,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Step:
+    """The place of a run in a sequence, for a model with state.
+
+    Attributes:
+        begin: The state before the run, by name; None for the initial one.
+        keep: Read the state after the run.
+    """
+
+    begin: input_files.Named | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The result of one inference.
 
@@ -51,6 +66,7 @@ class Outcome:
         runner: Name of the runner.
         run: Outputs, time and stack.
         profile: The time of every operator; None without --profile.
+        state: What the run leaves for the next one, by name; None if it was not read.
     """
 
     project: Project
@@ -58,6 +74,7 @@ class Outcome:
     runner: Runner
     run: Run
     profile: Profile | None
+    state: input_files.Named | None = None
 
 
 @click.command(
@@ -65,11 +82,14 @@ class Outcome:
     epilog=example(
         "aboard run build/kws --input random:1",
         "aboard run build/kws --input x.npy --output y.npz --runner unicorn --profile --json",
+        "aboard run build/wake --input x.npy --state wake.npz --save-state wake.npz",
     ),
 )
 @project_argument
 @input_option
 @output_option
+@state_option
+@save_state_option
 @force_option
 @runner_option
 @device_option
@@ -83,6 +103,8 @@ def command(
     project: Path,
     source: str,
     output: Path | None,
+    state: Path | None,
+    save_state: Path | None,
     force: bool,
     runner: str | None,
     device: str | None,
@@ -92,16 +114,22 @@ def command(
 ) -> None:
     """Boot the image of the project in DIR and run one inference over RPC.
 
-    Inputs and outputs have their tensor names. The time is that of the inference alone, without the RPC.
+    Inputs and outputs have their tensor names. The time is that of the inference alone, without the RPC. A model with
+    state runs its first step, or the step after that of --save-state.
     """
     opened = Project.open(project)
     if output is not None:
         input_files.check_output(output, force=force)
     manifest = choose(opened, model)
+    check_save_state(save_state, output, manifest, force=force)
+    begin = None if state is None else read_state(state, manifest)
+    step = Step(begin, keep=save_state is not None)
     feed = read_input(source, manifest)
     devices = runners.devices_of(opened.models)
     chosen = runners.choose(opened.board, runner, devices=devices, device=device, port=port)
-    outcome = infer(console, opened, chosen, manifest, feed, profile)
+    outcome = infer(console, opened, chosen, manifest, feed, profile, step)
+    if save_state is not None and outcome.state is not None:
+        input_files.save(save_state, outcome.state, force=force)
     if output is not None:
         input_files.save(output, outcome.run.outputs, force=force)
     result = describe(outcome)
@@ -135,6 +163,37 @@ def read_input(source: str, manifest: Manifest) -> input_files.Named:
     return feed
 
 
+def read_state(path: Path, manifest: Manifest) -> input_files.Named:
+    """Returns the state that `--state` names. Checks it before anything is built or booted.
+
+    Raises:
+        InputError: It cannot be read, or does not match the model's state, or the model has none.
+    """
+    _require_state("--state", manifest)
+    state = input_files.load_state(path, manifest.states)
+    tensor_io.encode_states(state, manifest.states, manifest.name)
+    return state
+
+
+def check_save_state(path: Path | None, output: Path | None, manifest: Manifest, *, force: bool) -> None:
+    """Checks before a run that `--save-state` can be written.
+
+    Raises:
+        InputError: It cannot, it is the file of `--output`, or the model has no state.
+    """
+    if path is None:
+        return
+    _require_state("--save-state", manifest)
+    if output is not None and path.resolve() == output.resolve():
+        raise InputError(f"--save-state {path}: is the file of --output too. Name two files")
+    input_files.check_output(path, force=force, option="--save-state")
+
+
+def _require_state(option: str, manifest: Manifest) -> None:
+    if not manifest.states:
+        raise InputError(f"{option}: {manifest.name} has no state. Leave {option} out")
+
+
 def check_profile(project: Project) -> None:
     """Checks that the image of a project can be profiled.
 
@@ -149,7 +208,13 @@ def check_profile(project: Project) -> None:
 
 
 def infer(
-    console: Console, project: Project, runner: Runner, manifest: Manifest, feed: input_files.Named, profile: bool
+    console: Console,
+    project: Project,
+    runner: Runner,
+    manifest: Manifest,
+    feed: input_files.Named,
+    profile: bool,
+    step: Step = Step(),
 ) -> Outcome:
     """Boots an image and runs one inference.
 
@@ -160,10 +225,14 @@ def infer(
         check_profile(project)
     text = f"running {manifest.name} on {project.board.id} ({runner.name})"
     with console.step(text), Session.open(project, runner, on_log=console.note) as device:
-        if profile:
-            profiled = device.profile(feed, manifest.name)
-            return Outcome(project, manifest, runner, profiled.run, profiled)
-        return Outcome(project, manifest, runner, device.infer(feed, manifest.name), None)
+        # A board may still have the state of a run before.
+        if step.begin is None:
+            device.reset_state(manifest.name)
+        else:
+            device.set_state(step.begin, manifest.name)
+        profiled = device.profile(feed, manifest.name) if profile else None
+        run = device.infer(feed, manifest.name) if profiled is None else profiled.run
+        return Outcome(project, manifest, runner, run, profiled, device.state(manifest.name) if step.keep else None)
 
 
 def describe(outcome: Outcome) -> RunResult:

@@ -1,4 +1,4 @@
-"""Inputs of a run: made at random, at the extremes, or read from files; outputs written to files.
+"""Inputs of a run: made at random, at the extremes, or read from files; outputs and state in files.
 
 `random:SEED` means `numpy.random.default_rng(SEED)`, drawn for the inputs in their order: integers uniformly over the
 whole range of their type (drawn as int64, those of uint64 as uint64), floats from the standard normal distribution
@@ -59,11 +59,34 @@ def load(source: str, tensors: Sequence[TensorRecord]) -> Named:
             f"--input {source}: not a kind of input, got {path.suffix or source!r}, expected {', '.join(_SUFFIXES)} or "
             "random:SEED. Save it with numpy.save or numpy.savez"
         )
+    return _read(path, tensors, readers[path.suffix], "--input")
+
+
+def load_state(path: Path, tensors: Sequence[TensorRecord]) -> Named:
+    """Returns the state that `--state` names: a `.npz` file, as `--save-state` writes it.
+
+    Args:
+        path: The file.
+        tensors: The model's states.
+
+    Raises:
+        InputError: The file cannot be read, or lacks a state.
+    """
+    if path.suffix != ".npz":
+        raise InputError(
+            f"--state {path}: got {path.suffix or 'no suffix'}, expected .npz. Name a file of --save-state"
+        )
+    return _read(path, tensors, _load_npz, "--state")
+
+
+def _read(
+    path: Path, tensors: Sequence[TensorRecord], reader: Callable[[Path, Sequence[TensorRecord]], Named], option: str
+) -> Named:
     try:
-        return readers[path.suffix](path, tensors)
+        return reader(path, tensors)
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read, got: {error.strerror or error}. Check the path of --input"
+            f"{path}: cannot be read, got: {error.strerror or error}. Check the path of {option}"
         ) from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: not a {path.suffix} file of numbers, got: {error}. Write it again") from error
@@ -95,15 +118,15 @@ def npz(named: Mapping[str, Values]) -> bytes:
     return outputs.sealed(stream.getvalue())
 
 
-def check_output(path: Path, *, force: bool = False) -> None:
-    """Checks before a run that the file of `--output` can be written.
+def check_output(path: Path, *, force: bool = False, option: str = "--output") -> None:
+    """Checks before a run that the file of an option can be written.
 
     Raises:
         InputError: It is not named `.npz`, its folder does not exist, or another program wrote the file that exists
             there.
     """
     if path.suffix != ".npz":
-        raise InputError(f"--output {path}: got {path.suffix or 'no suffix'}, expected .npz. Name it {path.stem}.npz")
+        raise InputError(f"{option} {path}: got {path.suffix or 'no suffix'}, expected .npz. Name it {path.stem}.npz")
     outputs.check_file(path, force=force)
 
 
@@ -145,7 +168,7 @@ def _load_npz(path: Path, tensors: Sequence[TensorRecord]) -> Named:
         missing = [tensor.name for tensor in tensors if tensor.name not in file]
         if missing:
             raise InputError(
-                f"{path}: input {missing[0]} is missing, got {', '.join(file.files) or 'an empty file'}, expected "
+                f"{path}: array {missing[0]} is missing, got {', '.join(file.files) or 'an empty file'}, expected "
                 f"{', '.join(tensor.name for tensor in tensors)}. {did_you_mean(missing[0], file.files)}"
             )
         return {tensor.name: file[tensor.name] for tensor in tensors}

@@ -53,6 +53,10 @@ class Device:
     """Answers as a session does: the first input value is the class it predicts."""
 
     manifest: Manifest
+    resets: int = 0
+
+    def reset_state(self) -> None:
+        self.resets += 1
 
     @property
     def models(self) -> list[Manifest]:
@@ -72,8 +76,9 @@ def save(path: Path, **arrays: Any) -> Path:
 def test_accuracy_confusion_and_time() -> None:
     x = np.array([[0, 0], [1, 0], [2, 0], [2, 0]], np.int8)
     seen = []
+    device = Device(classifier())
     found = evaluate.evaluate(
-        Device(classifier()),  # type: ignore[arg-type]  # a stand-in
+        device,  # type: ignore[arg-type]  # a stand-in
         evaluate.Samples(x, np.array([0, 1, 2, 1])),
         lambda: seen.append(1),
     )
@@ -83,7 +88,7 @@ def test_accuracy_confusion_and_time() -> None:
     assert found.instructions == 40 * (100 + 101 + 102 + 102) // 4
     assert found.seconds == pytest.approx(101.25e-6)
     assert found.stack_bytes == 66
-    assert len(seen) == 4
+    assert (len(seen), device.resets) == (4, 4)
 
 
 def test_samples_are_read_in_the_models_type(tmp_path: Path) -> None:

@@ -79,6 +79,10 @@ class Device:
     manifest: Manifest
     outputs: list[np.ndarray[Any, Any]] = field(default_factory=list)
     traced: dict[int, dict[str, Any]] = field(default_factory=dict)
+    resets: int = 0
+
+    def reset_state(self) -> None:
+        self.resets += 1
 
     @property
     def models(self) -> list[Manifest]:
@@ -111,7 +115,10 @@ class Known:
 
 def compare(device: list[Any], reference: list[Any]) -> verify.Verification:
     feeds = [{"x": np.zeros(4)} for _ in device]
-    return verify.compare(Device(model(), device), Known(reference), feeds)  # type: ignore[arg-type]  # stand-ins
+    running, known = Device(model(), device), Known(reference)
+    found = verify.compare(running, known, feeds)  # type: ignore[arg-type]  # stand-ins
+    assert (running.resets, known.resets) == (1, 1)
+    return found
 
 
 def test_samples_are_random_ones_then_the_extremes() -> None:
@@ -174,7 +181,7 @@ def test_the_first_step_of_a_sequence_is_named() -> None:
     found = verify.locate(device, known, [{}, {}, {}])  # type: ignore[arg-type]  # stand-ins
     assert found is not None
     assert (found.step, found.row, found.column, found.channel) == (1, 1, 2, 3)
-    assert known.resets == 1
+    assert (known.resets, device.resets) == (1, 1)
 
 
 def test_channels_that_were_removed_are_not_compared() -> None:

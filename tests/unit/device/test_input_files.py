@@ -94,7 +94,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
         write(tmp_path / "empty.npy", b""): r"empty\.npy: not a \.npy file of numbers",
         write(tmp_path / "short.bin", b"\x00" * 5): r"short\.bin: got 5 bytes, expected 32",
         str(tmp_path / "objects.npy"): r"objects\.npy: not a \.npy file of numbers",
-        str(tmp_path / "other.npz"): r"input image is missing, got images, expected image\. Did you mean images\?",
+        str(tmp_path / "other.npz"): r"array image is missing, got images, expected image\. Did you mean images\?",
     }
     for source, message in cases.items():
         with pytest.raises(InputError, match=message):

@@ -12,8 +12,8 @@ from aboard.device.session import Session
 from aboard.errors import DeviceStatusError, InputError, ProtocolError
 from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
-from aboard.transports.lossy import LossyTransport, Noise
 from aboard.transports.loopback import LoopbackTransport
+from aboard.transports.lossy import LossyTransport, Noise
 from support.rpc_device import ALL, FakeDevice
 from support.toy_project import ADDER, KEEPER, ToyProject
 
