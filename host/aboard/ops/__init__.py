@@ -6,11 +6,13 @@ from aboard.ops.registry import (
     from_tflite,
     get,
     names,
+    of_tflite,
     register,
     require,
     rows_of,
     tflite_bias,
     tflite_kinds,
+    tflite_types,
     tflite_updates,
 )
 from aboard.ops.sharing import Share
@@ -22,10 +24,12 @@ __all__ = [
     "from_tflite",
     "get",
     "names",
+    "of_tflite",
     "register",
     "require",
     "rows_of",
     "tflite_bias",
     "tflite_kinds",
+    "tflite_types",
     "tflite_updates",
 ]

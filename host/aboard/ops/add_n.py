@@ -12,7 +12,7 @@ from aboard.ir.numerics import multiply_by_quantized_multiplier, quantize_multip
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.rescaling import product_problem
 from aboard.ops.unary import saturate
-from aboard.ops.uniform import types_problem
+from aboard.ops.uniform import COMPUTED, types_problem
 
 #: Bits by which an int8 sum is moved up before it is rescaled.
 _LEFT_SHIFT = 19
@@ -30,6 +30,7 @@ class AddN(Op):
 
     name = "add_n"
     tflite = ("ADD_N",)
+    types = COMPUTED
     elementwise = True
 
     @override
@@ -50,7 +51,7 @@ class AddN(Op):
         operands, result = node.operands, node.output
         if len(operands) < 2:
             return f"operands, got {len(operands)}, expected at least 2. Export the model again"
-        wrong = types_problem([*operands, result])
+        wrong = types_problem([*operands, result], self.types)
         if wrong is not None:
             return wrong
         other = next((tensor for tensor in operands if tensor.type != operands[0].type), None)

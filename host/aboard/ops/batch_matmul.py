@@ -67,6 +67,7 @@ class BatchMatmul(Op):
     name = "batch_matmul"
     attributes = BatchMatmulAttributes
     tflite = ("BATCH_MATMUL",)
+    types = COMPUTED_WIDE
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -90,7 +91,7 @@ class BatchMatmul(Op):
                 f"shapes, got {x.shape} and {y.shape}, expected matrices with two to {_MAX_RANK} axes that can be "
                 "multiplied, and batches that are equal or 1. Export the model again"
             )
-        wrong = types_problem([x, y, node.output], COMPUTED_WIDE)
+        wrong = types_problem([x, y, node.output], self.types)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
         depth = x.shape[-2 if attributes(node).adj_x else -1]

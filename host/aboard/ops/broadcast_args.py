@@ -10,8 +10,6 @@ from typing_extensions import override
 from aboard.ir import Array, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 
-_TYPES = (DType.INT32, DType.INT64)
-
 
 @register
 class BroadcastArgs(Op):
@@ -22,6 +20,7 @@ class BroadcastArgs(Op):
 
     name = "broadcast_args"
     tflite = ("BROADCAST_ARGS",)
+    types = (DType.INT32, DType.INT64)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -48,7 +47,7 @@ class BroadcastArgs(Op):
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types or shapes, or None."""
         one, other = node.input(0), node.input(1)
-        if one.dtype is not other.dtype or one.dtype not in _TYPES or len(one.shape) != 1 or len(other.shape) != 1:
+        if one.dtype is not other.dtype or one.dtype not in self.types or len(one.shape) != 1 or len(other.shape) != 1:
             return (
                 f"operands, got {one.type} and {other.type}, expected two lists of int32 or of int64. "
                 "Export the model again"

@@ -40,6 +40,10 @@ class Broadcasting(Op):
     scaled: ClassVar[tuple[DType, ...]] = ()
     unscaled: ClassVar[tuple[DType, ...]] = ()
 
+    @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(_in_words(signature) for signature in self.signatures)
+
     def read(self, source: SourceNode) -> Attributes:
         """Returns the attributes that the operator's options stand for."""
         del source
@@ -134,12 +138,13 @@ class Broadcasting(Op):
 
 def known_types(signatures: Sequence[Signature]) -> str:
     """Returns the element types of operands and results in words: one type where all have it."""
-    texts = []
-    for operands, result in signatures:
-        types = {*operands, result}
-        names = " and ".join(dtype.value for dtype in operands)
-        texts.append(result.value if len(types) == 1 else f"{names} to {result.value}")
-    return " or ".join(texts)
+    return " or ".join(map(_in_words, signatures))
+
+
+def _in_words(signature: Signature) -> str:
+    operands, result = signature
+    names = " and ".join(dtype.value for dtype in operands)
+    return result.value if len({*operands, result}) == 1 else f"{names} to {result.value}"
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share, along_axis
+from aboard.ops.uniform import EVERY
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Concatenation(Op):
     name = "concatenation"
     attributes = ConcatenationAttributes
     tflite = ("CONCATENATION",)
+    types = EVERY
     moves_data = True
 
     @override

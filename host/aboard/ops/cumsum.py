@@ -44,6 +44,7 @@ class Cumsum(Op):
     name = "cumsum"
     attributes = CumsumAttributes
     tflite = ("CUMSUM",)
+    types = COMPUTED
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -70,7 +71,7 @@ class Cumsum(Op):
         axis, rank = attributes(node).axis, len(node.input(0).shape)
         if not 0 <= axis < rank:
             return f"axis, got {axis}, expected less than {rank}"
-        wrong = types_problem([node.input(0), node.output], COMPUTED)
+        wrong = types_problem([node.input(0), node.output], self.types)
         if wrong is not None or node.output.dtype.is_float:
             return wrong
         before, after = node.input(0).quant.scale, node.output.quant.scale

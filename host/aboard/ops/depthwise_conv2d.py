@@ -48,6 +48,10 @@ class DepthwiseConv2d(Op):
     weights_axis = AXIS
 
     @override
+    def element_types(self) -> tuple[str, ...]:
+        return weighted.element_types()
+
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         node = source.node(self.name, source.inputs, attributes_from_tflite(source))
         wrong = self._problem(node)

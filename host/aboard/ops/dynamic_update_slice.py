@@ -10,7 +10,6 @@ from typing_extensions import override
 from aboard.ir import Array, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 
-_TYPES = (DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32)
 _INDICES = (DType.INT32, DType.INT64)
 
 
@@ -23,6 +22,7 @@ class DynamicUpdateSlice(Op):
 
     name = "dynamic_update_slice"
     tflite = ("DYNAMIC_UPDATE_SLICE",)
+    types = (DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -32,7 +32,7 @@ class DynamicUpdateSlice(Op):
             ModelError: They do not fit.
         """
         operand, update, starts = (source.input(index) for index in range(3))
-        source.check_type(operand, _TYPES)
+        source.check_type(operand, self.types)
         node = source.node(self.name, [operand, update, starts])
         wrong = self.problem(node)
         if wrong is not None:

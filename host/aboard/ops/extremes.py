@@ -108,7 +108,12 @@ class _ArgExtreme(Op):
     """
 
     attributes = PlaceAttributes
+    types = COMPUTED
     sign: ClassVar[int]
+
+    @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(f"{dtype.value} to int32" for dtype in self.types)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -123,7 +128,7 @@ class _ArgExtreme(Op):
             raise source.unsupported(
                 f"axis, got {axes}, expected one number in [{-rank}, {rank - 1}]. Export the model again"
             )
-        source.check_type(operand, COMPUTED)
+        source.check_type(operand, self.types)
         result = source.outputs[0]
         if result.dtype is not DType.INT32:
             raise source.unsupported(
@@ -147,7 +152,7 @@ class _ArgExtreme(Op):
         """
         axis, operand = place_attributes(node).axis, node.input(0)
         require(0 <= axis < len(operand.shape), node, f"axis, got {axis}, expected less than {len(operand.shape)}")
-        known = operand.dtype in COMPUTED or operand.is_constant
+        known = operand.dtype in self.types or operand.is_constant
         require(known, node, f"element type, got {operand.dtype.value}, expected int8 or float32")
 
     @override

@@ -53,6 +53,10 @@ class FullyConnected(Op):
     weights_axis = AXIS
 
     @override
+    def element_types(self) -> tuple[str, ...]:
+        return weighted.element_types()
+
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         weights_format = int(source.options["WeightsFormat"])
         if weights_format != _DEFAULT_FORMAT:

@@ -45,6 +45,7 @@ class Gather(Op):
     name = "gather"
     attributes = GatherAttributes
     tflite = ("GATHER",)
+    types = _TYPES
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -54,7 +55,7 @@ class Gather(Op):
             ModelError: They do not fit the operands, or a constant index is out of range.
         """
         operand, indices = source.input(0), source.input(1)
-        source.check_type(operand, _TYPES)
+        source.check_type(operand, self.types)
         axis = axis_of(source, int(source.options["Axis"]), len(operand.shape))
         batch = int(source.options["BatchDims"])
         batch = batch + len(indices.shape) if batch < 0 else batch
@@ -104,6 +105,7 @@ class GatherNd(Op):
 
     name = "gather_nd"
     tflite = ("GATHER_ND",)
+    types = _TYPES
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -113,7 +115,7 @@ class GatherNd(Op):
             ModelError: They are longer than the operand has axes, or a constant index is out of range.
         """
         operand, indices = source.input(0), source.input(1)
-        source.check_type(operand, _TYPES)
+        source.check_type(operand, self.types)
         most = min(len(operand.shape), MAX_INDICES)
         if not indices.shape or not 1 <= indices.shape[-1] <= most:
             raise source.unsupported(
@@ -149,7 +151,11 @@ class GatherNd(Op):
         return [np.asarray(x[tuple(clamped)])]
 
 
-@composes("EMBEDDING_LOOKUP")
+@composes(
+    "EMBEDDING_LOOKUP",
+    types=("int32 numbers, int8 or float32 table", "int32 numbers, int8 table to float32"),
+    computed_by=("gather", "dequantize"),
+)
 def embedding_lookup(source: SourceNode) -> list[Node]:
     """Takes rows of a table by their number; rows of int8 may become float32.
 

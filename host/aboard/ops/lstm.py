@@ -98,6 +98,10 @@ class Lstm(Op):
     tflite_updates = (18, 19)
 
     @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(x.value if x is weight else f"{x.value} with {weight.value} weights" for x, weight, *_ in _FORMS)
+
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 

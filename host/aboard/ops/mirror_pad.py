@@ -12,8 +12,6 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 
-_TYPES = (DType.FLOAT32, DType.INT8)
-
 #: Number of a mode in the schema's `MirrorPadMode`; the other is `REFLECT`.
 _SYMMETRIC = 1
 
@@ -39,6 +37,7 @@ class MirrorPad(Op):
     attributes = MirrorPadAttributes
     tflite = ("MIRROR_PAD",)
     moves_data = True
+    types = (DType.FLOAT32, DType.INT8)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -48,7 +47,7 @@ class MirrorPad(Op):
             ModelError: Paddings that are not constant, not one pair an axis, or longer than the mirror reaches.
         """
         operand = source.input(0)
-        source.check_type(operand, _TYPES)
+        source.check_type(operand, self.types)
         values, edge = source.integers(1), int(source.options["Mode"]) == _SYMMETRIC
         pairs = tuple(zip(values[::2], values[1::2], strict=False))
         if source.constant(1).shape != (len(operand.shape), 2) or not _reaches(operand.shape, pairs, edge):

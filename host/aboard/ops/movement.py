@@ -17,8 +17,8 @@ from aboard.ops.chain import Chain
 from aboard.ops.dynamic_slice import DynamicSlice, DynamicSliceAttributes
 from aboard.ops.registry import SourceNode, composes, get
 from aboard.ops.strided_slice import AxisSlice
+from aboard.ops.uniform import EVERY
 
-_EVERY = tuple(dtype for dtype in DType if dtype is not DType.FLOAT16)
 _F32_S8 = (DType.FLOAT32, DType.INT8)
 
 #: For each operator, the types that its operand may have.
@@ -26,9 +26,9 @@ TYPES = {
     "PACK": (*_F32_S8, DType.INT16, DType.INT32, DType.INT64),
     "UNPACK": (*_F32_S8, DType.INT16, DType.INT32),
     "SLICE": (*_F32_S8, DType.INT16, DType.INT32, DType.BOOL),
-    "REVERSE_V2": _EVERY,
-    "BROADCAST_TO": _EVERY,
-    "TILE": _EVERY,
+    "REVERSE_V2": EVERY,
+    "BROADCAST_TO": EVERY,
+    "TILE": EVERY,
     "FILL": (*_F32_S8, DType.INT32),
     "ZEROS_LIKE": (*_F32_S8, DType.INT32, DType.INT64),
     "SPACE_TO_DEPTH": _F32_S8,
@@ -49,7 +49,7 @@ def _moves(kind: str, operand: int = 0) -> Callable[[_Move], _Move]:
             source.check_type(tensor, TYPES[kind])
             return move(source, tensor, Chain(source))
 
-        composes(kind)(build)
+        composes(kind, types=[dtype.value for dtype in TYPES[kind]])(build)
         return move
 
     return add

@@ -12,8 +12,6 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 
-_TYPES = (DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
-
 
 @dataclass(frozen=True)
 class PadAttributes(Attributes):
@@ -36,6 +34,7 @@ class Pad(Op):
     attributes = PadAttributes
     tflite = ("PAD", "PADV2")
     moves_data = True
+    types = (DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -46,8 +45,8 @@ class Pad(Op):
                 or quantisation than the result.
         """
         operand = source.input(0)
-        if operand.dtype not in _TYPES:
-            known = ", ".join(dtype.value for dtype in _TYPES)
+        if operand.dtype not in self.types:
+            known = ", ".join(dtype.value for dtype in self.types)
             raise source.unsupported(f"element type, got {operand.dtype.value}, expected one of {known}")
         values = source.integers(1)
         if source.constant(1).shape != (len(operand.shape), 2) or min(values, default=0) < 0:

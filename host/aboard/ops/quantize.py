@@ -29,7 +29,6 @@ _QUANTIZED = {
     (DType.INT32, DType.INT8),
     (DType.INT32, DType.INT16),
 }
-_DEQUANTIZED = (DType.INT8, DType.INT16, DType.UINT8)
 
 
 class _Conversion(Op):
@@ -69,10 +68,14 @@ class Quantize(_Conversion):
     tflite = ("QUANTIZE",)
 
     @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(sorted(f"{a.value} to {b.value}" for a, b in _QUANTIZED))
+
+    @override
     def problem(self, node: Node) -> str | None:
         operand, result = node.input(0), node.output
         if (operand.dtype, result.dtype) not in _QUANTIZED:
-            known = ", ".join(sorted(f"{a.value} to {b.value}" for a, b in _QUANTIZED))
+            known = ", ".join(self.element_types())
             return (
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected one of {known}. "
                 "Convert the model to types that tflite-micro converts"
@@ -105,13 +108,18 @@ class Dequantize(_Conversion):
 
     name = "dequantize"
     tflite = ("DEQUANTIZE",)
+    types = (DType.INT8, DType.INT16, DType.UINT8)
+
+    @override
+    def element_types(self) -> tuple[str, ...]:
+        return (*(f"{dtype.value} to float32" for dtype in self.types), "float16 constant to float32")
 
     @override
     def problem(self, node: Node) -> str | None:
         operand, result = node.input(0), node.output
-        allowed = (*_DEQUANTIZED, DType.FLOAT16) if operand.is_constant else _DEQUANTIZED
+        allowed = (*self.types, DType.FLOAT16) if operand.is_constant else self.types
         if operand.dtype not in allowed or result.dtype is not DType.FLOAT32:
-            known = " or ".join(dtype.value for dtype in _DEQUANTIZED)
+            known = " or ".join(dtype.value for dtype in self.types)
             return (
                 f"element types, got {operand.dtype.value} to {result.dtype.value}, expected {known} to float32, "
                 "or a constant of float16. "

@@ -128,6 +128,8 @@ class Op(ABC):
             these, the importer adds a result behind the operator's own: the changed value.
         weights_axis: Axis of the output channels in operand 1, if operand 1 is weights and operand 2 the bias; None for
             ops without weights.
+        types: Element types of the op's TFLite operators, of operand 0 and where they differ in no other way also of
+            the result; `element_types` has them in words.
     """
 
     name: ClassVar[str]
@@ -137,6 +139,14 @@ class Op(ABC):
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
     weights_axis: ClassVar[int | None] = None
+    types: ClassVar[tuple[DType, ...]] = ()
+
+    def element_types(self) -> tuple[str, ...]:
+        """Returns the element types that the op's TFLite operators may have, for tables.
+
+        Each begins with the type of operand 0: `int8`, `int8 to int16`, `int16 with int8 weights`.
+        """
+        return tuple(dtype.value for dtype in self.types)
 
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node for an operator of a TFLite file; an op without `tflite` names need not have it.
@@ -233,6 +243,8 @@ Build = Callable[[SourceNode], list[Node]]
 _OPS: dict[str, Op] = {}
 _COMPOSED: dict[str, Build] = {}
 _COMPOSED_BIASES: dict[str, int] = {}
+_COMPOSED_TYPES: dict[str, tuple[str, ...]] = {}
+_COMPOSED_OF: dict[str, tuple[str, ...]] = {}
 _OpType = TypeVar("_OpType", bound=type[Op])
 
 
@@ -255,18 +267,24 @@ def register_family(base: type[Op], rows: Iterable[Mapping[str, object]]) -> Non
         register(type(f"{base.__name__}_{row['name']}", (base,), {"__module__": base.__module__, **row}))
 
 
-def composes(kind: str, bias: int | None = None) -> Callable[[Build], Build]:
+def composes(
+    kind: str, bias: int | None = None, types: Sequence[str] = (), computed_by: Sequence[str] = ()
+) -> Callable[[Build], Build]:
     """Adds a TFLite operator that is no op of its own, but several nodes of others (function decorator).
 
     Args:
         kind: Name of the operator.
         bias: Which of its operands is the bias to a product with weights; None where none is.
+        types: Its element types in words (`Op.element_types`).
+        computed_by: The ops among these that compute; empty for an operator that only moves data.
     """
 
     def add(build: Build) -> Build:
         if kind in _COMPOSED:
             raise ValueError(f"operator {kind} is registered twice")
         _COMPOSED[kind] = build
+        _COMPOSED_TYPES[kind] = tuple(types)
+        _COMPOSED_OF[kind] = tuple(computed_by)
         if bias is not None:
             _COMPOSED_BIASES[kind] = bias
         return build
@@ -314,6 +332,18 @@ def tflite_bias(kind: str) -> int | None:
 def tflite_updates(kind: str) -> tuple[int, ...]:
     """Returns which operands of a TFLite operator are variable tensors that it changes (`Op.tflite_updates`)."""
     return next((op.tflite_updates for op in _all().values() if kind in op.tflite), ())
+
+
+def of_tflite(kind: str) -> list[Op]:
+    """Returns the ops that compute a TFLite operator; none for operators that only move data, or are not supported."""
+    own = [op for op in _all().values() if kind in op.tflite]
+    return own or [get(name) for name in _COMPOSED_OF.get(kind, ())]
+
+
+def tflite_types(kind: str) -> tuple[str, ...]:
+    """Returns the element types of a TFLite operator in words (`Op.element_types`)."""
+    op = next((op for op in _all().values() if kind in op.tflite), None)
+    return _COMPOSED_TYPES.get(kind, ()) if op is None else op.element_types()
 
 
 def tflite_kinds() -> list[str]:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share
+from aboard.ops.uniform import EVERY
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Reshape(Op):
     attributes = ReshapeAttributes
     tflite = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
     moves_data = True
+    types = EVERY
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

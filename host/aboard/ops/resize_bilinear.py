@@ -56,6 +56,7 @@ class ResizeBilinear(Op):
     name = "resize_bilinear"
     attributes = ResizeBilinearAttributes
     tflite = ("RESIZE_BILINEAR",)
+    types = COMPUTED
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -66,7 +67,7 @@ class ResizeBilinear(Op):
                 type, or both options are set.
         """
         operand, size = source.input(0), source.integers(1)
-        source.check_type(operand, COMPUTED)
+        source.check_type(operand, self.types)
         if len(operand.shape) != 4 or len(size) != 2 or min(size) < 1:
             raise source.unsupported(
                 f"operand and size, got {operand.shape} and {size}, expected an operand with four axes and two "
@@ -99,7 +100,7 @@ class ResizeBilinear(Op):
         """
         operand, size = node.input(0), attributes(node).size
         require(len(operand.shape) == 4, node, f"operand, got {len(operand.shape)} axes, expected 4")
-        known = operand.dtype in COMPUTED
+        known = operand.dtype in self.types
         require(known, node, f"element type, got {operand.dtype.value}, expected int8 or float32")
         require(min(size) >= 1, node, f"size, got {size}, expected at least 1")
         wrong = _places_problem(node)

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.uniform import EVERY
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class ResizeNearestNeighbor(Op):
     attributes = ResizeNearestNeighborAttributes
     tflite = ("RESIZE_NEAREST_NEIGHBOR",)
     moves_data = True
+    types = EVERY
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

@@ -66,6 +66,10 @@ class SignalOp(Op):
     signatures: ClassVar[tuple[Signature, ...]]
     ranks: ClassVar[tuple[int | None, ...]] = (1,)
 
+    @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(map(str, self.signatures))
+
     @abstractmethod
     def read(self, source: SourceNode) -> Attributes:
         """Returns the attributes that the operator's options stand for.

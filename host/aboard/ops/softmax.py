@@ -88,6 +88,11 @@ class Softmax(Op):
     name = "softmax"
     tflite = ("SOFTMAX",)
     attributes = SoftmaxAttributes
+    types = COMPUTED_WIDE
+
+    @override
+    def element_types(self) -> tuple[str, ...]:
+        return (*super().element_types(), "int8 to int16")
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -106,7 +111,7 @@ class Softmax(Op):
             return f"beta, got {beta}, expected a positive number. Export the model again"
         if (operand.dtype, node.output.dtype) == (DType.INT8, DType.INT16):
             return quantization_problem([operand]) or _widened_problem(node) or _step_problem(node)
-        wrong = types_problem([operand, node.output], COMPUTED_WIDE)
+        wrong = types_problem([operand, node.output], self.types)
         if wrong is not None or operand.dtype.is_float:
             return wrong
         quant = node.output.quant

@@ -12,6 +12,7 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, Node, Tensor, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share, along_axis
+from aboard.ops.uniform import EVERY
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Split(Op):
     attributes = SplitAttributes
     tflite = ("SPLIT", "SPLIT_V")
     moves_data = True
+    types = EVERY
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share
+from aboard.ops.uniform import EVERY
 
 #: Largest number of axes that TFLite slices.
 _MAX_RANK = 5
@@ -52,6 +53,7 @@ class StridedSlice(Op):
     attributes = StridedSliceAttributes
     tflite = ("STRIDED_SLICE",)
     moves_data = True
+    types = EVERY
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

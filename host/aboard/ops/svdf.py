@@ -90,6 +90,10 @@ class Svdf(Op):
     tflite_updates = (STATE,)
 
     @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(f"{x.value} with {state.value} state" for x, _, _, _, state, _ in _FORMS)
+
+    @override
     def from_tflite(self, source: SourceNode) -> Node:
         """Returns the node.
 

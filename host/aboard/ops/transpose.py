@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.uniform import EVERY
 
 #: Largest number of axes that the reference transposes.
 _MAX_RANK = 5
@@ -35,6 +36,7 @@ class Transpose(Op):
     attributes = TransposeAttributes
     tflite = ("TRANSPOSE",)
     moves_data = True
+    types = EVERY
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

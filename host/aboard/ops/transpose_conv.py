@@ -56,7 +56,11 @@ class Phase:
         return Phase((*[None] * (self.low - low), *self.taps, *[None] * (high - self.high)), low)
 
 
-@composes("TRANSPOSE_CONV", bias=3)
+#: All forms of weights but float32 with int8 weights.
+_TYPES = tuple(text for text in weighted.element_types() if text != weighted.Precision.HYBRID.value)
+
+
+@composes("TRANSPOSE_CONV", bias=3, types=_TYPES, computed_by=("conv2d",))
 def transpose_conv(source: SourceNode) -> list[Node]:
     """Reads weights, bias, padding and strides. The result's shape is that of the file, as in the reference.
 

@@ -10,6 +10,9 @@ from aboard.ir import DType, Tensor
 COMPUTED = (DType.INT8, DType.FLOAT32)
 COMPUTED_WIDE = (DType.INT8, DType.INT16, DType.FLOAT32)
 
+#: Element types of ops that only move data. Float16 is a type of constants.
+EVERY = tuple(dtype for dtype in DType if dtype is not DType.FLOAT16)
+
 
 def types_problem(tensors: Iterable[Tensor], allowed: tuple[DType, ...] = COMPUTED) -> str | None:
     """Returns the error in tensors that must all have one element type as text, or None.

@@ -55,6 +55,11 @@ class Precision(Enum):
     HYBRID = "float32 with int8 weights"
 
 
+def element_types() -> tuple[str, ...]:
+    """Returns the element types of an op with weights in words (`Op.element_types`)."""
+    return tuple(precision.value for precision in Precision)
+
+
 _FORMS = {
     (DType.INT8, DType.INT8, DType.INT8): Precision.INT8,
     (DType.INT16, DType.INT8, DType.INT16): Precision.INT16,
