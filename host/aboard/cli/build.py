@@ -9,7 +9,7 @@ import click
 
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
-from aboard.cli.schema import BuildReport, ImageModule, ImageRegion, ToolchainInfo
+from aboard.cli.schema_project import BuildReport, ImageModule, ImageRegion, ToolchainInfo
 from aboard.project import mlperf, templates
 from aboard.reports.table import amount, facts
 

@@ -26,7 +26,7 @@ from aboard.cli.options import (
     template_option,
     template_options,
 )
-from aboard.cli.schema import CreateResult, ModelInfo
+from aboard.cli.schema_project import CreateResult, ModelInfo
 from aboard.project import templates
 from aboard.reports.table import amount, facts
 

@@ -39,7 +39,7 @@ from aboard.cli.options import (
     profile_option,
     tuning_option,
 )
-from aboard.cli.schema import DeployResult
+from aboard.cli.schema_project import DeployResult
 from aboard.device import input_files
 from aboard.errors import CapacityError
 from aboard.project import build, mlperf, templates

@@ -10,7 +10,7 @@ from aboard import runners
 from aboard.base import platforms
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
-from aboard.cli.schema import DoctorResult, ToolInfo
+from aboard.cli.schema_doctor import DoctorResult, ToolInfo
 from aboard.device import doctor
 from aboard.reports.table import table
 

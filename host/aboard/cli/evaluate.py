@@ -24,7 +24,7 @@ from aboard.cli.options import (
     pass_console,
     place_options,
 )
-from aboard.cli.schema import EvaluateResult
+from aboard.cli.schema_check import EvaluateResult
 from aboard.cli.verdict import time_info, time_text
 from aboard.device.timing import EstimatedTime
 from aboard.reports.table import amount, facts, table

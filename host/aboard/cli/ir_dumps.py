@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from aboard.cli.console import Console
-from aboard.cli.schema import IrDump
+from aboard.cli.schema_compile import IrDump
 from aboard.errors import PassError, did_you_mean
 
 if TYPE_CHECKING:

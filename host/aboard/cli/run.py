@@ -27,7 +27,7 @@ from aboard.cli.options import (
     save_state_option,
     state_option,
 )
-from aboard.cli.schema import ProfileRow, RunResult
+from aboard.cli.schema_project import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
 from aboard.device import input_files, tensor_io
 from aboard.device.timing import EstimatedTime

@@ -29,7 +29,7 @@ from aboard.cli.options import (
     passes_option,
     place_options,
 )
-from aboard.cli.schema import DifferenceInfo, RegionFault, VerifyResult
+from aboard.cli.schema_check import DifferenceInfo, RegionFault, VerifyResult
 from aboard.cli.schema_passes import BisectInfo, BisectStep
 from aboard.device.input_files import Named
 from aboard.errors import ModelError
