@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= 2
 
-.PHONY: help setup setup-dev demo test test-full lint format docs docs-json bench bench-costs bench-line bench-planner \
+.PHONY: help setup setup-dev demo test test-full lint format docs docs-json docs-ops bench bench-costs bench-line bench-planner \
   bench-check fuzz fuzz-long fuzz-page snapshots wheel clean
 
 help:
@@ -68,12 +68,16 @@ format: setup-dev
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(C_SOURCES)
 
-docs: setup-dev docs-json
+docs: setup-dev docs-json docs-ops
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-json: setup
 	@$(BIN)/python -m aboard.cli.json_page > $(VENV)/json.md
 	@cmp -s $(VENV)/json.md docs/reference/json.md || cp $(VENV)/json.md docs/reference/json.md
+
+docs-ops: setup
+	@$(BIN)/python -m aboard.cli.ops_page > $(VENV)/operators.md
+	@cmp -s $(VENV)/operators.md docs/reference/operators.md || cp $(VENV)/operators.md docs/reference/operators.md
 
 bench: setup-dev
 	@$(BIN)/python tests/bench/run.py $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))

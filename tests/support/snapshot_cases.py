@@ -200,6 +200,19 @@ SESSIONS = (
     ),
     Session("report", ("report --help", f"report digits {BOARD}", "report digits")),
     Session(
+        "ops",
+        (
+            "ops --help",
+            "ops",
+            "ops --missing",
+            "ops conv_2d SignalRfft TILE SHAPE READ_VARIABLE --core m4",
+            "ops CONV_2",
+            "ops TFLM_DECODE",
+            "ops --core m44",
+            "ops ADD --missing",
+        ),
+    ),
+    Session(
         "passes",
         (
             "passes --help",

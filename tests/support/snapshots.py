@@ -2,6 +2,7 @@
 
 tests/snapshots/messages.txt      every error message in the source (`support.error_messages`)
 tests/snapshots/exceptions.txt    messages that break a rule (`support.message_rules`); lines leave it, none comes
+host/aboard/ops/refusals.json     what operators must be, read from these messages (`support.refusals`)
 tests/snapshots/commands/*.txt    command lines, and what they print (`support.snapshot_cases`)
 
 A command's output is kept whole. What differs from machine to machine or from run to run is replaced by a word in
@@ -24,7 +25,7 @@ from unittest import mock
 
 from aboard import cli
 from aboard.base.version import VERSION
-from support import error_messages, message_rules
+from support import error_messages, message_rules, refusals
 from support.snapshot_cases import CHECKOUT, SESSIONS, Session, material
 
 FOLDER = CHECKOUT / "tests" / "snapshots"
@@ -157,7 +158,7 @@ def session(wanted: Session) -> str:
 def everything() -> Mapping[Path, Callable[[], str]]:
     """Returns every snapshot, and the function that makes its text."""
     commands = {COMMANDS / f"{each.name}.txt": lambda each=each: session(each) for each in SESSIONS}
-    return {MESSAGES: messages, EXCEPTIONS: exceptions, **commands}
+    return {MESSAGES: messages, EXCEPTIONS: exceptions, refusals.PAGE: refusals.page, **commands}
 
 
 def messages() -> str:

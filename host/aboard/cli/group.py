@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("aboard.cli.report", "Write a report of a model on a target: one HTML file with pictures."),
     "partition": ("aboard.cli.partition", "Show which device of a composite target computes which node."),
     "passes": ("aboard.cli.passes", "List the passes that rewrite a model for a target, in their order."),
+    "ops": ("aboard.cli.ops", "List the operators that models may have, or show some."),
     "ci": ("aboard.cli.ci", "Write a CI workflow and suites that check a project's outputs on emulated boards."),
     "debug": ("aboard.cli.debug", "Start gdb on a project's image, emulated or on its board."),
     "devices": ("aboard.cli.devices", "List the boards that are attached."),

@@ -17,7 +17,7 @@ before it has a result prints [an error](#error) and ends with the exit code nam
 result also where bytes differ, and exits with 1.
 
 Every key is always there; one that does not apply is `null`. The tests check the output of every command against these
-schemas. This page is made from `host/aboard/cli/schema.py`: `make docs-json`."""
+schemas. This page is made from `host/aboard/cli/schema*.py`: `make docs-json`."""
 
 
 def markdown() -> str:

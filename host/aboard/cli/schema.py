@@ -15,6 +15,7 @@ from aboard.cli.schema_ci import CiResult
 from aboard.cli.schema_compile import CompileResult
 from aboard.cli.schema_doctor import DoctorResult
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
+from aboard.cli.schema_ops import OpsResult
 from aboard.cli.schema_passes import PassesResult
 from aboard.cli.schema_project import BuildReport, CreateResult, DeployResult, RunResult
 from aboard.cli.schema_report import ReportResult
@@ -66,6 +67,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "report": ReportResult,
     "partition": PartitionResult,
     "passes": PassesResult,
+    "ops": OpsResult,
     "new-target": NewTargetResult,
     "doctor": DoctorResult,
 }

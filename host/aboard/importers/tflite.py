@@ -11,9 +11,8 @@ import math
 
 from typing_extensions import override
 
-from aboard import ops
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_free, tflite_shapes, tflite_state
+from aboard.importers import tflite_free, tflite_operators, tflite_state
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
@@ -46,9 +45,8 @@ class _Import:
     """One import; it collects all problems of the file before it reports them."""
 
     def __init__(self, file: File, where: str) -> None:
-        kinds = {*ops.tflite_kinds(), *tflite_shapes.ALWAYS, *tflite_state.KINDS}
         self._where = where
-        self._diagnostics = Diagnostics(where, sorted(kinds))
+        self._diagnostics = Diagnostics(where, tflite_operators.read())
         self._context = Context(file, where, self._diagnostics, Variables(self._diagnostics.add))
         self._reader = SubgraphReader(self._context)
         self._copies: list[Node] = []

@@ -55,9 +55,14 @@ def fold(kind: str, operands: Sequence[Tensor | None], options: _Options, result
         raise ValueError(f"{error}") from error
 
 
+def kinds() -> tuple[str, ...]:
+    """Returns the names of the operators that `fold` can compute."""
+    return (*ALWAYS, *_FOLDS)
+
+
 def knows(kind: str) -> bool:
     """True for operators that `fold` can compute."""
-    return kind in ALWAYS or kind in _FOLDS
+    return kind in kinds()
 
 
 def _is_small(tensor: Tensor) -> bool:
