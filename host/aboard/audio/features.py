@@ -47,7 +47,7 @@ class Features:
     """A front end on the host. One object is one stream.
 
     With `compiled` it runs the C code that a device would, in this process; this needs a C compiler. Otherwise it
-    computes in numpy, some hundred times slower. Both give the bits of TensorFlow Lite for Microcontrollers.
+    computes in numpy, about a hundred times slower. Both give the bits of TensorFlow Lite for Microcontrollers.
 
     Attributes:
         window: Samples of a window.
