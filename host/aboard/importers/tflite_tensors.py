@@ -26,7 +26,7 @@ _UNQUANTIZED = (DType.FLOAT16, DType.FLOAT32, DType.BOOL)
 _SCALED = (DType.INT8, DType.UINT8, DType.INT16)
 
 #: Operators whose weights may be packed as int4.
-_PACKED_KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+PACKED_KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
 def biases(subgraph: Subgraph) -> frozenset[int]:
@@ -52,7 +52,7 @@ def packed_weights(subgraph: Subgraph) -> frozenset[int]:
     for operator in subgraph.operators:
         otherwise.update(operator.outputs)
         first = next(iter(operator.inputs), -1)
-        known = operator.kind in _PACKED_KINDS and first >= 0 and type_name(subgraph.tensors[first].type) == "INT8"
+        known = operator.kind in PACKED_KINDS and first >= 0 and type_name(subgraph.tensors[first].type) == "INT8"
         for index, number in enumerate(operator.inputs):
             (as_weights if known and index == 1 else otherwise).add(number)
     found = as_weights - otherwise

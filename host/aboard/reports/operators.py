@@ -14,7 +14,7 @@ from pathlib import Path
 from aboard import ops
 from aboard.boards import cpu
 from aboard.errors import InputError, TargetError, did_you_mean
-from aboard.importers import tflite_operators, tflite_shapes, tflite_state
+from aboard.importers import tflite_operators, tflite_shapes, tflite_state, tflite_tensors
 from aboard.ir import DType
 from aboard.kernels import registry as kernels
 from aboard.target import Target
@@ -137,7 +137,7 @@ def _operator(name: str, target: Target | None) -> Operator:
     order = (PORTABLE, *FASTER)
     return Operator(
         name=name,
-        types=ops.tflite_types(name),
+        types=_types(name),
         ops=tuple(op.name for op in used),
         becomes=_becomes(name, bool(used)),
         kernels={
@@ -147,6 +147,11 @@ def _operator(name: str, target: Target | None) -> Operator:
         rules=_rules().get(name, ()),
         in_tflite_micro=name in tflite_operators.TFLITE_MICRO,
     )
+
+
+def _types(name: str) -> tuple[str, ...]:
+    packed = ("int8 with int4 weights",) if name in tflite_tensors.PACKED_KINDS else ()
+    return (*ops.tflite_types(name), *packed)
 
 
 def _becomes(name: str, has_ops: bool) -> str:
