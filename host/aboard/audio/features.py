@@ -131,7 +131,7 @@ class Features:
         if given.dtype != np.int16 or given.ndim != 2:
             raise InputError(
                 f"clips, got {given.dtype}{list(given.shape)}, expected int16 [clips, samples]. "
-                "Stack clips of one length"
+                "Give clips of one length as rows"
             )
         windows = max(0, (given.shape[1] - self.window) // self.step + 1)
         features = np.zeros((len(given), windows, *self.shape), self.dtype)

@@ -72,7 +72,7 @@ def test_every_supported_operator_has_its_table() -> None:
     """As TFLite's `flatbuffer_conversions.cc` has them."""
     without = {"BROADCAST_ARGS", "EMBEDDING_LOOKUP", "LOGISTIC", "RELU", "RELU6", "RELU_N1_TO_1", "TANH"}
     without |= {"CEIL", "ELU", "FLOOR", "LOG", "PRELU", "ROUND", "RSQRT", "SIN", "SQRT"}
-    shared = {"AVERAGE_POOL_2D": "Pool2DOptions", "MAX_POOL_2D": "Pool2DOptions"}
+    shared = dict.fromkeys(("AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"), "Pool2DOptions")
     shared |= dict.fromkeys(("MAXIMUM", "MINIMUM"), "MaximumMinimumOptions") | {"L2_NORMALIZATION": "L2NormOptions"}
     shared |= dict.fromkeys(("MEAN", "SUM", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN"), "ReducerOptions")
     for kind in ops.tflite_kinds():
