@@ -32,11 +32,9 @@ class Diagnostics:
 
     Attributes:
         source: File name; the report begins with it.
-        known_operators: Names of the supported operators; a report of unsupported ones lists them.
     """
 
     source: str
-    known_operators: Sequence[str]
     _causes: dict[str, list[_Diagnostic]] = field(default_factory=dict)
     _operators: dict[str, list[int]] = field(default_factory=dict)
 
@@ -68,7 +66,7 @@ class Diagnostics:
             lines.insert(0, self._operators_line())
         if not lines:
             return
-        known = [f"Supported operators: {', '.join(self.known_operators)}"] if self._operators else []
+        known = ["`aboard ops` lists the supported operators"] if self._operators else []
         if len(lines) == 1:
             raise ModelError(". ".join([f"{self.source}: {lines[0]}", *known]))
         head = f"{self.source}: {len(lines)} problems, all of which have to be solved:"

@@ -12,7 +12,7 @@ import math
 from typing_extensions import override
 
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_free, tflite_operators, tflite_state
+from aboard.importers import tflite_free, tflite_state
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
@@ -46,7 +46,7 @@ class _Import:
 
     def __init__(self, file: File, where: str) -> None:
         self._where = where
-        self._diagnostics = Diagnostics(where, tflite_operators.read())
+        self._diagnostics = Diagnostics(where)
         self._context = Context(file, where, self._diagnostics, Variables(self._diagnostics.add))
         self._reader = SubgraphReader(self._context)
         self._copies: list[Node] = []

@@ -27,6 +27,7 @@ class CircularBuffer(Op):
 
     name = "circular_buffer"
     tflite = ("CUSTOM CIRCULAR_BUFFER",)
+    types = (DType.INT8,)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

@@ -77,6 +77,7 @@ class DetectionPostprocess(Op):
     name = "detection_postprocess"
     attributes = DetectionAttributes
     tflite = ("CUSTOM TFLite_Detection_PostProcess",)
+    types = (DType.FLOAT32,)
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:

@@ -104,8 +104,7 @@ def test_unsupported_operators_are_reported_together():
     model = relu().tensor("a", (1, 4), np.int8, scale=0.5, zero_point=3).tensor("b", (1, 4), np.int8, scale=1.0)
     model.op("SIGN", ["x"], ["a"]).op("RELU", ["a"], ["b"]).op("CUSTOM", ["b"], ["y"], custom="MyOp")
     text = refused(model.build(["x"], ["y"]), r"2 operators are not supported: SIGN \(node 0\), CUSTOM MyOp \(node 2\)")
-    assert re.search(r"\. Supported operators: ABS, ADD, .*CONV_2D.*$", text)
-    assert text.count("CONCATENATION") == 1
+    assert text.endswith(". `aboard ops` lists the supported operators")
 
 
 def test_unsupported_options_are_reported_with_the_node():
