@@ -12,7 +12,7 @@ import struct
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
@@ -31,7 +31,7 @@ from aboard.rpc.timing import Timing  # noqa: E402
 from aboard.transports.base import Transport  # noqa: E402
 from fuzz.campaign import Campaign, Options, options, read_case  # noqa: E402
 from support.rpc_device import ALL, FakeDevice  # noqa: E402
-from support.toy_project import ToyProject  # noqa: E402
+from support.toy_project import ADDER, KEEPER, ToyProject  # noqa: E402
 
 TIMING = Timing(attempt_s=0.05, attempts=4, settle_s=0.01, hello_s=0.5, patience_s=0.5)
 #: No call of these has more exchanges than this, those of a new session and of repeated runs for traced included.
@@ -76,7 +76,12 @@ def clock() -> Iterator[Clock]:
 
 
 class HostileLine(Transport):
-    """A line to a device that answers as it likes."""
+    """A line to a device that answers as it likes.
+
+    Attributes:
+        has_state: One of the models of the device has state.
+        project: The project of the models.
+    """
 
     name = "hostile"
 
@@ -84,7 +89,12 @@ class HostileLine(Transport):
         """Takes what decides its answers, and the clock that it moves."""
         self.rng = random.Random(seed)
         self._clock = clock
-        self._device = FakeDevice(has=ALL, frame_bytes=128 + self.rng.randrange(300))
+        frame_bytes = 128 + self.rng.randrange(300)
+        self._device = FakeDevice(has=ALL, frame_bytes=frame_bytes)
+        self.has_state = seed % 2 == 1
+        self.project = ToyProject(models=(ADDER, KEEPER)) if self.has_state else ToyProject()
+        if self.has_state:
+            self._device.c.fake_start_states(ALL, frame_bytes, 1)
         self._requests = framing.Decoder(65535)
         self._replies = framing.Decoder(65535)
         self._pending = b""
@@ -203,7 +213,6 @@ _X = np.zeros((1, 2, 3, 4), np.int8)
 _PAIR = {"a": _X, "b": _X}
 _CALLS: tuple[Callable[[Session], object], ...] = (
     lambda session: session.infer(_PAIR, "adder"),
-    lambda session: session.run(np.zeros((1, 5), np.float32), "doubler"),
     lambda session: session.run_n(_PAIR, 3, "adder"),
     lambda session: session.run_n(_PAIR, 100, "adder", within_s=0.01),
     lambda session: session.profile(_PAIR, "adder").table(),
@@ -216,6 +225,18 @@ _CALLS: tuple[Callable[[Session], object], ...] = (
     lambda session: session.measure_line(2),
     lambda session: (str(session.hello), session.hello.features),
 )
+_X_KEPT = np.zeros(4, np.uint8)
+#: What only one of the two devices can do.
+_FURTHER: Mapping[bool, tuple[Callable[[Session], object], ...]] = {
+    False: (lambda session: session.run(np.zeros((1, 5), np.float32), "doubler"),),
+    True: (
+        lambda session: session.run(_X_KEPT, "keeper"),
+        lambda session: session.profile(_X_KEPT, "keeper").table(),
+        lambda session: session.trace(_X_KEPT, model="keeper"),
+        lambda session: session.set_state(session.state("keeper"), "keeper"),
+        lambda session: session.reset_state("keeper"),
+    ),
+}
 
 
 class Broken(Exception):
@@ -247,9 +268,9 @@ def play_device(seed: int, counts: Counter[str]) -> None:
             outcome: tuple[str, ...] = ("results",)
             try:
                 if session is None:
-                    session = Session.attach(ToyProject(), line, timing=TIMING, on_log=texts.append)
+                    session = Session.attach(line.project, line, timing=TIMING, on_log=texts.append)
                 else:
-                    line.rng.choice(_CALLS)(session)
+                    line.rng.choice(_CALLS + _FURTHER[line.has_state])(session)
             except AboardError as error:
                 outcome = ("errors", type(error).__name__)
                 texts.append(str(error))

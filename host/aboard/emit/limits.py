@@ -19,5 +19,5 @@ def check(graph: Graph) -> None:
         if len(tensors) > MOST_TENSORS:
             raise ModelError(
                 f"{graph.name}: too many {name}, got {len(tensors)}, expected at most {MOST_TENSORS}. "
-                f"Join {name} of the model into fewer and larger ones"
+                f"Change the model: concatenate {name} into fewer, larger ones"
             )

@@ -22,7 +22,7 @@ def counters(count: int) -> bytes:
 
 
 def test_more_states_than_the_descriptor_counts_are_refused() -> None:
-    wanted = "many: too many states, got 256, expected at most 255. Join states of the model into fewer and larger ones"
+    wanted = "many: too many states, got 256, expected at most 255. Change the model: concatenate states"
     with pytest.raises(ModelError, match=re.escape(wanted)):
         aboard.compile(counters(256), target="c -mcpu=cortex-m4", name="many")
 
