@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Graph, Node
+from aboard.ir import Graph, Node, Tensor
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
 from aboard.passes.identity import table, values
 from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
-from aboard.passes.rewriting import describe, merged_sources, only_reader
+from aboard.passes.rewriting import describe, free_name, merged_sources, only_reader
 
 _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": Activation.RELU_N1_TO_1}
 
@@ -26,7 +26,7 @@ class FuseActivations(Pass):
     """Merges activations into the node before them if the result stays exact.
 
     A float activation can be merged if one activation has the effect of both. For int8 and int16, the pass tries all
-    values; operand and result must have the same quantisation.
+    values; operand and result must have the same quantisation. A reshape between the two stays behind the node.
     """
 
     name: ClassVar[str] = "fuse-activations"
@@ -40,9 +40,9 @@ class FuseActivations(Pass):
                 reader, activation = match
                 attrs: Any = producer.attrs
                 producer.attrs = dataclasses.replace(attrs, activation=activation)
-                producer.outputs = [reader.output]
                 producer.sources = merged_sources(producer, reader)
                 graph.remove([reader])
+                _give(graph, producer, reader)
 
     @override
     def pending(self, graph: Graph) -> str | None:
@@ -54,11 +54,24 @@ def _match(graph: Graph, producer: Node) -> tuple[Node, Activation] | None:
     own = getattr(producer.attrs, "activation", None)
     if not isinstance(own, Activation) or len(producer.outputs) != 1:
         return None
-    reader = only_reader(graph, producer.output)
-    if reader is None or reader.output.type != producer.output.type:
+    kind, reader = producer.output.type, only_reader(graph, producer.output)
+    if reader is not None and reader.op == "reshape" and reader.output.type.quant == kind.quant:
+        kind, reader = reader.output.type, only_reader(graph, reader.output)
+    if reader is None or reader.output.type != kind:
         return None
     both = _float(own, reader) if producer.output.dtype.is_float else _integer(own, reader)
     return None if both is None else (reader, both)
+
+
+def _give(graph: Graph, producer: Node, reader: Node) -> None:
+    """Makes the node, or the reshape between, compute the result of a reader that is gone."""
+    if reader.input(0) is producer.output:
+        producer.outputs = [reader.output]
+        return
+    reshape = graph.consumers(producer.output)[0]
+    activated = Tensor(free_name(graph, f"{producer.output.name}/activated"), producer.output.type)
+    producer.outputs, reshape.inputs = [activated], [activated]
+    reshape.outputs, reshape.name = [reader.output], reader.output.name
 
 
 def _float(own: Activation, reader: Node) -> Activation | None:

@@ -49,6 +49,22 @@ def test_two_clamps_in_one(fused, clamp, both, dtype):
         assert [node.attrs.activation for node in after.nodes] == [Activation[both]]
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_a_reshape_between_stays_behind(dtype):
+    quant = {} if dtype is np.float32 else {"scale": 0.05, "zero_point": -20}
+    m = ModelBuilder().tensor("s", (2,), np.int32, data=[2, 128])
+    for name, shape in (("x", (1, 256)), ("a", (1, 256)), ("b", (2, 128)), ("c", (2, 128)), ("y", (2, 128))):
+        m.tensor(name, shape, dtype, **quant)
+    m.op("ADD", ["x", "x"], ["a"], {}).op("RESHAPE", ["a", "s"], ["b"], {})
+    m.op("RELU", ["b"], ["c"]).op("RELU6", ["c"], ["y"])
+    after = check_rewrite(m.build(["x"], ["y"]), FuseActivations())
+    assert kinds(after) == ["add", "reshape"]
+    assert after.nodes[0].attrs.activation is Activation.RELU6
+    assert after.nodes[0].sources == (0, 2, 3)
+    assert kinds(check_rewrite(m.build(["x"], ["b", "y"]), FuseActivations())) == ["add", "reshape", "relu", "relu6"]
+    assert kinds(check_rewrite(m.build(["x"], ["a", "y"]), FuseActivations())) == ["add", "reshape", "relu", "relu6"]
+
+
 def test_several_in_a_row():
     m = ModelBuilder()
     for name in "xaby":
