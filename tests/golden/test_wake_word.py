@@ -40,8 +40,8 @@ def undefined(name: str) -> dict[int | None, list[slice]]:
     for node in load(models.read(name)).nodes:
         if isinstance(node.attrs, EnergyAttributes):
             found[node.output.source] = [slice(node.attrs.start), slice(node.attrs.end, None)]
-        elif node.op == "cast" and node.input.source in found:
-            found[node.output.source] = found[node.input.source]
+        elif node.op == "cast" and (source := node.input(0).source) in found:
+            found[node.output.source] = found[source]
     return found
 
 
