@@ -125,7 +125,7 @@ def write(found: Mapping[str, Any], before: Mapping[str, Any]) -> None:
         },
         "prototypes": json.loads(PROTOTYPES.read_text(encoding="utf-8")) if PROTOTYPES.is_file() else [],
         "anchors": shown(measure.anchors() or before["anchors"]),
-        **{key: before[key] for key in ("sequences", "peers") if key in before},
+        "sequences": before.get("sequences", {}),
     }
     RECORD.write_text(compact(content) + "\n", encoding="utf-8")
     PAGE.write_text(page.render(content), encoding="utf-8")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from bench.markdown import number, ratio, table
 
 Record = Mapping[str, Any]
+
+PEERS = Path(__file__).with_name("peers.json")
 
 _TEXT = """## Models with state
 
@@ -24,16 +28,22 @@ arena, and so do TFLM's interpreters.
 """
 
 
-def section(sequences: Record, peers: Record) -> str:
+def peers() -> Record:
+    """Returns TFLM's figures: `source`, `goals`, `models` and `wake_word`."""
+    found: Record = json.loads(PEERS.read_text(encoding="utf-8"))
+    return found
+
+
+def section(sequences: Record, others: Record) -> str:
     """Returns the section.
 
     Args:
         sequences: What `bench.sequences` measured.
-        peers: Content of tests/bench/peers.json.
+        others: What `peers` returns.
     """
     rows = []
     for name, ours in sequences["models"].items():
-        theirs, goal = peers["models"][name], peers["goals"][name]
+        theirs, goal = others["models"][name], others["goals"][name]
         rest = theirs["arena_bytes"] - theirs["state_bytes"]
         instructions = _judged(
             ours["instructions"], theirs["instructions"], goal["instructions"], ours["met"]["instructions"]
@@ -53,10 +63,10 @@ def section(sequences: Record, peers: Record) -> str:
         _TEXT,
         table(head, rows),
         _WAKE_WORD,
-        _wake_word(sequences["wake_word"], peers["wake_word"]),
+        _wake_word(sequences["wake_word"], others["wake_word"]),
         "\nTFLM:\n\n",
     ]
-    return "".join(parts) + "\n".join(f"- {key}: {value}" for key, value in peers["source"].items()) + "\n"
+    return "".join(parts) + "\n".join(f"- {key}: {value}" for key, value in others["source"].items()) + "\n"
 
 
 def _judged(ours: int, theirs: int, goal: float, met: bool) -> str:

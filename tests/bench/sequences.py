@@ -11,7 +11,6 @@ where a goal that was met is missed.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +24,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.api import Project  # noqa: E402  likewise
-from bench import histogram, measure, page, run  # noqa: E402  likewise
+from bench import histogram, measure, page, run, sequence_page  # noqa: E402  likewise
 from support import models, sequences  # noqa: E402  likewise
 
-PEERS = ROOT / "tests" / "bench" / "peers.json"
 CORE = "m4"
 
 #: Runs of a model, and those at the start that are not counted: they may differ from all that follow.
@@ -37,12 +35,6 @@ STEPS, FIRST = 50, 2
 WINDOWS, SECONDS = sequences.RATE // sequences.HOP, 2
 
 Record = dict[str, Any]
-
-
-def peers() -> Record:
-    """Returns the content of `peers.json`: `source`, `goals`, `models` and `wake_word`."""
-    found: Record = json.loads(PEERS.read_text(encoding="utf-8"))
-    return found
 
 
 def one(name: str) -> Record:
@@ -60,7 +52,8 @@ def one(name: str) -> Record:
 
 def met(name: str, record: Mapping[str, Any]) -> dict[str, bool]:
     """Returns for `instructions` and `ram` whether a record is within the goal. RAM is compared without state."""
-    theirs, goal = peers()["models"][name], peers()["goals"][name]
+    others = sequence_page.peers()
+    theirs, goal = others["models"][name], others["goals"][name]
     ram = record["ram_bytes"] / (theirs["arena_bytes"] - theirs["state_bytes"])
     return {
         "instructions": record["instructions"] / theirs["instructions"] <= goal["instructions"],
@@ -149,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems = worse(found, before["sequences"])
         print("\n".join(problems) if problems else f"{len(found['models']) + 1} sequences: no figure is worse.")
         return 1 if problems else 0
-    content = {**before, "sequences": found, "peers": peers()}
+    content = {**before, "sequences": found}
     run.RECORD.write_text(run.compact(content) + "\n", encoding="utf-8")
     run.PAGE.write_text(page.render(content), encoding="utf-8")
     return 0

@@ -9,7 +9,7 @@ import pytest
 from bench import run, sequence_page, sequences
 
 RECORDED = run.recorded()["sequences"]
-PEERS = sequences.peers()
+PEERS = sequence_page.peers()
 #: Ratios to TFLM that a release may not lose again, of instructions for each second of sound and of the arena.
 WAKE_WORD = {"instructions": 0.75, "ram": 0.5}
 

@@ -38,7 +38,7 @@ def test_each_step_equals_the_reference(name: str, board: str, tmp_path: Path) -
     project = aboard.create(module, board=board, path=tmp_path / "project")
     project.build()
     (given,) = module.manifest.inputs
-    reference = Reference.open(models.read(name), "tflm")
+    reference = Reference.open(models.read(name))
     with project.session() as session:
         for step, feed in enumerate(sequences.inputs(name, given.shape, np.dtype(str(given.dtype)), STEPS)):
             got = session.infer(feed).outputs
