@@ -21,6 +21,8 @@ import flatbuffers
 import numpy as np
 import tflite
 
+from support import tflite_tables as tables
+
 #: Operators whose options table is not the operator's own name in camel case.
 _OPTIONS = {
     "AVERAGE_POOL_2D": "Pool2DOptions",
@@ -38,16 +40,6 @@ _OPTIONS = {
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "SVDF": "SVDFOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
-}
-
-#: Options that are enumerations, with the enumeration.
-_ENUMERATIONS = {
-    "Padding": tflite.Padding,
-    "FusedActivationFunction": tflite.ActivationFunctionType,
-    "InDataType": tflite.TensorType,
-    "OutDataType": tflite.TensorType,
-    "OutType": tflite.TensorType,
-    "WeightsFormat": tflite.FullyConnectedOptionsWeightsFormat,
 }
 
 _Quantity = Sequence[float] | np.ndarray
@@ -94,7 +86,8 @@ class ModelBuilder:
         version: Schema version that the file states.
         identifier: File identifier.
         subgraphs: How often the one subgraph is written.
-        called: Builders of further subgraphs, without inputs and outputs.
+        called: Builders of further subgraphs.
+        border: Inputs and outputs of a further subgraph, by name or index.
         code_fields: Which fields of an operator code say what the operator is: `both` as converters write them today,
             `old` as they did before 2020, `new` for the 32-bit one alone.
         buffers: Whether there is a list of buffers; without it, no tensor may have data.
@@ -104,6 +97,7 @@ class ModelBuilder:
     identifier: bytes = b"TFL3"
     subgraphs: int = 1
     called: list[ModelBuilder] = field(default_factory=list)
+    border: tuple[Sequence[str | int], Sequence[str | int]] = ((), ())
     code_fields: str = "both"
     buffers: bool = True
     _tensors: list[_Tensor] = field(default_factory=list)
@@ -233,17 +227,17 @@ class ModelBuilder:
         every = [self, *self.called]
         buffers, numbers = self._write_buffers(b, behind, [t for each in every for t in each._tensors])
         codes = sorted({(op.kind, op.version, op.custom or "") for each in every for op in each._operators})
-        written = [_write_code(b, *code, self.code_fields) for code in codes]
+        written = [tables.write_code(b, *code, self.code_fields) for code in codes]
         graphs = []
         for each in every:
             own, numbers = numbers[: len(each._tensors)], numbers[len(each._tensors) :]
             tensors = [self._write_tensor(b, t, n) for t, n in zip(each._tensors, own, strict=True)]
             operators = [self._write_operator(b, op, codes) for op in each._operators]
-            border = (self._indices(inputs), self._indices(outputs)) if each is self else ([], [])
-            graphs.append(self._write_subgraph(b, tensors, operators, *border))
-        subgraphs = _offsets(b, tflite.ModelStartSubgraphsVector, [graphs[0]] * self.subgraphs + graphs[1:])
-        code_table = _offsets(b, tflite.ModelStartOperatorCodesVector, written)
-        buffer_table = _offsets(b, tflite.ModelStartBuffersVector, buffers)
+            border = (inputs, outputs) if each is self else each.border
+            graphs.append(self._write_subgraph(b, tensors, operators, *map(each._indices, border)))
+        subgraphs = tables.offsets(b, tflite.ModelStartSubgraphsVector, [graphs[0]] * self.subgraphs + graphs[1:])
+        code_table = tables.offsets(b, tflite.ModelStartOperatorCodesVector, written)
+        buffer_table = tables.offsets(b, tflite.ModelStartBuffersVector, buffers)
         tflite.ModelStart(b)
         tflite.ModelAddVersion(b, self.version)
         tflite.ModelAddOperatorCodes(b, code_table)
@@ -267,18 +261,18 @@ class ModelBuilder:
             behind: Position in the file from which on constants lie; None where they lie in the buffers.
             tensors: The tensors, of all subgraphs.
         """
-        buffers, numbers = [_write_buffer(b, None)], []
+        buffers, numbers = [tables.write_buffer(b, None)], []
         for tensor in tensors:
             if tensor.data is None:
                 numbers.append(0)
             else:
                 numbers.append(len(buffers))
-                buffers.append(_write_buffer(b, tensor.data, behind))
+                buffers.append(tables.write_buffer(b, tensor.data, behind))
                 behind = None if behind is None else behind + len(tensor.data)
         return buffers, numbers
 
     def _write_tensor(self, b: flatbuffers.Builder, tensor: _Tensor, buffer: int) -> int:
-        quantization = _write_quantization(b, tensor) if len(tensor.scales) or tensor.details else None
+        quantization = tables.write_quantization(b, tensor) if len(tensor.scales) or tensor.details else None
         name = b.CreateString(tensor.name)
         shape = b.CreateNumpyVector(np.array(tensor.shape, np.int32))
         signature = None if tensor.signature is None else b.CreateNumpyVector(np.array(tensor.signature, np.int32))
@@ -304,7 +298,7 @@ class ModelBuilder:
         return tflite.TensorEnd(b)
 
     def _write_operator(self, b: flatbuffers.Builder, op: _Operator, codes: list[tuple[str, int, str]]) -> int:
-        options = _write_options(b, op.options_name, op.options) if op.options_name else None
+        options = tables.write_options(b, op.options_name, op.options) if op.options_name else None
         inputs = b.CreateNumpyVector(np.array(op.inputs, np.int32))
         outputs = b.CreateNumpyVector(np.array(op.outputs, np.int32))
         custom = None if op.custom_options is None else b.CreateByteVector(op.custom_options)
@@ -322,8 +316,8 @@ class ModelBuilder:
     def _write_subgraph(
         self, b: flatbuffers.Builder, tensors: list[int], operators: list[int], inputs: list[int], outputs: list[int]
     ) -> int:
-        tensor_table = _offsets(b, tflite.SubGraphStartTensorsVector, tensors)
-        operator_table = _offsets(b, tflite.SubGraphStartOperatorsVector, operators)
+        tensor_table = tables.offsets(b, tflite.SubGraphStartTensorsVector, tensors)
+        operator_table = tables.offsets(b, tflite.SubGraphStartOperatorsVector, operators)
         input_table = b.CreateNumpyVector(np.array(inputs, np.int32))
         output_table = b.CreateNumpyVector(np.array(outputs, np.int32))
         tflite.SubGraphStart(b)
@@ -332,71 +326,3 @@ class ModelBuilder:
         tflite.SubGraphAddOutputs(b, output_table)
         tflite.SubGraphAddOperators(b, operator_table)
         return tflite.SubGraphEnd(b)
-
-
-def _offsets(b: flatbuffers.Builder, start: Any, offsets: Sequence[int]) -> int:
-    start(b, len(offsets))
-    for offset in reversed(offsets):
-        b.PrependUOffsetTRelative(offset)
-    return b.EndVector()
-
-
-def _write_buffer(b: flatbuffers.Builder, data: bytes | None, position: int | None = None) -> int:
-    vector = None
-    if data is not None and position is None:
-        # The schema wants buffers aligned to 16 bytes (`force_align`); interpreters read them in place.
-        b.StartVector(1, len(data), 16)
-        b.head -= len(data)
-        b.Bytes[b.head : b.head + len(data)] = data
-        vector = b.EndVector()
-    tflite.BufferStart(b)
-    if vector is not None:
-        tflite.BufferAddData(b, vector)
-    elif data is not None:
-        tflite.BufferAddOffset(b, position)
-        tflite.BufferAddSize(b, len(data))
-    return tflite.BufferEnd(b)
-
-
-def _write_quantization(b: flatbuffers.Builder, tensor: _Tensor) -> int:
-    scales = b.CreateNumpyVector(np.array(tensor.scales, np.float32))
-    zero_points = b.CreateNumpyVector(np.array(tensor.zero_points, np.int64))
-    tflite.QuantizationParametersStart(b)
-    tflite.QuantizationParametersAddScale(b, scales)
-    tflite.QuantizationParametersAddZeroPoint(b, zero_points)
-    tflite.QuantizationParametersAddQuantizedDimension(b, tensor.axis)
-    tflite.QuantizationParametersAddDetailsType(b, tensor.details)
-    return tflite.QuantizationParametersEnd(b)
-
-
-def _write_options(b: flatbuffers.Builder, table: str, options: Mapping[str, Any]) -> int:
-    values: dict[str, Any] = {}
-    for key, value in options.items():
-        if not hasattr(tflite, f"{table}Add{key}"):
-            raise KeyError(f"{table} has no field {key}")
-        if isinstance(value, str) and key in _ENUMERATIONS:
-            values[key] = getattr(_ENUMERATIONS[key], value)
-        elif isinstance(value, str):
-            values[key] = b.CreateString(value)
-        elif isinstance(value, Sequence | np.ndarray):
-            values[key] = b.CreateNumpyVector(np.array(value, np.int32))
-        else:
-            values[key] = value
-    getattr(tflite, f"{table}Start")(b)
-    for key, value in values.items():
-        getattr(tflite, f"{table}Add{key}")(b, value)
-    return getattr(tflite, f"{table}End")(b)
-
-
-def _write_code(b: flatbuffers.Builder, kind: str, version: int, custom: str, fields: str) -> int:
-    number = getattr(tflite.BuiltinOperator, kind)
-    name = b.CreateString(custom) if custom else None
-    tflite.OperatorCodeStart(b)
-    if fields != "new":
-        tflite.OperatorCodeAddDeprecatedBuiltinCode(b, min(number, 127))
-    if fields != "old":
-        tflite.OperatorCodeAddBuiltinCode(b, number)
-    tflite.OperatorCodeAddVersion(b, version)
-    if name is not None:
-        tflite.OperatorCodeAddCustomCode(b, name)
-    return tflite.OperatorCodeEnd(b)

@@ -10,20 +10,28 @@ is accepted, the code is the code for `-opt=balanced`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
+from aboard.kernels.contract import Implementation
+from aboard.kernels.control import ControlFlow
 from aboard.kernels.select import code_size, strategy
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
-from aboard.schedule import order, search, traffic
+from aboard.ops.control import bodies
+from aboard.schedule import control, order, search, traffic
 from aboard.schedule.lowering import Calls, Program, lower
 from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion
+
+#: Attributes of a target that hold for a whole model, and not for a graph inside a node.
+_OF_MODEL = ("arena", "flash-max", "input", "ram-max", "state")
 
 #: Number of choices of kernel variants for `-flash-max`: as predicted, with the code of cascades, and the smallest.
 _FLASH_ATTEMPTS = 3
@@ -168,7 +176,8 @@ def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
     for attempt in range(_FLASH_ATTEMPTS):
         last = attempt == _FLASH_ATTEMPTS - 1
         choices = strategy.choose_all(graph, target, None if limit is None else 0 if last else limit - beside)
-        calls = Calls({node: choice.implementation for node, choice in choices.items()}, target)
+        chosen = {node: choice.implementation for node, choice in choices.items()}
+        calls = Calls(_with_bodies(graph, chosen, target, aim), target)
         found = _scheduled(graph, calls, aim)
         size = found.flash
         if limit is None or size <= limit:
@@ -180,6 +189,28 @@ def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
         f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "
         f"{limit}: {size - (limit or 0)} too many. Raise -flash-max, {smaller}or take a smaller model"
     )
+
+
+def _with_bodies(
+    graph: Graph, chosen: Mapping[Node, Implementation], target: Target, aim: Aim
+) -> Mapping[Node, Implementation]:
+    """Returns the implementations of all nodes; those of IF and WHILE with the graphs inside them compiled."""
+    found = dict(chosen)
+    for index, node in enumerate(graph.nodes):
+        implementation = chosen[node]
+        if isinstance(implementation, ControlFlow):
+            inside = tuple(_body(body, target, aim) for body in bodies(node).values())
+            found[node] = implementation.compiled(f"{graph.name}_{node.op}_{index}", inside)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _body(graph: Graph, target: Target, aim: Aim) -> control.CompiledBody:
+    """Returns a graph inside a node, compiled for one arena without a limit: the limits hold for the whole model."""
+    kept = {name: value for name, value in target.host.attrs.items() if name not in _OF_MODEL}
+    inner = Target({"kind": target.host.kind.name, **kept})
+    found = _within_flash(graph, inner, Aim.LEAST if aim is Aim.WITHIN else aim)
+    return control.compiled(found.program, found.layout, inner)
 
 
 def _scheduled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
@@ -217,4 +248,5 @@ def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
     """Returns the regions for the arenas, less the bytes of the weights in them."""
     if target.weights_region is None:
         return target.arenas()
-    return target.arenas(Instances(program, target).constants_bytes)
+    programs = [program, *(body.program for body in control.inside(program))]
+    return target.arenas(sum(Instances(each, target).constants_bytes for each in programs))

@@ -8,6 +8,8 @@ src/<name>.c               the model
 src/<name>_weights.h       its constants
 src/kernels/*/*.h          only the kernels that it uses
 src/<name>_<kind>_*.c      regions of accelerators, with prototypes in src/<name>_devices.h
+src/<name>_control.c       branches and loops, with prototypes in src/<name>_control.h
+src/<name>_subgraph_*.c    graphs inside them, with constants in src/<name>_subgraph_*_weights.h
 src/devices/<kind>/*       runtime sources of the accelerators
 .aboard-files.json         the files that aboard wrote (`aboard.outputs`)
 test/<name>_test.c         a program that tests a build, with test/sample.h; not a part of the model
@@ -23,12 +25,13 @@ from aboard import outputs
 from aboard.base import bundle_files, manifest, resources
 from aboard.base.manifest import Manifest
 from aboard.base.version import VERSION
-from aboard.emit import accelerators, header, intrinsics, records, sample, source
+from aboard.emit import accelerators, constants, control, header, intrinsics, records, sample, source
 from aboard.emit.instances import Instances
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
 from aboard.memory.arenas import Layout
-from aboard.schedule.lowering import Program
+from aboard.schedule.control import inside
+from aboard.schedule.lowering import Program, Step
 from aboard.target import Target, runtimes
 
 GENERATOR = f"aboard {VERSION}"
@@ -58,18 +61,22 @@ def emit(
     flash = program.flash(target)
     files = {
         f"include/{name}.h": header.text(graph, program, layout, GENERATOR, target),
-        f"src/{name}_weights.h": source.weights_text(graph, instances, GENERATOR, target),
+        f"src/{name}_weights.h": constants.weights_text(graph, instances, GENERATOR, target),
     }
     include = resources.firmware() / "include" / "aboard"
     files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
-    files |= kernel_headers(step.call.header for step in program.steps if isinstance(step.call, KernelCall))
-    functions = intrinsics.lowered(target, _float_headers(program))
+    bodies = inside(program)
+    steps = [step for each in (program, *(body.program for body in bodies)) for step in each.steps]
+    files |= kernel_headers(step.call.header for step in steps if isinstance(step.call, KernelCall))
+    functions = intrinsics.lowered(target, _float_headers(steps))
     files[f"src/{name}.c"] = source.text(
         graph, program, layout, instances, GENERATOR, target, functions.text, hooks=hooks
     )
     added = accelerators.files(graph, program).joined(functions.added).joined(accelerators.linked(target))
+    added = added.joined(control.files(program, GENERATOR, functions.text))
     files |= added.files
     files["CMakeLists.txt"] = _cmake(name, added, hooks=hooks)
+    weights = instances.constants_bytes + sum(Instances(each.program, target).constants_bytes for each in bodies)
     tests = sample.files(graph, program, layout, GENERATOR, target, macs, hooks=hooks)
     record = Manifest(
         generator=GENERATOR,
@@ -86,8 +93,8 @@ def emit(
         ram_lower_bound_bytes=layout.bound,
         arenas=records.arenas(layout),
         weights_region=target.weights_region,
-        weights_bytes=instances.constants_bytes,
-        flash_predicted_bytes=None if flash is None else max(flash, instances.constants_bytes),
+        weights_bytes=weights,
+        flash_predicted_bytes=None if flash is None else max(flash, weights),
         cflags=(*_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
         headers=tuple(sorted(path for path in files if path.endswith(".h"))),
@@ -107,9 +114,9 @@ def emit(
     return files | tests, record
 
 
-def _float_headers(program: Program) -> dict[str, str]:
+def _float_headers(steps: Iterable[Step]) -> dict[str, str]:
     """Returns the kernel headers of floating-point steps, and the headers that these include."""
-    floats = [step for step in program.steps if any(tensor.dtype.is_float for tensor in step.node.outputs)]
+    floats = [step for step in steps if any(tensor.dtype.is_float for tensor in step.node.outputs)]
     return kernel_headers(step.call.header for step in floats if isinstance(step.call, KernelCall))
 
 

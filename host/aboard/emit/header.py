@@ -5,7 +5,7 @@ from __future__ import annotations
 from aboard.base import quoting
 from aboard.emit import c_text, state, streamed_input
 from aboard.emit.arenas import Arenas, offset
-from aboard.emit.source import banner
+from aboard.emit.banner import banner
 from aboard.ir import Graph, Tensor
 from aboard.kernels.contract import View
 from aboard.memory.arenas import Layout

@@ -16,7 +16,7 @@ from aboard.kernels.contract import (
     Argument,
     Call,
     ConstantArg,
-    ExternalCall,
+    FunctionCall,
     InputArg,
     KernelCall,
     OutputArg,
@@ -85,7 +85,7 @@ class Instances:
             self._names_of_step[step.index, step.standalone] = [
                 self._add(program, step, argument) for argument in step.call.arguments
             ]
-            if isinstance(step.call, ExternalCall):
+            if isinstance(step.call, FunctionCall):
                 continue
             key = self._key(step.call)
             if key not in by_key:

@@ -14,7 +14,7 @@ import numpy as np
 from aboard.base import resources
 from aboard.emit import c_text
 from aboard.emit.arenas import Arenas
-from aboard.emit.source import banner
+from aboard.emit.banner import banner
 from aboard.ir import Array, DType, Graph, Node, Tensor
 from aboard.memory.arenas import Layout
 from aboard.ops import interpreter

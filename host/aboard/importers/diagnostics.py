@@ -38,6 +38,11 @@ class Diagnostics:
     _causes: dict[str, list[_Diagnostic]] = field(default_factory=dict)
     _operators: dict[str, list[int]] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        """Number of the problems so far."""
+        return sum(map(len, self._causes.values())) + sum(map(len, self._operators.values()))
+
     def operator(self, number: int, kind: str) -> None:
         """Records an unsupported operator."""
         self._operators.setdefault(kind, []).append(number)

@@ -18,6 +18,7 @@ from typing import ClassVar, TypeVar
 from aboard.base import printable, resources
 from aboard.errors import ModelError, did_you_mean
 from aboard.ir import Graph
+from aboard.ops import control
 
 
 class Importer(ABC):
@@ -108,6 +109,9 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
     graph.name = name or identifier(stem)
     graph.source = where
     graph.model_hash = hashlib.sha256(data).hexdigest()
+    for body in control.graphs(graph):
+        body.name, body.source = f"{graph.name}_{body.name}", where
+        body.model_hash = graph.model_hash
     return graph
 
 

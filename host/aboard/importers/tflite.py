@@ -16,11 +16,12 @@ from aboard.importers import tflite_free, tflite_state
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
+from aboard.importers.tflite_control import Bodies
 from aboard.importers.tflite_file import IDENTIFIER, File, parse
+from aboard.importers.tflite_interface import Interface
 from aboard.importers.tflite_state import Variables
 from aboard.importers.tflite_subgraph import Context, SubgraphReader
-from aboard.ir import Graph, Node, State, Tensor
-from aboard.ops.reshape import ReshapeAttributes
+from aboard.ir import Graph, State
 from aboard.ops.verify import verify
 
 
@@ -48,8 +49,10 @@ class _Import:
         self._where = where
         self._diagnostics = Diagnostics(where)
         self._context = Context(file, where, self._diagnostics, Variables(self._diagnostics.add))
+        self._bodies = Bodies(self._context)
+        self._context.body = self._bodies.read
         self._reader = SubgraphReader(self._context)
-        self._copies: list[Node] = []
+        self._interface = Interface(self._reader, self._diagnostics.add, "the model's")
 
     def graph(self) -> Graph:
         """Returns the verified graph.
@@ -63,12 +66,12 @@ class _Import:
             raise ModelError(f"{self._where}: {compiled}")
         reader.check()
         self._check_interface()
-        inputs = [self._input(number) for number in reader.subgraph.inputs]
+        inputs = self._interface.inputs()
         reader.read()
-        outputs = self._outputs()
+        outputs = self._interface.outputs()
         states = self._states()
         self._diagnostics.report()
-        graph = Graph("model", [t for t in inputs if t], outputs, reader.nodes + self._copies, self._where)
+        graph = Graph("model", inputs, outputs, reader.nodes + self._interface.copies, self._where)
         graph.states, graph.notes = states, self._notes()
         graph.corrected_shapes = bool(self._context.corrected)
         try:
@@ -86,38 +89,6 @@ class _Import:
                 f"inputs and outputs, got {len(inputs)} and {len(outputs)}, expected at least 1 each. "
                 "Export a model that computes its outputs from inputs",
             )
-        if len(set(inputs)) != len(inputs):
-            self._diagnostics.add(
-                "the model's inputs", f"got tensors {list(inputs)}, expected each once. Export the model again"
-            )
-
-    def _input(self, number: int) -> Tensor | None:
-        values = self._reader.values
-        tensor = values.stated(number)
-        where = f"input {tensor.name}"
-        if values.content(number):
-            self._diagnostics.add(where, "holds constant values, expected none. Export the model again", [tensor.name])
-        if tensor.variable:
-            text = "is a variable, expected a tensor that the caller sets. Export the model again"
-            self._diagnostics.add(where, text, [tensor.name])
-        return values.tensor(number, "the model's inputs", computed=True)
-
-    def _outputs(self) -> list[Tensor]:
-        """Returns the model's outputs.
-
-        Every output is computed by a node and is a tensor of its own, as callers get a buffer for each. So an output
-        that is named twice, and one that no node computes under its name, is the copy of a tensor.
-        """
-        outputs: list[Tensor] = []
-        values = self._reader.values
-        for number in self._reader.subgraph.outputs:
-            tensor = values.get(number) if number in values.made_by else values.operand(number, "the model's outputs")
-            if tensor is None:
-                continue  # Noted with the operator that computes it, or as an operand without a value.
-            if not self._is_made(tensor) or any(output is tensor for output in outputs):
-                tensor = self._copy(tensor, values.unique_name(number), number)
-            outputs.append(tensor)
-        return outputs
 
     def _states(self) -> list[State]:
         """Returns the states with names of their own; a node computes the next value of each that changes."""
@@ -130,17 +101,9 @@ class _Import:
                 count += 1
                 state.name = f"{name}_{count}"
             names.add(state.name)
-            if state.changes and not self._is_made(state.write):
-                state.write = self._copy(state.write, f"{state.read.name}/next", None)
+            if state.changes and not self._interface.is_made(state.write):
+                state.write = self._interface.copy(state.write, f"{state.read.name}/next", None)
         return states
-
-    def _is_made(self, tensor: Tensor) -> bool:
-        return any(made is tensor for node in self._reader.nodes for made in node.outputs)
-
-    def _copy(self, tensor: Tensor, name: str, number: int | None) -> Tensor:
-        copy = Tensor(name, tensor.type, None, number)
-        self._copies.append(Node("reshape", name, [tensor], [copy], ReshapeAttributes(tensor.shape)))
-        return copy
 
     def _notes(self) -> list[str]:
         """Returns what was assumed: extents of free dimensions, and which subgraph is the model."""
@@ -160,6 +123,6 @@ class _Import:
             before = values.stated(tensor.source or 0).shape[0]
             notes.append(tflite_free.NOTE.format(user=user, batch=tensor.shape[0], stated=before))
         for number in range(1, len(self._context.file.subgraphs)):
-            if number not in self._context.called:
+            if number not in self._context.called and number not in self._bodies.known:
                 notes.append(f"subgraph {number} is left out: nothing calls it, and the first one is the model")
         return notes

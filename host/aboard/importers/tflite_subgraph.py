@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 from aboard import ops
@@ -13,7 +14,7 @@ from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.tflite_file import File, FileOperator
 from aboard.importers.tflite_state import Variable, Variables, retyped
 from aboard.importers.tflite_values import Values, corrupt
-from aboard.ir import Node, State, Tensor
+from aboard.ir import Graph, Node, State, Tensor
 from aboard.ops import SourceNode, interpreter
 from aboard.ops.registry import Build
 from aboard.ops.verify import check_node
@@ -21,8 +22,25 @@ from aboard.ops.verify import check_node
 #: Number of the subgraph that is the model.
 MAIN = 0
 
+#: How the names of options end that are numbers of subgraphs.
+_SUBGRAPH = "SubgraphIndex"
+
 #: How the names of custom operators begin.
 _CUSTOM = "CUSTOM "
+
+
+class Role(Enum):
+    """What a subgraph is.
+
+    Attributes:
+        MODEL: The model.
+        INITIAL: Sets variables before the first run (CALL_ONCE).
+        BODY: A branch, or a part of a loop.
+    """
+
+    MODEL = auto()
+    INITIAL = auto()
+    BODY = auto()
 
 
 @dataclass
@@ -34,8 +52,10 @@ class Context:
         where: Its name, for messages.
         diagnostics: Collects all problems.
         variables: The resource variables.
-        called: Numbers of the subgraphs that operators have called.
+        called: Numbers of the subgraphs that CALL_ONCE has called.
         corrected: Operators whose results have other shapes than the file states, each with a result of it.
+        body: Reads a subgraph that an operator calls in each run: its number, the operator for messages; None with the
+            problems noted.
     """
 
     file: File
@@ -44,6 +64,7 @@ class Context:
     variables: Variables
     called: set[int] = field(default_factory=set)
     corrected: dict[str, Tensor] = field(default_factory=dict)
+    body: Callable[[int, str], Graph | None] = lambda _number, _user: None
 
 
 class SubgraphReader:
@@ -55,12 +76,13 @@ class SubgraphReader:
         states: The states that operators keep without a tensor of the file.
     """
 
-    def __init__(self, context: Context, number: int = MAIN) -> None:
+    def __init__(self, context: Context, number: int = MAIN, role: Role = Role.MODEL) -> None:
         self.subgraph = context.file.subgraphs[number]
         self.values = Values(context.file, self.subgraph, context.where, context.diagnostics)
         self.nodes: list[Node] = []
         self._context = context
         self._number = number
+        self._role = role
         self.states: list[State] = []
         self._handles: dict[int, Variable] = {}
 
@@ -82,9 +104,14 @@ class SubgraphReader:
             else:
                 self._read_node(number, operator)
 
+    @property
+    def is_model(self) -> bool:
+        """True for the subgraph that is the model."""
+        return self._role is Role.MODEL
+
     def user(self, number: int) -> str:
         """Returns what messages call an operator."""
-        within = "" if self._number == MAIN else f"subgraph {self._number}, "
+        within = "" if self.is_model else f"subgraph {self._number}, "
         return f"{within}node {number} {self.subgraph.operators[number].kind}"
 
     # Structure: what the numbers in the file refer to.
@@ -96,7 +123,7 @@ class SubgraphReader:
             ModelError: A number names no tensor.
         """
         subgraph, made_by = self.subgraph, dict[int, int]()
-        whose = "the model's" if self._number == MAIN else f"subgraph {self._number}'s"
+        whose = "the model's" if self.is_model else f"subgraph {self._number}'s"
         self._check_numbers(f"{whose} inputs", subgraph.inputs)
         self._check_numbers(f"{whose} outputs", subgraph.outputs)
         for number, operator in enumerate(subgraph.operators):
@@ -149,9 +176,13 @@ class SubgraphReader:
         updated, options = self._updated(operator, user), self._options(operator, user)
         if updated is None or options is None:
             return
-        source = SourceNode(
-            operator.kind, number, f"{self._context.where}: {user}", operands, [*results, *updated], options
-        )
+        called = [] if operator.kind.startswith(_CUSTOM) else [n for k, n in options.items() if k.endswith(_SUBGRAPH)]
+        bodies = {each: self._context.body(each, user) for each in called}
+        subgraphs = {each: body for each, body in bodies.items() if body is not None}
+        if len(subgraphs) < len(bodies):
+            return
+        where, outputs = f"{self._context.where}: {user}", [*results, *updated]
+        source = SourceNode(operator.kind, number, where, operands, outputs, options, subgraphs)
         for node in self._built(build, source, user):
             self._add(node, user)
 
@@ -229,7 +260,14 @@ class SubgraphReader:
 
     def _add(self, node: Node, user: str) -> None:
         states = ops.get(node.op).own_states(node)
-        if self._number == MAIN:
+        if states and self._role is Role.BODY:
+            self._context.diagnostics.add(
+                user,
+                "keeps state and is in a branch or loop, expected state in the model's own subgraph alone. "
+                "Export the model with this operator outside of branches and loops",
+            )
+            return
+        if self._role is not Role.INITIAL:
             self.nodes.append(node)
             self.states += states
             return
@@ -268,6 +306,13 @@ class SubgraphReader:
             self._context.diagnostics.add(
                 user, f"operands and results, got {given}, expected {wanted} tensors. Export the model again"
             )
+        elif self._role is Role.BODY:
+            self._context.diagnostics.add(
+                user,
+                "is in a branch or loop, expected variables in the model's own subgraph alone. Read the variable before "
+                "the branch or loop, pass its value in and out, and assign it after",
+            )
+            self.values.handles.update(operator.outputs)
         elif self._table_fits(operator, user):
             if operator.kind == "CALL_ONCE":
                 self._call_once(operator, user)
@@ -285,7 +330,7 @@ class SubgraphReader:
 
     def _read_variable(self, number: int, operator: FileOperator, user: str) -> None:
         variable, result = self._handles[operator.inputs[0]], operator.outputs[0]
-        if self._number != MAIN:
+        if self._role is Role.INITIAL:
             self._context.diagnostics.add(user, "an initial value depends on a variable. Export the model again")
             return
         tensor = self._context.variables.read(variable, result, user, self.values)
@@ -300,7 +345,7 @@ class SubgraphReader:
         value = self.values.operand(operator.inputs[1], user)
         if value is None:
             return
-        if self._number == MAIN:
+        if self.is_model:
             self._context.variables.assign(variable, value, self.values.stated(operator.inputs[1]), user)
         elif value.is_constant:
             self._context.variables.initialise(variable, value, user)
@@ -308,7 +353,7 @@ class SubgraphReader:
     def _call_once(self, operator: FileOperator, user: str) -> None:
         """Computes a subgraph that initialises variables."""
         called, count = int(operator.options["InitSubgraphIndex"]), len(self._context.file.subgraphs)
-        if self._number != MAIN or not MAIN < called < count:
+        if not self.is_model or not MAIN < called < count:
             wrong = f"calls subgraph {called} of {count}"
             text = f"{wrong}, expected one from 1 on that calls no other. Export the model again"
             self._context.diagnostics.add(user, text)
@@ -320,7 +365,7 @@ class SubgraphReader:
             self._context.diagnostics.add(user, text)
             return
         self._context.called.add(called)
-        reader = SubgraphReader(self._context, called)
+        reader = SubgraphReader(self._context, called, Role.INITIAL)
         if reader.subgraph.inputs:
             got = len(reader.subgraph.inputs)
             text = f"inputs of the initialising subgraph {called}, got {got}, expected none. Export the model again"

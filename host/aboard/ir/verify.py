@@ -14,8 +14,12 @@ from aboard.ir.graph import Attributes, Graph, Node, State, Tensor
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def verify_structure(graph: Graph) -> None:
+def verify_structure(graph: Graph, least_inputs: int = 1) -> None:
     """Checks names, constants, order, outputs and states of a graph.
+
+    Args:
+        graph: The graph.
+        least_inputs: How many inputs it must have.
 
     Raises:
         VerifyError: A rule is broken; the message names the node or tensor.
@@ -27,7 +31,7 @@ def verify_structure(graph: Graph) -> None:
     for tensor in graph.tensors():
         _check_tensor(tensor)
     _check_order(graph)
-    _check_interface(graph)
+    _check_interface(graph, least_inputs)
     _check_states(graph)
 
 
@@ -97,10 +101,10 @@ def _check_result(node: Node, tensor: Tensor, known: set[int]) -> None:
         raise VerifyError(f"{node.op} {node.name}: result {tensor.name} has a value already")
 
 
-def _check_interface(graph: Graph) -> None:
+def _check_interface(graph: Graph, least_inputs: int) -> None:
     """Checks that no node writes an input and that a node computes each output."""
-    for what, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
-        if not tensors:
+    for what, tensors, least in (("inputs", graph.inputs, least_inputs), ("outputs", graph.outputs, 1)):
+        if len(tensors) < least:
             raise VerifyError(f"graph {graph.name}: got no {what}, expected at least 1")
         if len({id(tensor) for tensor in tensors}) != len(tensors):
             raise VerifyError(f"graph {graph.name}: {what} name a tensor twice, expected each once")

@@ -210,26 +210,18 @@ def _kind(argument: Argument) -> str:
 
 
 @dataclass(frozen=True)
-class ExternalCall:
-    """One node that a device computes, by a function in a source file of its own.
+class FunctionCall:
+    """One node that a function in a source file of its own computes.
 
     Attributes:
         function: C function: `aboard_status_t function(arguments...)`.
-        source: Text of the file that defines the function.
         arguments: Arguments of the function.
         rows: Rows of its first result; all are computed at once.
-        device: The device.
-        folder: Folder of the device's runtime sources in the bundle.
-        runtime: Runtime sources of this call beside the sources that all calls of the device share.
     """
 
     function: str
-    source: str
     arguments: tuple[Argument, ...]
     rows: int
-    device: Target
-    folder: str
-    runtime: Runtime | None = None
     slow_epilogue: ClassVar[bool] = False
 
     @property
@@ -243,7 +235,24 @@ class ExternalCall:
         return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
 
 
-Call = KernelCall | ExternalCall
+@dataclass(frozen=True)
+class ExternalCall(FunctionCall):
+    """One node that a device computes.
+
+    Attributes:
+        source: Text of the file that defines the function.
+        device: The device.
+        folder: Folder of the device's runtime sources in the bundle.
+        runtime: Runtime sources of this call beside the sources that all calls of the device share.
+    """
+
+    source: str
+    device: Target
+    folder: str
+    runtime: Runtime | None = None
+
+
+Call = KernelCall | FunctionCall
 
 
 @dataclass(frozen=True)

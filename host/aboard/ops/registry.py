@@ -11,12 +11,12 @@ import math
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
-from aboard.ir import Array, Attributes, DType, Node, State, Tensor, TensorType
+from aboard.ir import Array, Attributes, DType, Graph, Node, State, Tensor, TensorType
 from aboard.ops.box import Box
 from aboard.ops.sharing import Share
 
@@ -33,6 +33,7 @@ class SourceNode:
         outputs: Results, with their types in the file.
         options: The operator's options by their name in the format's schema (`StrideH`, `FusedActivationFunction`);
             enumerations are given as numbers. Fields missing in the file have the schema's defaults.
+        subgraphs: The subgraphs of the file that the options name (`...SubgraphIndex`), by their number.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class SourceNode:
     inputs: list[Tensor | None]
     outputs: list[Tensor]
     options: Mapping[str, Any]
+    subgraphs: Mapping[int, Graph] = field(default_factory=dict)
 
     def unsupported(self, what: str) -> ModelError:
         """Returns the error for an unsupported property of this operator."""
@@ -123,6 +125,7 @@ class Op(ABC):
         elementwise: True if output element i depends only on element i of each operand (after broadcasting), so that
             the op may run in place.
         moves_data: True if the op only moves values (reshape, transpose, concatenation).
+        holds_graphs: True if attributes of its nodes hold graphs. Such a node is not folded, and no device claims it.
         attributes: Class of the attributes of this op's nodes.
         tflite_updates: Indices of the operands that the op's TFLite operators change: variable tensors. For each of
             these, the importer adds a result behind the operator's own: the changed value.
@@ -138,6 +141,7 @@ class Op(ABC):
     tflite_updates: ClassVar[tuple[int, ...]] = ()
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
+    holds_graphs: ClassVar[bool] = False
     weights_axis: ClassVar[int | None] = None
     types: ClassVar[tuple[DType, ...]] = ()
 

@@ -67,6 +67,7 @@ class Subgraph(Op):
     """A part of the graph that a device computes."""
 
     name = "subgraph"
+    holds_graphs = True
     attributes = SubgraphAttributes
 
     @override

@@ -8,13 +8,17 @@ from aboard.ir.verify import verify_structure
 from aboard.ops.registry import get, require
 
 
-def verify(graph: Graph) -> None:
+def verify(graph: Graph, *, least_inputs: int = 1) -> None:
     """Checks every rule of the IR.
+
+    Args:
+        graph: The graph.
+        least_inputs: How many inputs it must have; a branch may need none.
 
     Raises:
         VerifyError: A rule is broken; the message names the node or tensor.
     """
-    verify_structure(graph)
+    verify_structure(graph, least_inputs)
     for node in graph.nodes:
         check_node(node)
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from aboard.errors import TargetError
 from aboard.ir import Graph
+from aboard.ops.control import graphs
 from aboard.partition.partitioner import Partition, apply, partition
 from aboard.passes import IMPORT, NEUTRAL, Pass, Pipeline, host, run_passes
 from aboard.passes.pipeline import check_lowerable
@@ -76,7 +77,7 @@ def run(
     tuning: Tuning = DEFAULTS,
     passes: Pipeline | None = None,
 ) -> Partition:
-    """Runs all passes, and replaces each claimed region with one node.
+    """Runs all passes, and replaces each claimed region with one node. Graphs inside nodes are for the host.
 
     Args:
         graph: The imported graph; changed in place.
@@ -90,6 +91,9 @@ def run(
         PassError: The pipeline lacks a pass without which no kernel computes the graph.
     """
     passes = passes or pipeline_of(target)
+    for body in graphs(graph):
+        run_passes(body, (*passes.before, *passes.after))
+        check_lowerable(body)
     progress = _Progress(graph, [IMPORT, *passes.names], on_step)
     progress.report()
     run_passes(graph, passes.before, progress.report)

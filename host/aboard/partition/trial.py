@@ -70,7 +70,7 @@ class _Placeholder(Implementation):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> ExternalCall:
         scratch = (ScratchArg(Scratch(self.ram_bytes, ALIGN), "void *"),) if self.ram_bytes else ()
-        return ExternalCall("", "", scratch, rows_of(node.output.shape), target, "")
+        return ExternalCall("", scratch, rows_of(node.output.shape), "", target, "")
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import Array, DType, Graph, Node
+from aboard.ops import get
 from aboard.ops.interpreter import evaluate
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
@@ -48,6 +49,8 @@ class FoldConstants(Pass):
 
 def _foldable(graph: Graph, node: Node) -> bool:
     if not all(tensor.is_constant for tensor in node.operands) or any(graph.is_result(t) for t in node.outputs):
+        return False
+    if get(node.op).holds_graphs:  # A loop may be long, or endless.
         return False
     before = sum(tensor.type.bytes for tensor in node.operands)
     after = sum(tensor.type.bytes for tensor in node.outputs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aboard.base.manifest_records import NodeRecord
 from aboard.boards.cpu import MacInstruction
 from aboard.compiler.pipeline import Module
-from aboard.kernels.contract import Call, ConstantArg, ExternalCall
+from aboard.kernels.contract import Call, ConstantArg, ExternalCall, FunctionCall
 from aboard.kernels.select.cost_model import Prediction
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import live_bytes, restricted
@@ -103,7 +103,7 @@ def _live_bytes(program: Program, layout: Layout, arena: int) -> list[int]:
 
 
 def _form(call: Call) -> str:
-    if isinstance(call, ExternalCall):
+    if isinstance(call, FunctionCall):
         return ""
     constants = [a.constant for a in call.arguments if isinstance(a, ConstantArg)]
     packed = next((c for c in constants if c.form or c.name == _WEIGHTS), None)
@@ -112,6 +112,6 @@ def _form(call: Call) -> str:
 
 def _mac_instruction(step: Step, record: NodeRecord, target: Target) -> MacInstruction | None:
     operand = step.node.optional_input(0)
-    if isinstance(step.call, ExternalCall) or not record.macs or operand is None:
+    if isinstance(step.call, FunctionCall) or not record.macs or operand is None:
         return None
     return target.cpu.mac_instruction(operand.dtype.value)

@@ -1,15 +1,22 @@
-"""Instructions of the host for each step of a schedule."""
+"""Instructions of the host for each step of a schedule.
+
+Those of a branch are those of the longer way, those of a loop are those of one iteration.
+"""
 
 from __future__ import annotations
 
+from aboard.kernels.control import ControlCall
 from aboard.kernels.select.cost_model import Prediction, predict
 from aboard.schedule.buffers import BufferAssignment
+from aboard.schedule.control import CompiledBody, roles
 from aboard.schedule.lowering import Step
 from aboard.target import Target
 
 
 def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction:
-    """Returns the prediction for all stripes of a step that a kernel computes."""
+    """Returns the prediction for all stripes of a step that the host computes."""
+    if isinstance(step.call, ControlCall):
+        return _of_control(step, step.call, target)
     return predict(
         step.node,
         step.implementation.name,
@@ -18,6 +25,18 @@ def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction
         growth=growth(step, assignment),
         call=step.call,
     )
+
+
+def _of_control(step: Step, call: ControlCall, target: Target) -> Prediction:
+    bodies = [_of_body(body, target) for body in roles(step.node, call).values()]
+    combined, basis = (max, "the longer branch") if step.node.op == "if" else (sum, "one iteration")
+    instructions = combined([each.instructions for each in bodies])
+    return Prediction(instructions, combined([each.cycles for each in bodies]), basis, None)
+
+
+def _of_body(body: CompiledBody, target: Target) -> Prediction:
+    costs = [cost(step, body.program.assignment, target) for step in body.program.steps]
+    return Prediction(sum(each.instructions for each in costs), sum(each.cycles for each in costs), "", None)
 
 
 def growth(step: Step, assignment: BufferAssignment) -> float:

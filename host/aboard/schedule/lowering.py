@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import Call, ExternalCall, Implementation, View
+from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory.problem import LiveRange, Overlap
 from aboard.schedule.buffers import Buffer, BufferAssignment
@@ -70,6 +71,14 @@ class Program:
 
     def flash(self, target: Target) -> int | None:
         """Returns the predicted flash of the model on a target; None if accelerators compute a part of it."""
+        own = self.own_flash(target)
+        inside = distinct(
+            body for step in self.steps if isinstance(step.call, ControlCall) for body in step.call.bodies
+        )
+        return None if own is None else own + sum(body.flash or 0 for body in inside)
+
+    def own_flash(self, target: Target) -> int | None:
+        """Returns `flash` without the graphs inside nodes."""
         if any(isinstance(step.call, ExternalCall) for step in self.steps):
             return None
         cascaded = sum(len(cascade.nodes) for cascade in self.assignment.cascades)

@@ -12,7 +12,7 @@ from aboard.backends.core.lowered import LoweredRegion, executor, lowered
 from aboard.emit import c_text
 from aboard.emit.bundle import kernel_headers
 from aboard.emit.instances import Instances, NamedArray
-from aboard.emit.source import call_text, instance_text, parameters_text
+from aboard.emit.steps import call_text, instance_text, parameters_text
 from aboard.ir import Array, Tensor
 from aboard.kernels.accelerator import ALIGN, ClaimedRegion, DeviceCode
 from aboard.kernels.contract import (
