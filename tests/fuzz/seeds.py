@@ -9,7 +9,7 @@ import numpy as np
 
 from aboard.base import resources
 from fuzz import minimise, random_graph
-from support import layer_shapes, models, zoo
+from support import control_models, layer_shapes, models, zoo
 
 #: Beyond, only parts of a model are taken: compiling it whole takes seconds.
 _WHOLE_BYTES = 60_000
@@ -35,6 +35,7 @@ def sources() -> list[Source]:
     if public is not None:
         files += sorted(public.glob("*.tflite")) + sorted((public / "cases").glob("*.tflite"))
     found = [Source(path.stem, path.read_bytes()) for path in files]
+    found += [Source("branches", control_models.chosen(0))]
     found += [Source(f"zoo_{np.dtype(t).name}", zoo.many_ops(t)) for t in (np.int8, np.int16, np.float32)]
     return [*found, Source("shapes", layer_shapes.sample("many_shapes"))]
 

@@ -83,9 +83,10 @@ class NodeRecord(_ManifestRecord):
         implementation: Name of the implementation that computes the node.
         device: Label of the device that computes the node; None for the host's own kernels.
         sources: Indices of the operators in the model file that the node computes.
-        macs: Multiply-accumulates as compiled.
+        macs: Multiply-accumulates as compiled. Of a branch those of the way with more, of a loop those of one
+            iteration; estimates likewise.
         rows: Rows of its first output.
-        weights_bytes: Bytes of the node's constants as emitted.
+        weights_bytes: Bytes of the node's constants as emitted, with those of the graphs inside it.
         scratch_bytes: Bytes of scratch.
         workspace_bytes: Bytes of workspace that `run_op` needs for the node.
         inputs: Operands that the model computes (constants are left out).
@@ -98,6 +99,7 @@ class NodeRecord(_ManifestRecord):
         estimated_cycles: Cycles on the host with memory that has no wait states, predicted in the same way.
         cascade: Number of the cascade that computes the node in stripes, so that memory never holds the whole tensors
             inside the cascade; None if the node is computed at once.
+        bodies: The graphs inside a branch or loop.
     """
 
     name: Line
@@ -117,6 +119,26 @@ class NodeRecord(_ManifestRecord):
     estimated_instructions: Count | None = None
     estimated_cycles: Count | None = None
     cascade: Size | None = None
+    bodies: tuple[BodyRecord, ...] = ()
+
+
+class BodyRecord(_ManifestRecord):
+    """A graph inside a branch or loop.
+
+    Attributes:
+        role: `then` or `else` of a branch; `condition` or `body` of a loop.
+        name: Name of the C function.
+        ram_bytes: Bytes of its arena, which is a part of the node's scratch.
+        nodes: Its nodes as compiled; `sources` are indices in its own subgraph of the model file.
+    """
+
+    role: Word
+    name: Identifier
+    ram_bytes: Size
+    nodes: tuple[NodeRecord, ...]
+
+
+NodeRecord.model_rebuild()
 
 
 class ErrorRecord(_ManifestRecord):

@@ -24,6 +24,7 @@ from typing_extensions import override
 from aboard.errors import ModelError, ToolError
 from aboard.importers import load
 from aboard.ir import Array, DType, Graph, Tensor
+from aboard.ops.control import graphs
 from aboard.ops.interpreter import check_inputs, initial_states, next_states, run_all
 
 # The interpreter keeps every tensor and its own tables.
@@ -141,15 +142,21 @@ class _TFLM(Reference):
             raise _RefusedError(refusal)
         self._data = data
         self._interpreter = _interpreter(graph, data)
+        self._bounds_loops = any(node.op == "while" for each in (graph, *graphs(graph)) for node in each.nodes)
+        self._states = initial_states(graph)
 
     @override
     def reset(self) -> None:
+        self._states = initial_states(self.graph)
         if self.graph.states:
             # The interpreter's own reset forgets what CALL_ONCE has assigned.
             self._interpreter = _interpreter(self.graph, self._data)
 
     @override
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        if self._bounds_loops:
+            # The interpreter would never return from an endless loop; numpy counts iterations.
+            self._states = next_states(self.graph, run_all(self.graph, inputs, self._states))
         for index, value in enumerate(inputs.values()):
             self._interpreter.set_input(np.asarray(value, order="C"), index)
         self._interpreter.invoke()
@@ -208,7 +215,7 @@ def _refused_by_tflm(graph: Graph) -> str | None:
     Such a model is never given to it: it would print on standard error, and a depthwise convolution with an absent bias
     would crash the process.
     """
-    for node in graph.nodes:
+    for node in [node for each in (graph, *graphs(graph)) for node in each.nodes]:
         if node.op == "depthwise_conv2d" and None in node.inputs:
             return f"{node.op} {node.name} has an absent bias, at which tflite-micro crashes"
         types = {tensor.dtype for tensor in node.operands}

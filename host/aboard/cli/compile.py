@@ -30,13 +30,13 @@ from aboard.cli.options import (
     tuning_option,
 )
 from aboard.cli.partition import placed
-from aboard.cli.schema_compile import ArenaInfo, BufferInfo, CompileResult, IrDump, OpInfo, PredictionInfo, TensorInfo
+from aboard.cli.schema_compile import ArenaInfo, BufferInfo, CompileResult, InnerOpInfo, IrDump, OpInfo, PredictionInfo, TensorInfo
 from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, LayerInfo, ScheduleInfo, VariantInfo
 from aboard.reports import compiled
 from aboard.reports.table import facts
 
 if TYPE_CHECKING:
-    from aboard.base.manifest_records import PredictionRecord, TensorRecord
+    from aboard.base.manifest_records import NodeRecord, PredictionRecord, TensorRecord
     from aboard.compiler.pipeline import Module
     from aboard.reports.layers import LayerSummary
     from aboard.schedule.trade import Trade
@@ -256,6 +256,7 @@ def describe(
             )
             for node in manifest.nodes
         ],
+        inner_ops=[_inner(place, node) for place, node in compiled.placed(manifest.nodes) if "." in place],
         prediction=None if manifest.prediction is None else _prediction(manifest.prediction),
         buffers=[BufferInfo.model_validate(record.model_dump()) for record in manifest.buffers],
         placed=placed(module.partition) if module.partition is not None and module.target.devices else None,
@@ -263,6 +264,19 @@ def describe(
         ir=dumps,
         explain=None,
         notes=list(manifest.notes),
+    )
+
+
+def _inner(place: str, node: NodeRecord) -> InnerOpInfo:
+    return InnerOpInfo(
+        place=place,
+        name=node.name,
+        op=node.op,
+        implementation=node.implementation,
+        output=list(node.outputs[0].shape) if node.outputs else [],
+        macs=node.macs,
+        estimated_instructions=node.estimated_instructions,
+        weights_bytes=node.weights_bytes,
     )
 
 

@@ -51,6 +51,22 @@ class OpInfo(Result):
     )
 
 
+class InnerOpInfo(Result):
+    """An operator inside a branch or loop, as compiled."""
+
+    place: str = Field(
+        description="Index in `ops` of the branch or loop, role of the graph inside it (`then`, `else`, `condition`, "
+        "`body`), index in that graph: `3.then.0`; more of both for branches and loops inside others."
+    )
+    name: str
+    op: str = Field(description="Name of the op in the IR.")
+    implementation: str = Field(description="Kernel that computes the operator.")
+    output: list[int] = Field(description="Shape of the operator's first output.")
+    macs: int = Field(description="Multiply-accumulates each time that the graph is computed.")
+    estimated_instructions: int | None = Field(description="Predicted instructions of the host, likewise.")
+    weights_bytes: int = Field(description="Size of the operator's constants in the C code.")
+
+
 class ArenaInfo(Result):
     """An arena that is meant for a memory region."""
 
@@ -138,6 +154,7 @@ class CompileResult(Verdict):
     outputs: list[TensorInfo]
     states: list[TensorInfo] = Field(description="States: values that a run leaves for the next run.")
     ops: list[OpInfo]
+    inner_ops: list[InnerOpInfo] = Field(description="Operators inside branches and loops, which `ops` include.")
     prediction: PredictionInfo | None = Field(description="Errors of the estimates; null if there are no measurements.")
     buffers: list[BufferInfo]
     placed: list[PlacedNode] | None = Field(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aboard import ops
 from aboard.base.manifest_records import (
     ArenaRecord,
+    BodyRecord,
     BufferRecord,
     NodeRecord,
     OperandRecord,
@@ -19,12 +20,14 @@ from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Tensor
 from aboard.kernels.contract import ExternalCall, View
+from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.cost_model import Prediction
 from aboard.kernels.select.measured import model_errors, nearest
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
 from aboard.schedule.buffers import BufferAssignment
+from aboard.schedule.control import inside, roles
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
@@ -117,39 +120,73 @@ def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:
 
 def nodes(program: Program, instances: Instances, target: Target) -> tuple[NodeRecord, ...]:
     """Returns the records of all steps."""
-    sizes = {array.name: array.values.nbytes for array in instances.arrays}
-    cascades = {node: number for number, each in enumerate(program.assignment.cascades) for node in each.nodes}
-    records: list[NodeRecord] = []
-    for step in program.steps:
-        node, whole = step.node, program.whole(step)
-        layout = workspace(whole)
-        region = node.attrs if isinstance(node.attrs, SubgraphAttributes) else None
-        predicted = _predicted(step, target, program.assignment)
-        views = dict(enumerate(whole.inputs))
-        inputs = [_operand(node.input(i), view, at) for i, at in layout.inputs.items() if (view := views[i])]
-        outputs = [_operand(node.outputs[i], whole.outputs[i], at) for i, at in layout.outputs.items()]
-        records.append(
-            NodeRecord(
-                name=node.name,
-                op=node.op,
-                implementation=step.implementation.label(node),
-                device=None if region is None else region.label,
-                sources=node.sources,
-                macs=macs(step),
-                rows=whole.call.rows,
-                weights_bytes=sum(sizes[name] for name in set(instances.arrays_of(step)) if name),
-                scratch_bytes=sum(scratch.bytes for scratch in step.call.scratch),
-                workspace_bytes=layout.bytes,
-                inputs=tuple(inputs),
-                outputs=tuple(outputs),
-                tuning={} if region is None else dict(region.tuning),
-                tuning_origin="" if region is None else region.tuning_origin,
-                estimated_instructions=None if predicted is None else predicted.instructions,
-                estimated_cycles=None if predicted is None else predicted.cycles,
-                cascade=cascades.get(node),
+    inner = {body.function: Instances(body.program, body.target, standalone=False) for body in inside(program)}
+    return _Nodes(inner).of(program, instances, target)
+
+
+class _Nodes:
+    """Makes the records of nodes, with those inside them.
+
+    Attributes:
+        inner: The instances of each graph inside a node, by its function.
+    """
+
+    def __init__(self, inner: Mapping[str, Instances]) -> None:
+        self.inner = inner
+
+    def of(self, program: Program, instances: Instances, target: Target) -> tuple[NodeRecord, ...]:
+        sizes = {array.name: array.values.nbytes for array in instances.arrays}
+        cascades = {node: number for number, each in enumerate(program.assignment.cascades) for node in each.nodes}
+        records: list[NodeRecord] = []
+        for step in program.steps:
+            own = sum(sizes[name] for name in set(instances.arrays_of(step)) if name)
+            record = _node(program, step, target, own + self._constants(step))
+            records.append(record.model_copy(update={"cascade": cascades.get(step.node), "bodies": self._bodies(step)}))
+        return tuple(records)
+
+    def _constants(self, step: Step) -> int:
+        called = distinct(step.call.bodies) if isinstance(step.call, ControlCall) else []
+        return sum(self.inner[body.function].constants_bytes for body in called)
+
+    def _bodies(self, step: Step) -> tuple[BodyRecord, ...]:
+        if not isinstance(step.call, ControlCall):
+            return ()
+        return tuple(
+            BodyRecord(
+                role=role,
+                name=body.function,
+                ram_bytes=body.arena.bytes,
+                nodes=self.of(body.program, self.inner[body.function], body.target),
             )
+            for role, body in roles(step.node, step.call).items()
         )
-    return tuple(records)
+
+
+def _node(program: Program, step: Step, target: Target, weights: int) -> NodeRecord:
+    """Returns the record of a step, without its cascade and without graphs inside it."""
+    node, whole = step.node, program.whole(step)
+    layout = workspace(whole)
+    region = node.attrs if isinstance(node.attrs, SubgraphAttributes) else None
+    predicted = _predicted(step, target, program.assignment)
+    views = dict(enumerate(whole.inputs))
+    return NodeRecord(
+        name=node.name,
+        op=node.op,
+        implementation=step.implementation.label(node),
+        device=None if region is None else region.label,
+        sources=node.sources,
+        macs=macs(step),
+        rows=whole.call.rows,
+        weights_bytes=weights,
+        scratch_bytes=sum(scratch.bytes for scratch in step.call.scratch),
+        workspace_bytes=layout.bytes,
+        inputs=tuple(_operand(node.input(i), view, at) for i, at in layout.inputs.items() if (view := views[i])),
+        outputs=tuple(_operand(node.outputs[i], whole.outputs[i], at) for i, at in layout.outputs.items()),
+        tuning={} if region is None else dict(region.tuning),
+        tuning_origin="" if region is None else region.tuning_origin,
+        estimated_instructions=None if predicted is None else predicted.instructions,
+        estimated_cycles=None if predicted is None else predicted.cycles,
+    )
 
 
 def _predicted(step: Step, target: Target, assignment: BufferAssignment) -> Prediction | None:

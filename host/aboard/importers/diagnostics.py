@@ -36,16 +36,22 @@ class Diagnostics:
 
     source: str
     _causes: dict[str, list[_Diagnostic]] = field(default_factory=dict)
-    _operators: dict[str, list[int]] = field(default_factory=dict)
+    _operators: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         """Number of the problems so far."""
         return sum(map(len, self._causes.values())) + sum(map(len, self._operators.values()))
 
-    def operator(self, number: int, kind: str) -> None:
-        """Records an unsupported operator."""
-        self._operators.setdefault(kind, []).append(number)
+    def operator(self, number: int, kind: str, within: str = "") -> None:
+        """Records an unsupported operator.
+
+        Args:
+            number: Of the operator in its subgraph.
+            kind: Its name.
+            within: The subgraph, with a comma and a space; "" for the model's own.
+        """
+        self._operators.setdefault(kind, []).append(f"{within}node {number}")
 
     def add(self, where: str, text: str, names: Iterable[str] = ()) -> None:
         """Records a problem.
@@ -78,11 +84,11 @@ class Diagnostics:
         raise ModelError("\n".join([head, *(f"  {line}" for line in lines), *known]))
 
     def _operators_line(self) -> str:
-        counts = Counter({kind: len(numbers) for kind, numbers in self._operators.items()})
+        counts = Counter({kind: len(places) for kind, places in self._operators.items()})
         if counts.total() == 1:
-            ((kind, numbers),) = self._operators.items()
-            return f"node {numbers[0]} {kind}: operator is not supported"
-        kinds = (_kind(kind, numbers) for kind, numbers in self._operators.items())
+            ((kind, places),) = self._operators.items()
+            return f"{places[0]} {kind}: operator is not supported"
+        kinds = (_kind(kind, places) for kind, places in self._operators.items())
         return f"{counts.total()} operators are not supported: {', '.join(kinds)}"
 
 
@@ -105,7 +111,7 @@ def _line(problems: Sequence[_Diagnostic]) -> str:
     return f"{line}. The same at {named}{rest}"
 
 
-def _kind(kind: str, numbers: Sequence[int]) -> str:
-    if len(numbers) == 1:
-        return f"{kind} (node {numbers[0]})"
-    return f"{kind} ({len(numbers)} times, first node {numbers[0]})"
+def _kind(kind: str, places: Sequence[str]) -> str:
+    if len(places) == 1:
+        return f"{kind} ({places[0]})"
+    return f"{kind} ({len(places)} times, first {places[0]})"

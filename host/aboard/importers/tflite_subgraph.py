@@ -109,10 +109,13 @@ class SubgraphReader:
         """True for the subgraph that is the model."""
         return self._role is Role.MODEL
 
+    @property
+    def _within(self) -> str:
+        return "" if self.is_model else f"subgraph {self._number}, "
+
     def user(self, number: int) -> str:
         """Returns what messages call an operator."""
-        within = "" if self.is_model else f"subgraph {self._number}, "
-        return f"{within}node {number} {self.subgraph.operators[number].kind}"
+        return f"{self._within}node {number} {self.subgraph.operators[number].kind}"
 
     # Structure: what the numbers in the file refer to.
 
@@ -280,7 +283,7 @@ class SubgraphReader:
 
     def _note_operator(self, number: int, operator: FileOperator) -> None:
         """Notes an operator that is not supported. Its results count as computed, so that readers are no problem."""
-        self._context.diagnostics.operator(number, operator.kind)
+        self._context.diagnostics.operator(number, operator.kind, self._within)
         for tensor in operator.outputs:
             if tensor >= 0 and tflite_tensors.problem(self.values.stated(tensor), computed=True, bias=False) is None:
                 self.values.tensor(tensor, operator.kind, computed=True)
@@ -309,8 +312,8 @@ class SubgraphReader:
         elif self._role is Role.BODY:
             self._context.diagnostics.add(
                 user,
-                "is in a branch or loop, expected variables in the model's own subgraph alone. Read the variable before "
-                "the branch or loop, pass its value in and out, and assign it after",
+                "is in a branch or loop, expected variables in the model's own subgraph alone. Read the variable "
+                "before it, pass the value in and out, and assign it after",
             )
             self.values.handles.update(operator.outputs)
         elif self._table_fits(operator, user):

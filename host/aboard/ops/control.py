@@ -22,7 +22,7 @@ from aboard.ops.registry import Op, SourceNode, get, register, require
 from aboard.ops.verify import verify
 
 #: Largest number of iterations that numpy computes of a loop, with those of the loops inside it.
-MOST_ITERATIONS = 100_000
+MOST_ITERATIONS = 10_000
 
 _iterations: ContextVar[list[int] | None] = ContextVar("iterations", default=None)
 

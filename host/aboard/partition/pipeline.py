@@ -91,9 +91,6 @@ def run(
         PassError: The pipeline lacks a pass without which no kernel computes the graph.
     """
     passes = passes or pipeline_of(target)
-    for body in graphs(graph):
-        run_passes(body, (*passes.before, *passes.after))
-        check_lowerable(body)
     progress = _Progress(graph, [IMPORT, *passes.names], on_step)
     progress.report()
     run_passes(graph, passes.before, progress.report)
@@ -103,7 +100,8 @@ def run(
         apply(graph, decided, tuning)
     progress.report()
     run_passes(graph, passes.after, progress.report)
-    check_lowerable(graph)
+    for each in (*graphs(graph), graph):
+        check_lowerable(each)
     return decided
 
 

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 
 from aboard.errors import VerifyError
 from aboard.ir import Graph
+from aboard.ops.control import graphs
 from aboard.ops.verify import verify
 from aboard.passes.contract import Pass
 
 
 def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], object] | None = None) -> None:
-    """Runs passes in order.
+    """Runs passes in order, first on the graphs inside nodes and then on the graph itself.
 
     Args:
-        graph: A verified graph; changed in place.
+        graph: A verified graph; changed in place, like those inside it.
         passes: The passes.
         on_step: Called with the name of each pass after it has run.
 
@@ -22,6 +23,13 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
         VerifyError: A pass left a graph that breaks a rule, which is a bug of aboard; or a pass that another requires
             ran too early.
     """
+    for body in graphs(graph):
+        _run(body, passes, None)
+    _run(graph, passes, on_step)
+
+
+def _run(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], object] | None) -> None:
+    least = min(len(graph.inputs), 1)
     for step in passes:
         for required in step.requires:
             left = required().pending(graph)
@@ -32,7 +40,7 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
                 )
         step.run(graph)
         try:
-            verify(graph)
+            verify(graph, least_inputs=least)
         except VerifyError as error:
             raise VerifyError(f"pass {step.name}: {error}") from error
         left = step.pending(graph)

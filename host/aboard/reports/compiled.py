@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from aboard.base.manifest import Manifest, label
 from aboard.base.manifest_records import BufferRecord, NodeRecord
 from aboard.reports import prediction
@@ -20,10 +22,13 @@ def summary(manifest: Manifest, explanation: str = "") -> str:
 
 
 def operators(manifest: Manifest) -> str:
-    """Returns a table with one line for each operator as compiled."""
+    """Returns a table with one line for each operator as compiled; operators inside branches and loops follow theirs.
+
+    Totals leave out the latter, because the lines of their branches and loops include them.
+    """
     rows = [
         (
-            i,
+            place,
             node.op,
             label(node.name),
             _shape(node),
@@ -33,7 +38,7 @@ def operators(manifest: Manifest) -> str:
             node.weights_bytes,
             node.scratch_bytes,
         )
-        for i, node in enumerate(manifest.nodes)
+        for place, node in placed(manifest.nodes)
     ]
     total = (
         "",
@@ -47,6 +52,15 @@ def operators(manifest: Manifest) -> str:
         "",
     )
     return table(("#", "op", "name", "output", "kernel", "MACs", "predicted", "weights", "scratch"), rows, total)
+
+
+def placed(nodes: Iterable[NodeRecord], within: str = "") -> Iterator[tuple[str, NodeRecord]]:
+    """Yields nodes with their places: `3`, and `3.then.0` for the first node of a graph inside node 3."""
+    for index, node in enumerate(nodes):
+        place = f"{within}{index}"
+        yield place, node
+        for body in node.bodies:
+            yield from placed(body.nodes, f"{place}.{body.role}.")
 
 
 def tuning(manifest: Manifest) -> str:
@@ -101,8 +115,9 @@ def _flash(manifest: Manifest) -> str | None:
 def _instructions(manifest: Manifest) -> str:
     elsewhere = sum(node.estimated_instructions is None for node in manifest.nodes)
     uncounted = f"; {elsewhere} nodes on devices not counted" if elsewhere else ""
-    known = manifest.prediction
-    return f"{prediction.total(manifest):,} {prediction.caption(known)}{uncounted}; {prediction.error(known)}"
+    known, inside = manifest.prediction, any(node.bodies for node in manifest.nodes)
+    once = "; loops with one iteration, branches with the longer one" if inside else ""
+    return f"{prediction.total(manifest):,} {prediction.caption(known)}{uncounted}{once}; {prediction.error(known)}"
 
 
 def memory_map(manifest: Manifest) -> str:

@@ -11,10 +11,10 @@ from aboard.errors import AboardError
 from aboard.importers import load
 from aboard.importers.tflite_file import parse
 from aboard.passes import run_pipeline
-from support import models, zoo
+from support import control_models, models, zoo
 
 _SECONDS = 2.0
-_SEEDS = [zoo.many_ops(np.int8), zoo.many_ops(np.float32)]
+_SEEDS = [zoo.many_ops(np.int8), zoo.many_ops(np.float32), control_models.nested(0)]
 
 
 def outcome(data: bytes) -> str:
@@ -45,7 +45,7 @@ def test_small_files_that_are_cut_off():
         assert len(outcomes) > 3
 
 
-@given(st.integers(0, 1), st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 255)), min_size=1, max_size=6))
+@given(st.integers(0, 2), st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 255)), min_size=1, max_size=6))
 @settings(max_examples=150, deadline=None)
 def test_bytes_that_are_changed(seed, changes):
     data = bytearray(_SEEDS[seed])
@@ -54,7 +54,7 @@ def test_bytes_that_are_changed(seed, changes):
     assert outcome(bytes(data))
 
 
-@given(st.integers(0, 1), st.integers(0, 2**31), st.sampled_from([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]))
+@given(st.integers(0, 2), st.integers(0, 2**31), st.sampled_from([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]))
 @example(0, 1073, 1)  # a scale of which no quotient is finite
 @settings(max_examples=150, deadline=None)
 def test_words_that_become_extreme(seed, position, value):
