@@ -10,6 +10,9 @@ from support.tflite_builder import ModelBuilder
 
 SCALE, ZERO = 0.05, 3
 
+#: Largest number of iterations of a loop, so that random inputs do.
+MOST = 9
+
 
 def values(builder: ModelBuilder, name: str, shape: Sequence[int]) -> None:
     """Adds an int8 tensor of activations."""
@@ -88,7 +91,7 @@ def _counted(builder: ModelBuilder, shape: Sequence[int]) -> None:
 
 
 def looped(seed: int, shape: Sequence[int] = (1, 3, 4, 2), layers: int = 2) -> bytes:
-    """Returns a model of one WHILE: inputs `n` (iterations) and `x`, outputs the count and `y`."""
+    """Returns a model of one WHILE: inputs `n` (iterations, at most `MOST`) and `x`, outputs the count and `y`."""
     rng = np.random.default_rng(seed)
     body = ModelBuilder(border=(["i", "n", "x"], ["i/next", "n", f"t{layers}" if layers else "x"]))
     _counted(body, shape)
@@ -102,7 +105,7 @@ def nested(seed: int, shape: Sequence[int] = (1, 3, 4, 2)) -> bytes:
     rng = np.random.default_rng(seed)
     body = ModelBuilder(border=(["i", "n", "x"], ["i/next", "n", "y"]))
     _counted(body, shape)
-    body.tensor("two", (1,), np.int32, data=[2]).tensor("half", (1,), np.int32).tensor("limit", (1,), np.int32)
+    body.tensor("half", (1,), np.int32)
     body.tensor("early", (1,), np.bool_)
     values(body, "y", shape)
     body.op("ADD", ["i", "i"], ["half"]).op("LESS", ["half", "n"], ["early"])
@@ -114,8 +117,10 @@ def _loop(called: list[ModelBuilder], shape: Sequence[int]) -> bytes:
     builder = ModelBuilder(called=called)
     builder.tensor("n", (1,), np.int32).tensor("zero", (1,), np.int32, data=[0])
     builder.tensor("count", (1,), np.int32).tensor("n/last", (1,), np.int32)
+    builder.tensor("most", (1,), np.int32, data=[MOST]).tensor("limit", (1,), np.int32)
     values(builder, "x", shape)
     values(builder, "y", shape)
     options = {"CondSubgraphIndex": 1, "BodySubgraphIndex": 2}
-    builder.op("WHILE", ["zero", "n", "x"], ["count", "n/last", "y"], options)
+    builder.op("MINIMUM", ["n", "most"], ["limit"])
+    builder.op("WHILE", ["zero", "limit", "x"], ["count", "n/last", "y"], options)
     return builder.build(["n", "x"], ["count", "y"])

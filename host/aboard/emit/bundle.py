@@ -75,9 +75,9 @@ def emit(
     added = accelerators.files(graph, program).joined(functions.added).joined(accelerators.linked(target))
     added = added.joined(control.files(program, GENERATOR, functions.text))
     files |= added.files
-    files["CMakeLists.txt"] = _cmake(name, added, hooks=hooks)
     weights = instances.constants_bytes + sum(Instances(each.program, target).constants_bytes for each in bodies)
     tests = sample.files(graph, program, layout, GENERATOR, target, macs, hooks=hooks)
+    files["CMakeLists.txt"] = _cmake(name, added, has_test=bool(tests), hooks=hooks)
     record = Manifest(
         generator=GENERATOR,
         name=name,
@@ -152,7 +152,7 @@ def _resolve(path: PurePosixPath) -> str:
     return "/".join(parts)
 
 
-def _cmake(name: str, added: accelerators.Added, *, hooks: bool) -> str:
+def _cmake(name: str, added: accelerators.Added, *, has_test: bool, hooks: bool) -> str:
     here = "${CMAKE_CURRENT_LIST_DIR}"
     sources = "".join(f"\n            {here}/{path}" for path in sorted(added.files) if path.endswith(".c"))
     known = " Definitions it knows: see include/aboard/hooks.h." if hooks else ""
@@ -172,6 +172,8 @@ target_include_directories(model_{name} PUBLIC {here}/include)
             f"# Another core executes these, or they are others' own.\nset_source_files_properties({paths}\n"
             f'  PROPERTIES COMPILE_OPTIONS "{";".join(chosen)}")\n'
         )
+    if not has_test:
+        return text
     return (
         text
         + f"""# A program that proves a build with its compiler and flags, and a test of CTest.

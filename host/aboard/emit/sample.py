@@ -15,9 +15,10 @@ from aboard.base import resources
 from aboard.emit import c_text
 from aboard.emit.arenas import Arenas
 from aboard.emit.banner import banner
+from aboard.errors import ModelError
 from aboard.ir import Array, DType, Graph, Node, Tensor
 from aboard.memory.arenas import Layout
-from aboard.ops import interpreter
+from aboard.ops import control, interpreter
 from aboard.schedule.lowering import Program
 from aboard.target import Target
 
@@ -26,6 +27,9 @@ FOLDER, HEADER = "test", "sample.h"
 
 #: Number of samples; for a large model only the first, with a comparison of all operators.
 _SAMPLES, _LARGE_MACS = 4, 10_000_000
+
+#: Largest number of iterations of all loops of a sample.
+_ITERATIONS = 1000
 
 #: Largest number of compared values of an inexact output, and the tolerances: of the largest value, and of integers.
 _VALUES, _RELATIVE, _STEPS = 64, 1e-4, 1.0
@@ -36,7 +40,7 @@ Values = dict[str, Array]
 def files(
     graph: Graph, program: Program, layout: Layout, generator: str, target: Target, macs: int, *, hooks: bool
 ) -> dict[str, str]:
-    """Returns the test program of a model and its header, by path in the bundle.
+    """Returns the test program of a model and its header, by path in the bundle; nothing if no sample can be computed.
 
     Args:
         graph: The compiled graph.
@@ -49,6 +53,8 @@ def files(
     """
     shared = (resources.firmware() / "sample" / HEADER).read_text(encoding="utf-8")
     samples = _computed(program.graph, _SAMPLES if macs <= _LARGE_MACS else 1)
+    if not samples:
+        return {}
     head = banner(graph, generator, target, f"Proves a build of the model {graph.name}.")
     text = head + "\n" + _program(graph, program, Arenas(graph.name, layout, hooks), samples)
     return {f"{FOLDER}/{HEADER}": shared, f"{FOLDER}/{graph.name}_test.c": c_text.fitted(text)}
@@ -79,11 +85,18 @@ def values(dtype: DType, shape: Sequence[int], sample: int, number: int) -> Arra
 
 
 def _computed(graph: Graph, count: int) -> list[Values]:
-    """Returns the value of every tensor by name, for each of some samples that are run one after the other."""
+    """Returns the value of every tensor by name, for each of some samples that are run one after the other.
+
+    There are fewer samples than wanted if a loop does not end soon.
+    """
     states, found = interpreter.initial_states(graph), []
     for sample in range(count):
         inputs = {t.name: values(t.dtype, t.shape, sample, number) for number, t in enumerate(graph.inputs)}
-        found.append(interpreter.run_all(graph, inputs, states))
+        try:
+            with control.limited(_ITERATIONS):
+                found.append(interpreter.run_all(graph, inputs, states))
+        except ModelError:
+            break
         states = interpreter.next_states(graph, found[-1])
     return found
 

@@ -24,7 +24,16 @@ from aboard.ops.verify import verify
 #: Largest number of iterations that numpy computes of a loop, with those of the loops inside it.
 MOST_ITERATIONS = 10_000
 
-_iterations: ContextVar[list[int] | None] = ContextVar("iterations", default=None)
+
+@dataclass
+class _Iterations:
+    """Iterations of a loop and of those inside it, and how many there may be."""
+
+    most: int
+    done: int = 0
+
+
+_iterations: ContextVar[_Iterations | None] = ContextVar("iterations", default=None)
 
 
 @dataclass(frozen=True)
@@ -189,12 +198,12 @@ class While(ControlOp):
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         attrs, values = cast(WhileAttributes, node.attrs), _present(operands)
-        with _counted() as iterations:
+        with limited(MOST_ITERATIONS) as iterations:
             while _run(attrs.condition, values)[0].reshape(-1)[0]:
-                iterations[0] += 1
-                if iterations[0] > MOST_ITERATIONS:
+                iterations.done += 1
+                if iterations.done > iterations.most:
                     raise ModelError(
-                        f"while {node.name}: is not at its end after {MOST_ITERATIONS} iterations in numpy. It may be "
+                        f"while {node.name}: is not at its end after {iterations.most} iterations in numpy. It may be "
                         "endless with these inputs; give others"
                     )
                 values = _run(attrs.body, values)
@@ -211,15 +220,20 @@ def _macs(graph: Graph) -> int:
 
 
 @contextmanager
-def _counted() -> Iterator[list[int]]:
-    """Gives the counter of iterations, which a loop inside another shares with it."""
+def limited(most: int) -> Iterator[_Iterations]:
+    """Limits the iterations of all loops that numpy computes within the context; an outer limit holds alone.
+
+    Args:
+        most: The limit. A loop that exceeds it raises a `ModelError`.
+    """
     known = _iterations.get()
     if known is not None:
         yield known
         return
-    token = _iterations.set([0])
+    counter = _Iterations(most)
+    token = _iterations.set(counter)
     try:
-        yield cast("list[int]", _iterations.get())
+        yield counter
     finally:
         _iterations.reset(token)
 
