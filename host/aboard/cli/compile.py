@@ -30,7 +30,16 @@ from aboard.cli.options import (
     tuning_option,
 )
 from aboard.cli.partition import placed
-from aboard.cli.schema_compile import ArenaInfo, BufferInfo, CompileResult, InnerOpInfo, IrDump, OpInfo, PredictionInfo, TensorInfo
+from aboard.cli.schema_compile import (
+    ArenaInfo,
+    BufferInfo,
+    CompileResult,
+    InnerOpInfo,
+    IrDump,
+    OpInfo,
+    PredictionInfo,
+    TensorInfo,
+)
 from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, LayerInfo, ScheduleInfo, VariantInfo
 from aboard.reports import compiled
 from aboard.reports.table import facts

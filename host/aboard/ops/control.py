@@ -112,6 +112,10 @@ class ControlOp(Op):
     holds_graphs: ClassVar[bool] = True
 
     @override
+    def element_types(self) -> tuple[str, ...]:
+        return tuple(dtype.value for dtype in DType if dtype is not DType.FLOAT16)
+
+    @override
     def infer(self, node: Node) -> list[TensorType]:
         """Returns the types of the results; `verify` compares them with those of the graphs."""
         return [tensor.type for tensor in node.outputs]

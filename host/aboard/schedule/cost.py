@@ -28,6 +28,8 @@ def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction
 
 
 def _of_control(step: Step, call: ControlCall, target: Target) -> Prediction:
+    if not call.bodies:
+        return Prediction(0, 0, "not compiled yet", None, is_measured=False)
     bodies = [_of_body(body, target) for body in roles(step.node, call).values()]
     combined, basis = (max, "the longer branch") if step.node.op == "if" else (sum, "one iteration")
     instructions = combined([each.instructions for each in bodies])
