@@ -19,14 +19,13 @@ typedef struct {
 
 /** The number of bits of a number, without leading zeros. */
 ABOARD_INLINE int32_t aboard_signal_bits(uint32_t x) {
-    int32_t bits = 0;
-    for (int32_t half = 16; half > 0; half /= 2) {
-        if (x >> half) {
-            x >>= half;
-            bits += half;
-        }
-    }
-    return bits + (x != 0);
+    return x == 0 ? 0 : 32 - aboard_leading_zeros(x);
+}
+
+/** sum + weight * x, modulo 2^64, by an unsigned product of 32 bits. */
+ABOARD_INLINE uint64_t aboard_signal_weighted(uint64_t sum, int32_t weight, uint32_t x) {
+    const uint32_t excess = x & (uint32_t)(weight >> 31);
+    return sum + (uint64_t)(uint32_t)weight * x - ((uint64_t)excess << 32);
 }
 
 /**
@@ -50,11 +49,14 @@ ABOARD_INLINE void aboard_signal_filter_bank(const aboard_signal_channels_t *p, 
     uint64_t carried = 0;
     for (int32_t i = 0; i <= p->channels; ++i) {
         const uint32_t *x = in + energies[i];
+        const uint32_t *const end = x + ABOARD_MAX(widths[i], 0);
+        const int16_t *own_weight = weights + starts[i];
+        const int16_t *other_weight = others + starts[i];
         uint64_t own = carried;
         carried = 0;
-        for (int32_t j = 0; j < widths[i]; ++j) {
-            own += (uint64_t)weights[starts[i] + j] * x[j];
-            carried += (uint64_t)others[starts[i] + j] * x[j];
+        while (x != end) {
+            own = aboard_signal_weighted(own, *own_weight++, *x);
+            carried = aboard_signal_weighted(carried, *other_weight++, *x++);
         }
         if (i > 0) {
             out[i - 1] = own;
@@ -62,15 +64,24 @@ ABOARD_INLINE void aboard_signal_filter_bank(const aboard_signal_channels_t *p, 
     }
 }
 
-/** The rounded square root; of numbers of 32 bits, at most 0xffff. */
-ABOARD_INLINE uint32_t aboard_signal_root(uint64_t x) {
-    const uint32_t most = x >> 32 ? UINT32_MAX : UINT16_MAX;
-    uint64_t root = 0;
-    uint64_t bit = UINT64_C(1) << (x >> 32 ? 62 : 30);
-    while (bit > x) {
-        bit >>= 2;
+/** The square root of 32 bits, rounded down, by Newton's method from above. */
+ABOARD_INLINE uint32_t aboard_signal_floor_root(uint32_t x) {
+    if (x == 0) {
+        return 0;
     }
-    for (; bit != 0; bit >>= 2) {
+    uint32_t next = 1u << ((aboard_signal_bits(x) + 1) / 2);
+    uint32_t root;
+    do {
+        root = next;
+        next = (root + x / root) >> 1;
+    } while (next < root);
+    return root;
+}
+
+/** The rounded square root of a number of at least 2^62, bit by bit; at most UINT32_MAX. */
+ABOARD_SHARED uint32_t aboard_signal_large_root(uint64_t x) {
+    uint64_t root = 0;
+    for (uint64_t bit = UINT64_C(1) << 62; bit != 0; bit >>= 2) {
         const uint64_t trial = root + bit;
         root >>= 1;
         if (x >= trial) {
@@ -78,7 +89,26 @@ ABOARD_INLINE uint32_t aboard_signal_root(uint64_t x) {
             root += bit;
         }
     }
-    return (uint32_t)(root + (x > root && root != most));
+    return (uint32_t)(root + (x > root && root != UINT32_MAX));
+}
+
+/** The rounded square root; of numbers of 32 bits, at most 0xffff. */
+ABOARD_INLINE uint32_t aboard_signal_root(uint64_t x) {
+    const uint32_t high = (uint32_t)(x >> 32);
+    if (high == 0) {
+        const uint32_t root = aboard_signal_floor_root((uint32_t)x);
+        return root + ((uint32_t)x - root * root > root && root != UINT16_MAX);
+    }
+    if (high >> 30 != 0) {
+        return aboard_signal_large_root(x);
+    }
+    /* With s the root of the upper 31 or 32 bits, s * 2^k is low by (x - s^2 * 2^2k) / (s * 2^(k+1)) or by one less. */
+    const int32_t k = (aboard_signal_bits(high) + 1) / 2;
+    const uint32_t upper = aboard_signal_floor_root((uint32_t)(x >> (2 * k)));
+    const uint64_t rest = x - ((uint64_t)(upper * upper) << (2 * k));
+    const uint32_t root = (upper << k) + (uint32_t)(rest >> (k + 1)) / upper;
+    const int64_t left = (int64_t)(x - (uint64_t)root * root);
+    return left < 0 ? root - (left < -(int64_t)root + 1) : root + (left > (int64_t)root);
 }
 
 /**
