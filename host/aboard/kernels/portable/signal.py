@@ -128,7 +128,7 @@ class SignalEnergyPortable(SignalKernel):
         return {"elements": node.output.type.elements, "start": attrs.start, "end": attrs.end}
 
 
-class _Fft(SignalKernel):
+class Fft(SignalKernel):
     """A transform; its tables are constants."""
 
     inverse: ClassVar[bool]
@@ -182,14 +182,14 @@ def _suffix(node: Node) -> str:
 
 
 @implements
-class SignalRfftPortable(_Fft):
+class SignalRfftPortable(Fft):
     """signal_rfft."""
 
     op, header, inverse = "signal_rfft", "portable/signal_fft.h", False
 
 
 @implements
-class SignalIrfftPortable(_Fft):
+class SignalIrfftPortable(Fft):
     """signal_irfft."""
 
     op, header, inverse = "signal_irfft", "portable/signal_fft.h", True
