@@ -14,6 +14,7 @@
 
 #include "aboard/config.h"
 #include "epilogue.h"
+#include "sums_of_four_f32.h"
 
 /** Parameters of aboard_fully_connected_s8. Input and result are stored whole and without gaps. */
 typedef struct {
@@ -101,9 +102,15 @@ typedef struct {
     float high;
 } aboard_fully_connected_f32_t;
 
-/** Weight `i` of a float layer as a number; int8 weights are not scaled yet. */
-ABOARD_INLINE float aboard_fully_connected_weight(const void *weights, int32_t i, bool is_int8) {
-    return is_int8 ? (float)((const int8_t *)weights)[i] : ((const float *)weights)[i];
+/** As aboard_sums_of_four_f32, with weights of int8 that are not scaled yet. */
+ABOARD_INLINE void aboard_fully_connected_sums_f32_w8(float *sums, const float *x, const int8_t *weights,
+                                                      int32_t count) {
+    for (int32_t k = 0; k < count; ++k) {
+        ABOARD_UNROLL(4)
+        for (int32_t i = 0; i < 4; ++i) {
+            sums[i] += x[k] * (float)weights[4 * k + i];
+        }
+    }
 }
 
 /** Both float forms; see aboard_fully_connected_f32 and aboard_fully_connected_f32_w8. */
@@ -116,11 +123,10 @@ ABOARD_INLINE void aboard_fully_connected_f32_any(const aboard_fully_connected_f
         float *const y = out + sample * p->outputs;
         for (int32_t n = 0; n < p->outputs; n += 4) {
             float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-            for (int32_t k = 0; k < p->inputs; ++k) {
-                ABOARD_UNROLL(4)
-                for (int32_t i = 0; i < 4; ++i) {
-                    sums[i] += x[k] * aboard_fully_connected_weight(weights, n * p->inputs + 4 * k + i, is_int8);
-                }
+            if (is_int8) {
+                aboard_fully_connected_sums_f32_w8(sums, x, (const int8_t *)weights + n * p->inputs, p->inputs);
+            } else {
+                aboard_sums_of_four_f32(sums, x, (const float *)weights + n * p->inputs, p->inputs);
             }
             for (int32_t i = 0; i < ABOARD_MIN(4, p->outputs - n); ++i) {
                 const float *const c = constants + n / 4 * words + i;

@@ -20,6 +20,7 @@
 #include "requantize.h"
 #include "sigmoid_s16.h"
 #include "sums_of_four.h"
+#include "sums_of_four_f32.h"
 
 /** Gates of a unit, in this order: input, forget, cell, output. */
 #define ABOARD_LSTM_GATES 4
@@ -144,7 +145,7 @@ ABOARD_INLINE int32_t aboard_lstm_hidden(int32_t hidden, int32_t zero_point, int
  * @param in          Input, rows of `inputs`.
  * @param hidden      [batches][units], before the first step.
  * @param cell        [batches][units], likewise.
- * @param out         Rows of `units`; no memory of an operand.
+ * @param out         Rows of `units`; a row may have the memory of an input's row that was read for an earlier row.
  * @param next_hidden After the last step; may be `hidden`.
  * @param next_cell   After the last step; may be `cell`.
  * @param weights     [units][inputs][4 gates].
@@ -219,16 +220,6 @@ typedef struct {
     float clip; /**< Limit of the cell state; 0 for none. */
 } aboard_lstm_f32_t;
 
-/** Sums of products of float32 for the gates of a unit. */
-ABOARD_INLINE void aboard_lstm_sums_f32(float *sums, const float *x, const float *w, int32_t count) {
-    for (int32_t k = 0; k < count; ++k) {
-        ABOARD_UNROLL(4)
-        for (int32_t i = 0; i < ABOARD_LSTM_GATES; ++i) {
-            sums[i] += x[k] * w[ABOARD_LSTM_GATES * k + i];
-        }
-    }
-}
-
 /** The next cell state of a unit of float32 from its gates before their functions, and its hidden state. */
 ABOARD_INLINE float aboard_lstm_cell_f32(const aboard_lstm_f32_t *p, const float *gates, float cell, float *hidden) {
     const float kept = ABOARD_LOGISTIC_F32(gates[1]) * cell;
@@ -241,10 +232,10 @@ ABOARD_INLINE float aboard_lstm_cell_f32(const aboard_lstm_f32_t *p, const float
 }
 
 /** As aboard_lstm_s8, in float32; the bias is [units][4 gates]. */
-ABOARD_SHARED void aboard_lstm_f32(const aboard_lstm_f32_t *p, const float *in, const float *hidden, const float *cell,
-                                   float *out, float *next_hidden, float *next_cell, const float *weights,
-                                   const float *recurrent, const float *bias, int32_t first ABOARD_UNUSED,
-                                   int32_t last ABOARD_UNUSED) {
+ABOARD_SHARED ABOARD_HOT void aboard_lstm_f32(const aboard_lstm_f32_t *p, const float *in, const float *hidden,
+                                              const float *cell, float *out, float *next_hidden, float *next_cell,
+                                              const float *weights, const float *recurrent, const float *bias,
+                                              int32_t first ABOARD_UNUSED, int32_t last ABOARD_UNUSED) {
     const aboard_lstm_extents_t *const e = &p->extents;
     for (int32_t batch = 0; batch < e->batches; ++batch) {
         const float *h = hidden + batch * e->units;
@@ -256,9 +247,9 @@ ABOARD_SHARED void aboard_lstm_f32(const aboard_lstm_f32_t *p, const float *in, 
             for (int32_t n = 0; n < e->units; ++n) {
                 float fresh[ABOARD_LSTM_GATES] = {0.0f, 0.0f, 0.0f, 0.0f};
                 float past[ABOARD_LSTM_GATES] = {0.0f, 0.0f, 0.0f, 0.0f};
-                aboard_lstm_sums_f32(fresh, in + row * e->inputs, weights + n * ABOARD_LSTM_GATES * e->inputs,
-                                     e->inputs);
-                aboard_lstm_sums_f32(past, h, recurrent + n * ABOARD_LSTM_GATES * e->units, e->units);
+                aboard_sums_of_four_f32(fresh, in + row * e->inputs, weights + n * ABOARD_LSTM_GATES * e->inputs,
+                                        e->inputs);
+                aboard_sums_of_four_f32(past, h, recurrent + n * ABOARD_LSTM_GATES * e->units, e->units);
                 for (int32_t i = 0; i < ABOARD_LSTM_GATES; ++i) {
                     fresh[i] = fresh[i] + bias[n * ABOARD_LSTM_GATES + i] + past[i];
                 }
