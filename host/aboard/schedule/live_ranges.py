@@ -181,7 +181,7 @@ class _ProblemBuilder:
         """Adds the pairs that may share bytes: in single steps, then in cascades."""
         cascaded = {node for cascade, _ in self.cascades for node in cascade.nodes}
         for step, node in enumerate(self.assignment.steps):
-            if node not in cascaded and len(node.outputs) == 1:
+            if node not in cascaded:
                 self._add_single(step, node)
         for cascade, span in self.cascades:
             dying = [t for t in cascade.min_offsets if self._dies(t, span)]

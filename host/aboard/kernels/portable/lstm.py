@@ -51,6 +51,17 @@ class _Portable(Implementation):
         products = len(GATES) * (sizes.inputs + sizes.units)
         return sizes.batch * sizes.steps * sizes.units * (_PER_PRODUCT * products + _PER_UNIT)
 
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        x, y, sizes = inputs[INPUT], outputs[0], extents(node)
+        in_order = sizes.batch == 1 or not attributes(node).time_major
+        if x is None or not (in_order and x.contiguous and y.contiguous):
+            return None
+        # A step reads its row of the input until it has written its row of the result, and reads that of the step before.
+        read, written = (size * y.element_bytes for size in (sizes.inputs, sizes.units))
+        last = sizes.batch * sizes.steps - 1
+        return max(written, (last + 1) * written - last * read)
+
     def arguments(self, node: Node, bias: Array) -> tuple[Argument, ...]:
         """Returns the arguments but the table."""
         types = [node.input(index).dtype for index in (INPUT, HIDDEN, CELL)]
