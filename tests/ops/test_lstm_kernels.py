@@ -90,3 +90,13 @@ def test_every_kernel_computes_the_same_over_its_input(dtype: type, data: st.Dat
         if least is not None:
             check(layer, kernel, least)
             check(layer, kernel, least + 3 * x.element_bytes)
+
+
+def test_what_the_dsp_kernel_leaves_to_the_portable_one() -> None:
+    def refusal(layer: Layer) -> str | None:
+        (node,) = load(layer.model()).nodes
+        return next(kernel for kernel in of("lstm") if kernel.name == "dsp_s8").refuses(node, M4)
+
+    assert refusal(Layer()) is None
+    assert refusal(Layer(dtype=np.int16)) == "is for int8"
+    assert refusal(Layer(wrong={"b0": {"data": [2**30] * 4}})) == "sums of gates may exceed 2^30"

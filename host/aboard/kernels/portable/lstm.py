@@ -31,7 +31,13 @@ from aboard.target import Target
 _PER_PRODUCT, _PER_UNIT = 3, 400
 
 
-class _Portable(Implementation):
+class LstmKernel(Implementation):
+    """The common part of the kernels of lstm.
+
+    Attributes:
+        dtype: Element type of input and result.
+    """
+
     op = "lstm"
     in_place = ((1, HIDDEN), (2, CELL))
     dtype: DType
@@ -57,13 +63,13 @@ class _Portable(Implementation):
         in_order = sizes.batch == 1 or not attributes(node).time_major
         if x is None or not (in_order and x.contiguous and y.contiguous):
             return None
-        # A step reads its row of the input until it has written its row of the result, and reads that of the step before.
+        # A step reads its row of the input until its row of the result is written, and the result of the step before.
         read, written = (size * y.element_bytes for size in (sizes.inputs, sizes.units))
         last = sizes.batch * sizes.steps - 1
         return max(written, (last + 1) * written - last * read)
 
-    def arguments(self, node: Node, bias: Array) -> tuple[Argument, ...]:
-        """Returns the arguments but the table."""
+    def tensors(self, node: Node) -> tuple[Argument, ...]:
+        """Returns the arguments for operands and results that vary."""
         types = [node.input(index).dtype for index in (INPUT, HIDDEN, CELL)]
         x, hidden, cell = ("float *" if dtype.is_float else f"{dtype.value}_t *" for dtype in types)
         return (
@@ -73,19 +79,26 @@ class _Portable(Implementation):
             OutputArg(0, x),
             OutputArg(1, hidden),
             OutputArg(2, cell),
-            ConstantArg(PackedConstant("weights", _by_unit(node, INPUT_WEIGHTS))),
-            ConstantArg(PackedConstant("recurrent", _by_unit(node, RECURRENT_WEIGHTS))),
+        )
+
+    def arguments(self, node: Node, bias: Array) -> tuple[Argument, ...]:
+        """Returns the arguments but the table."""
+        return (
+            *self.tensors(node),
+            ConstantArg(PackedConstant("weights", by_unit(node, INPUT_WEIGHTS))),
+            ConstantArg(PackedConstant("recurrent", by_unit(node, RECURRENT_WEIGHTS))),
             ConstantArg(PackedConstant("bias", bias, align=8 if bias.dtype == np.int64 else 4)),
         )
 
 
-def _by_unit(node: Node, first: int) -> Array:
+def by_unit(node: Node, first: int) -> Array:
     """Returns weights or biases of the gates as [units, ..., gates]."""
     values = [node.input(first + gate).data for gate in range(len(GATES))]
     return np.ascontiguousarray(np.stack([np.asarray(value) for value in values], axis=-1))
 
 
-def _extents(node: Node) -> dict[str, Literal]:
+def extent_params(node: Node) -> dict[str, Literal]:
+    """Returns the fields of `aboard_lstm_extents_t`."""
     sizes = extents(node)
     time_major = attributes(node).time_major
     return {
@@ -98,22 +111,22 @@ def _extents(node: Node) -> dict[str, Literal]:
     }
 
 
-def _folded_bias(node: Node) -> Int64:
+def folded_bias(node: Node) -> Int64:
     """Returns the starts of the sums of each unit: of the input's products of each gate, then of the hidden state's."""
-    parts = [_by_unit(node, BIASES).astype(np.int64), np.int64(0)]
+    parts = [by_unit(node, BIASES).astype(np.int64), np.int64(0)]
     for number, (operand, first) in enumerate(((INPUT, INPUT_WEIGHTS), (HIDDEN, RECURRENT_WEIGHTS))):
         zero_point = node.input(operand).quant.zero_point
-        parts[number] = parts[number] - zero_point * _by_unit(node, first).astype(np.int64).sum(1)
+        parts[number] = parts[number] - zero_point * by_unit(node, first).astype(np.int64).sum(1)
     return np.concatenate(parts, axis=1)
 
 
-class _Quantised(_Portable):
+class _Quantised(LstmKernel):
     function: str
     wide: bool
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        bias = _folded_bias(node)
+        bias = folded_bias(node)
         table = sigmoid_wide.TABLE.astype(np.uint16)
         return KernelCall(
             header="portable/lstm.h",
@@ -132,7 +145,7 @@ class _Quantised(_Portable):
         found = scaling(node)
         gates = [[self._of_sums(scale) for scale in scales] for scales in (found.input, found.recurrent)]
         return {
-            "extents": _extents(node),
+            "extents": extent_params(node),
             "input": gates[0],
             "recurrent": gates[1],
             "forget": _literal(found.forget),
@@ -175,7 +188,7 @@ class PortableS16(_Quantised):
 
 
 @implements
-class PortableF32(_Portable):
+class PortableF32(LstmKernel):
     """float32."""
 
     name = "portable_f32"
@@ -187,8 +200,8 @@ class PortableF32(_Portable):
             header="portable/lstm.h",
             function="aboard_lstm_f32",
             params_type="aboard_lstm_f32_t",
-            params={"extents": _extents(node), "clip": attributes(node).cell_clip},
-            arguments=self.arguments(node, _by_unit(node, BIASES)),
+            params={"extents": extent_params(node), "clip": attributes(node).cell_clip},
+            arguments=self.arguments(node, by_unit(node, BIASES)),
             rows=outputs[0].rows,
             step_rows=outputs[0].rows,
         )
