@@ -13,6 +13,7 @@ import numpy as np
 import aboard
 from ops.test_lstm import Layer
 from ops.test_signal_dsp import halfwords, transform
+from ops.test_svdf import Filter
 from support import oracle, signal_models
 
 Steps = Sequence[Sequence[np.ndarray]]
@@ -53,6 +54,14 @@ def test_lstm(tmp_path: Path) -> None:
         for gain, clip in ((0.5, 0.0), (5.0, 0.25))
     ]
     check([(layer.model(), layer.runs(), "dsp_s8") for layer in layers], tmp_path)
+
+
+def test_svdf(tmp_path: Path) -> None:
+    layers = [
+        Filter(batch=1 + i % 2, inputs=inputs, units=units, rank=rank, memory=memory, seed=i)
+        for i, (inputs, units, rank, memory) in enumerate([(1, 1, 1, 1), (7, 5, 2, 4), (8, 3, 1, 8), (13, 6, 1, 11)])
+    ]
+    check([(layer.model(), layer.steps(), "dsp_s8") for layer in layers], tmp_path)
 
 
 def test_transforms(tmp_path: Path) -> None:

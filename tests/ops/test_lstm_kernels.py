@@ -99,4 +99,4 @@ def test_what_the_dsp_kernel_leaves_to_the_portable_one() -> None:
 
     assert refusal(Layer()) is None
     assert refusal(Layer(dtype=np.int16)) == "is for int8"
-    assert refusal(Layer(wrong={"b0": {"data": [2**30] * 4}})) == "sums of gates may exceed 2^30"
+    assert refusal(Layer(wrong={"b0": {"data": [2**31 - 1] * 4}})) == "sums of gates may exceed 31 bits"

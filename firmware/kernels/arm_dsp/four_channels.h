@@ -81,6 +81,20 @@ ABOARD_SHARED const uint32_t *aboard_dsp_four_sums(const uint32_t *weights, cons
 
 #endif
 
+/** acc plus the products of two words of four int8; wraps. */
+ABOARD_INLINE uint32_t aboard_dsp_products_of_four(uint32_t x, uint32_t w, uint32_t acc) {
+    const uint32_t x_even = aboard_dsp_even(x), x_odd = aboard_dsp_odd(x);
+    const uint32_t w_even = aboard_dsp_even(w), w_odd = aboard_dsp_odd(w);
+#if ABOARD_DSP_ASM
+    __asm__("smlad %0, %1, %2, %0\n\tsmlad %0, %3, %4, %0"
+            : "+&r"(acc)
+            : "r"(x_even), "r"(w_even), "r"(x_odd), "r"(w_odd));
+    return acc;
+#else
+    return aboard_dsp_mac(x_odd, w_odd, aboard_dsp_mac(x_even, w_even, acc));
+#endif
+}
+
 /** A double rounding by any scale; host/aboard/kernels/arm_dsp/four_channels.py computes the fields. */
 typedef struct {
     int32_t left;   /**< Left shift of the sum before the product. */
@@ -90,7 +104,8 @@ typedef struct {
     int32_t right;  /**< Right shift of the product. */
 } aboard_dsp_scale_t;
 
-/** x rescaled as by aboard_requantize, not saturated; |x| * 2^left is less than 2^30. */
+/** x rescaled as by aboard_requantize, not saturated. |x| * 2^left is less than 2^31, and half plus its product with
+ * the multiplier over 2^31 is less than 2^31 - 2^16. */
 ABOARD_INLINE int32_t aboard_dsp_rescale(int32_t x, const aboard_dsp_scale_t *s) {
     const int32_t shifted = (int32_t)((uint32_t)x << s->left);
     const int32_t reduced = shifted + ((shifted >> 31) & s->sign);

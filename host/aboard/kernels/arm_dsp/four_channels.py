@@ -13,8 +13,8 @@ from aboard.kernels.weights import filled
 #: Channels of a block.
 FOUR = 4
 
-#: Limit of the absolute value of a number to be rescaled, after its left shift.
-LIMIT = 1 << 30
+#: Limit of the absolute value of a number before its right shift, so that a zero point can be added after it.
+_LIMIT = (1 << 31) - (1 << 16)
 
 
 def blocks(weights: Array, bias: Array) -> Array:
@@ -39,7 +39,8 @@ def largest_sum(weights: Array, bias: Array) -> int:
 def fits(scale: tuple[int, int], largest: int) -> bool:
     """Returns whether numbers of an absolute value of at most `largest` can be rescaled."""
     multiplier, shift = scale
-    return multiplier > 0 and largest << max(shift, 0) < LIMIT
+    shifted, half = largest << max(shift, 0), 1 << max(-shift - 1, 0)
+    return multiplier > 0 and shifted < 1 << 31 and (shifted * multiplier >> 31) + 1 + half < _LIMIT
 
 
 def scale_params(scale: tuple[int, int]) -> dict[str, Literal]:

@@ -41,10 +41,10 @@ class DspS8(LstmKernel):
             for gate, scale in enumerate(scales):
                 largest = four_channels.largest_sum(weights[:, gate], bias[:, gate])
                 if not four_channels.fits(scale, largest):
-                    return "sums of gates may exceed 2^30"
+                    return "sums of gates may exceed 31 bits"
         products = (found.forget, found.update, found.output)
         if not all(four_channels.fits(scale, _LARGEST_PRODUCT) for scale in products):
-            return "products of gates may exceed 2^30"
+            return "products of gates may exceed 31 bits"
         return None
 
     @override

@@ -1,13 +1,15 @@
-"""svdf of int8 for cores with the DSP extension: the features are computed as a fully connected layer."""
+"""svdf of int8 for cores with the DSP extension: four filters at once, and four elements of a state in a word."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from typing_extensions import override
 
-from aboard.ir import DType, Node, Quantization, Tensor, TensorType
-from aboard.kernels.arm_dsp.fully_connected import DspS8 as DspFullyConnectedS8
+from aboard.ir import Array, DType, Node
+from aboard.kernels.arm_dsp import four_channels
+from aboard.kernels.arm_dsp.dot import TAP_GROUP
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -18,13 +20,10 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.portable.svdf import SvdfKernel, constant, int8_params, unit_bias
+from aboard.kernels.portable.svdf import SvdfKernel, constant, geometry, unit_bias
 from aboard.kernels.registry import implements
-from aboard.ops.fully_connected import FullyConnectedAttributes
-from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS
+from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS, rescaling
 from aboard.target import Target
-
-_LAYER = DspFullyConnectedS8()
 
 
 @implements
@@ -40,37 +39,43 @@ class DspS8(SvdfKernel):
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
-        return _LAYER.refuses(features(node), target)
+        scales, weights = rescaling(node), constant(node, FEATURE_WEIGHTS)
+        if not four_channels.fits(scales.feature, four_channels.largest_sum(weights, _feature_bias(node))):
+            return "sums of features may exceed 31 bits"
+        time = constant(node, TIME_WEIGHTS).reshape(node.output.shape[1], -1)
+        if not four_channels.fits(scales.result, four_channels.largest_sum(time, unit_bias(node))):
+            return "sums over time may exceed 31 bits"
+        return None
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        layer = features(node)
-        of_layer = _LAYER.lower(layer, inputs[:1], [View.whole(layer.output.shape, 1)], target)
-        weights, words = of_layer.constants[0], of_layer.scratch[0]
+        scales, weights = rescaling(node), constant(node, FEATURE_WEIGHTS)
+        words = four_channels.blocks(weights, _feature_bias(node))
         return KernelCall(
             header="arm_dsp/svdf.h",
             function="aboard_svdf_dsp",
             params_type="aboard_svdf_dsp_t",
-            params={"feature": of_layer.params, "filter": int8_params(node)},
+            params={
+                **geometry(node),
+                "feature": four_channels.scale_params(scales.feature),
+                "result": four_channels.scale_params(scales.result),
+                "state_zero_point": node.input(STATE).quant.zero_point,
+                "result_zero_point": node.output.quant.zero_point,
+            },
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 InputArg(STATE, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
                 OutputArg(1, "int8_t *"),
-                ConstantArg(weights),
+                ConstantArg(PackedConstant("weights", words)),
                 ConstantArg(PackedConstant("time", constant(node, TIME_WEIGHTS))),
-                ConstantArg(PackedConstant("bias", unit_bias(node))),
-                ScratchArg(words, "uint32_t *"),
-                ScratchArg(Scratch(layer.output.type.elements), "int8_t *"),
+                ConstantArg(PackedConstant("bias", np.append(unit_bias(node), np.int32(0)))),
+                ScratchArg(Scratch(8 * -(-weights.shape[1] // TAP_GROUP)), "uint32_t *"),
             ),
             rows=outputs[0].rows,
-            slow_epilogue=of_layer.slow_epilogue,
         )
 
 
-def features(node: Node) -> Node:
-    """Returns the layer that computes the features of an int8 node, without the zero point of the state."""
-    x, weights, state = node.input(INPUT), node.input(FEATURE_WEIGHTS), node.input(STATE).quant.scale
-    shape = (x.shape[0], weights.shape[0])
-    result = Tensor(f"{node.name}/features", TensorType(shape, DType.INT8, Quantization((state,), (0,))))
-    return Node("fully_connected", result.name, [x, weights], [result], FullyConnectedAttributes(), node.sources)
+def _feature_bias(node: Node) -> Array:
+    """Returns where the sums of the features begin: the zero point of the input, folded in."""
+    return -node.input(INPUT).quant.zero_point * constant(node, FEATURE_WEIGHTS).astype(np.int64).sum(1)

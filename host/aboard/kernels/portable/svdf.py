@@ -75,7 +75,8 @@ def _bias(node: Node) -> Array:
     return given.data
 
 
-def _geometry(node: Node) -> dict[str, Literal]:
+def geometry(node: Node) -> dict[str, Literal]:
+    """Returns the first fields of the parameters of all kernels."""
     filters, inputs = node.input(FEATURE_WEIGHTS).shape
     return {"inputs": inputs, "filters": filters, "memory": memory(node), "rank": attributes(node).rank}
 
@@ -90,7 +91,7 @@ def int8_params(node: Node) -> dict[str, Literal]:
     """Returns the fields of `aboard_svdf_s8_t`."""
     scales = rescaling(node)
     return {
-        **_geometry(node),
+        **geometry(node),
         "feature_multiplier": scales.feature[0],
         "feature_shift": scales.feature[1],
         "state_zero_point": node.input(STATE).quant.zero_point,
@@ -158,7 +159,7 @@ class PortableF32(SvdfKernel):
             header="portable/svdf.h",
             function="aboard_svdf_f32",
             params_type="aboard_svdf_f32_t",
-            params={**_geometry(node), **packing.float_clamp(attributes(node).activation)},
+            params={**geometry(node), **packing.float_clamp(attributes(node).activation)},
             arguments=(
                 InputArg(INPUT, "const float *"),
                 InputArg(STATE, "const float *"),
