@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Array, DType, Node
+from aboard.ir import DType, Node
+from aboard.ir.numerics import Int64
 from aboard.kernels.arm_dsp import four_channels
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
 from aboard.kernels.contract import (
@@ -76,6 +77,7 @@ class DspS8(SvdfKernel):
         )
 
 
-def _feature_bias(node: Node) -> Array:
+def _feature_bias(node: Node) -> Int64:
     """Returns where the sums of the features begin: the zero point of the input, folded in."""
-    return -node.input(INPUT).quant.zero_point * constant(node, FEATURE_WEIGHTS).astype(np.int64).sum(1)
+    sums: Int64 = constant(node, FEATURE_WEIGHTS).astype(np.int64).sum(1)
+    return -node.input(INPUT).quant.zero_point * sums
