@@ -34,6 +34,13 @@ ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
     return (view->buffer_rows >= view->rows ? r : (r + view->start_row) % view->buffer_rows) * view->row_stride;
 }
 
+/** Byte offset of the row that follows the row at an offset by `count` rows, at most `buffer_rows`. */
+ABOARD_INLINE int32_t aboard_row_offset_after(const aboard_view_t *view, int32_t offset, int32_t count) {
+    const int32_t end = view->buffer_rows * view->row_stride;
+    const int32_t next = offset + count * view->row_stride;
+    return view->buffer_rows < view->rows && next >= end ? next - end : next;
+}
+
 /** Number of rows from `r` on that are contiguous in memory, at most `count`. */
 ABOARD_INLINE int32_t aboard_rows_together(const aboard_view_t *view, int32_t r, int32_t count) {
     return view->buffer_rows >= view->rows

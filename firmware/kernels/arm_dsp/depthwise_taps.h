@@ -200,10 +200,13 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv
     const int32_t image = s->out.rows == s->out_height ? 0 : row / s->out_height;
     const int32_t top = (row - image * s->out_height) * s->stride_h - s->pad_top;
     const int32_t left = col * s->stride_w - s->pad_left;
+    int32_t unpadded = p->padded ? 0 : aboard_row_offset(&s->in, image * s->in_height + top);
     for (int32_t ky = 0; ky < s->window_height; ++ky) {
         const int32_t y = top + ky * s->dilation_h;
         const bool outside = p->padded && (y < 0 || y >= s->in_height);
-        const aboard_dsp_seen_t line = outside ? base : base + aboard_row_offset(&s->in, image * s->in_height + y);
+        const int32_t padded = p->padded && !outside ? aboard_row_offset(&s->in, image * s->in_height + y) : 0;
+        const aboard_dsp_seen_t line = base + (p->padded ? padded : unpadded);
+        unpadded = aboard_row_offset_after(&s->in, unpadded, s->dilation_h);
         for (int32_t kx = 0; kx < s->window_width; ++kx) {
             const int32_t x = left + kx * s->dilation_w;
             *seen++ = outside || (p->padded && (x < 0 || x >= s->in.cols)) ? padding : line + x * s->in.pixel_stride;
