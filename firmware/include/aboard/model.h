@@ -146,7 +146,8 @@ typedef struct {
     const aboard_stream_t *stream; /**< Functions for the streamed input; NULL for a model without. */
 
     uint8_t state_count;           /**< Number of values that a run leaves for the next one. */
-    const aboard_tensor_t *states; /**< These values, as they are between two runs; may be read and written then. */
+    const aboard_tensor_t *states; /**< These values, as they are between two runs; may be read and written then, after
+                                        `unroll`. */
     uint32_t state_bytes;          /**< Smallest size of the state block; 0 without one. */
 
     /**
@@ -154,6 +155,13 @@ typedef struct {
      * only the entry that contains the states is read. NULL for a model without state.
      */
     aboard_status_t (*reset)(const aboard_memory_t *memory);
+
+    /**
+     * Brings the rows of states in rolling buffers into their order, so that `states` describes them. Call it between
+     * two runs before you read or write a state; later runs have the same results as without the call. `memory` as for
+     * `reset`. NULL for a model whose states are always in order.
+     */
+    aboard_status_t (*unroll)(const aboard_memory_t *memory);
 } aboard_model_t;
 
 #ifdef __cplusplus

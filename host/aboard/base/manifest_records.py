@@ -194,12 +194,15 @@ class StateRecord(_ManifestRecord):
             its own.
         offset: Bytes from the start of that memory.
         region: Memory region of the block, if the target names one (`-state=`).
+        rolling: For each state in a rolling buffer, by its number, the height of that buffer in rows. The rows are in
+            order after a call of `<name>_unroll`.
     """
 
     bytes: Size
     memory: Size
     offset: Size = 0
     region: Identifier | None = None
+    rolling: dict[int, Size] = {}
 
 
 class SourceFlags(_ManifestRecord):

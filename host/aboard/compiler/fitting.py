@@ -23,6 +23,8 @@ from aboard.kernels.select import code_size, strategy
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
+from aboard.memory.problem import WORD, round_up
+from aboard.memory.state import POSITION_BYTES
 from aboard.ops.control import bodies
 from aboard.schedule import control, order, search, traffic
 from aboard.schedule.lowering import Calls, Program, lower
@@ -218,12 +220,40 @@ def _scheduled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     found, errors = [], []
     for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
         try:
-            found.append(_in_order(replace(graph, nodes=nodes), calls, aim))
+            found.append(_rolled(replace(graph, nodes=nodes), calls, aim))
         except CapacityError as error:
             errors.append(error)
     if not found:
         raise errors[-1]
     return min(found, key=lambda each: each.layout.ram)
+
+
+def _rolled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
+    """Returns the schedule with states in rolling buffers, or one whose runs move them if that needs less RAM.
+
+    The positions of the rolling buffers do not count unless RAM is scarce (`-opt=size`, `-ram-max`), and RAM does not
+    count with `-opt=speed`.
+    """
+    found, errors = list[Scheduled](), list[CapacityError]()
+    for each in (calls, Calls(calls.implementations, calls.target, roll=False)):
+        try:
+            found.append(_in_order(graph, each, aim))
+        except CapacityError as error:
+            errors.append(error)
+        if found and not found[0].program.assignment.rolling:
+            return found[0]
+    if not found:
+        raise errors[0]
+    target = calls.target
+    if target.ram_max is None and target.opt == "speed":
+        return found[0]
+    scarce = target.ram_max is not None or target.opt == "size"
+
+    def needed(each: Scheduled) -> int:
+        positions = POSITION_BYTES * len(each.program.assignment.position_counts)
+        return each.layout.ram - (0 if scarce else round_up(positions, WORD))
+
+    return min(found, key=needed)
 
 
 def _distinct(*orders: list[Node]) -> list[list[Node]]:

@@ -75,6 +75,8 @@ class HostModel:
                 self._ffi.cdef(f"int {module.name}_push({', '.join(['void *'] * count)}, const void *row);")
             if self.manifest.state is not None:
                 self._ffi.cdef(f"int {module.name}_reset(void *, size_t);")
+                if self.manifest.state.rolling:
+                    self._ffi.cdef(f"int {module.name}_unroll(void *, size_t);")
             self._library = self._ffi.dlopen(str(library))
         self._kept: list[Memory] = []
         self.reset_state()
@@ -90,13 +92,23 @@ class HostModel:
     def state(self) -> dict[str, Values]:
         """Returns what the runs so far leave for the next one, by name; see `Module.state`."""
         records = self.manifest.states
+        self._unroll()
         return decode([self._kept[r.arena][r.offset : r.offset + r.bytes].tobytes() for r in records], records)
 
     def set_state(self, values: Mapping[str, npt.ArrayLike]) -> None:
         """Replaces the state; see `Module.set_state`."""
         records = self.manifest.states
-        for record, data in zip(records, encode_states(values, records, self.manifest.name), strict=True):
+        given = encode_states(values, records, self.manifest.name)
+        self._unroll()
+        for record, data in zip(records, given, strict=True):
             self._kept[record.arena][record.offset : record.offset + record.bytes] = np.frombuffer(data, np.uint8)
+
+    def _unroll(self) -> None:
+        """Brings the rows of states in rolling buffers into their order, so that the manifest describes them."""
+        state = self.manifest.state
+        if state is not None and state.rolling:
+            memory = self._kept[state.memory]
+            self._call("unroll", self._ffi.from_buffer(memory), len(memory))
 
     def run(self, feed: Inputs) -> Results:
         """Runs the model once; see `Module.run`."""

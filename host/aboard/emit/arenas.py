@@ -8,6 +8,7 @@ from aboard.base import quoting
 from aboard.ir import Tensor
 from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program, Step
+from aboard.schedule.rolling import RollingWindow
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,23 @@ class Arenas:
         """Returns the variable that points to the arena of a tensor."""
         return self.pointers[home(tensor, program, self.layout)]
 
-    def address(self, arena: int, offset: int) -> str:
+    def address(self, arena: int, offset: int | str) -> str:
         """Returns an expression for the address of a byte."""
         return f"IN({self.pointers[arena]}, {offset})" if self.several else f"AT({offset})"
 
     def of_tensor(self, tensor: Tensor, program: Program) -> str:
-        """Returns an expression for the address of a tensor's first element."""
-        return self.address(home(tensor, program, self.layout), offset(tensor, program, self.layout))
+        """Returns an expression for the address of a tensor's first element.
+
+        For new rows of a rolling window, the address depends on the position of the run.
+        """
+        at = offset(tensor, program, self.layout)
+        window = program.assignment.fresh_window(tensor)
+        if window is None:
+            return self.address(home(tensor, program, self.layout), at)
+        block = window.fresh_rows * window.row_bytes
+        first = at - (window.height - window.fresh_rows) * window.row_bytes
+        moving = f"{first} + {block} * {fresh_variable(window, program)}"
+        return self.address(home(tensor, program, self.layout), moving)
 
     def of_scratch(self, step: Step, number: int) -> str:
         """Returns an expression for the address of a scratch buffer of a step."""
@@ -200,6 +211,16 @@ class Arenas:
     def total(self) -> str:
         """An expression for the bytes of all arenas."""
         return " + ".join(self.arena_macros)
+
+
+def position_variable(window: RollingWindow, program: Program) -> str:
+    """Returns the C variable with the position of a rolling window."""
+    return f"position_{program.assignment.position_counts.index(window.positions)}"
+
+
+def fresh_variable(window: RollingWindow, program: Program) -> str:
+    """Returns the C variable with the position of the new rows of a rolling window: that of the run before."""
+    return f"fresh_{program.assignment.position_counts.index(window.positions)}"
 
 
 def home(tensor: Tensor, program: Program, layout: Layout) -> int:

@@ -25,7 +25,7 @@ from aboard import outputs
 from aboard.base import bundle_files, manifest, resources
 from aboard.base.manifest import Manifest
 from aboard.base.version import VERSION
-from aboard.emit import accelerators, constants, control, header, intrinsics, records, sample, source
+from aboard.emit import accelerators, constants, control, header, intrinsics, records, rolling, sample, source
 from aboard.emit.instances import Instances
 from aboard.ir import Graph
 from aboard.kernels.contract import KernelCall
@@ -67,7 +67,8 @@ def emit(
     files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
     bodies = inside(program)
     steps = [step for each in (program, *(body.program for body in bodies)) for step in each.steps]
-    files |= kernel_headers(step.call.header for step in steps if isinstance(step.call, KernelCall))
+    used = [step.call.header for step in steps if isinstance(step.call, KernelCall)]
+    files |= kernel_headers([*used, *rolling.headers(program)])
     functions = intrinsics.lowered(target, _float_headers(steps))
     files[f"src/{name}.c"] = source.text(
         graph, program, layout, instances, GENERATOR, target, functions.text, hooks=hooks
@@ -106,7 +107,7 @@ def emit(
         inputs=records.tensors(graph.inputs, "input", program, layout),
         outputs=records.tensors(graph.outputs, "output", program, layout),
         states=records.states(program, layout),
-        state=records.state_block(layout),
+        state=records.state_block(program, layout),
         notes=tuple(graph.notes),
         nodes=records.nodes(program, instances, target),
         buffers=records.buffers(program, layout),

@@ -33,12 +33,12 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         f"#define {upper}_INPUT_COUNT {len(graph.inputs)}\n#define {upper}_OUTPUT_COUNT {len(graph.outputs)}\n",
         "/** True when a run leaves the inputs as they were. */",
         f"#define {upper}_INPUTS_KEPT {'true' if kept else 'false'}\n",
+        *filter(None, [state.declaration(program, arenas)]),
         *(
             _tensor(arenas, kind, index, tensor, names.get(tensor, tensor.name), program)
             for kind, index, tensor in tensors
         ),
         streamed_input.declarations(program, arenas),
-        *filter(None, [state.declaration(arenas)]),
         _run_declaration(arenas, target.input_mode),
         "/** The model as data, for code that serves any model (aboard/model.h). */",
         f"extern const aboard_model_t {name}_model;\n",
@@ -165,6 +165,7 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, named: str, p
     lines += [
         f"/** {access}. */",
         f"static inline {tensor.dtype.c} *{name}_{kind}_{index}(void *{pointer}) {{",
+        *state.ordered(tensor, program, arenas),
         f"    return ({tensor.dtype.c} *)(void *)((uint8_t *){pointer} + {prefix}_OFFSET);",
         "}",
         "",

@@ -135,7 +135,8 @@ class Instances:
 def _shared_functions(program: Program, target: Target) -> set[str]:
     """Returns the keys of the functions with one instance for several sets of parameters."""
     seen: dict[str, dict[str, KernelCall]] = {}
-    for step in (*program.steps, *program.standalone.values()):
+    rolling = {node for window in program.assignment.rolling for node in window.calls}
+    for step in (*program.steps, *(step for step in program.standalone.values() if step.node not in rolling)):
         if isinstance(step.call, KernelCall):
             seen.setdefault(step.call.function_key, {})[c_text.literal(step.call.params)] = step.call
     return {key for key, calls in seen.items() if code_size.shares(list(calls.values()), target)}

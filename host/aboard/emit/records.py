@@ -96,12 +96,14 @@ def states(program: Program, layout: Layout) -> tuple[TensorRecord, ...]:
     return tuple(record.model_copy(update={"name": s.name}) for record, s in zip(records, kept, strict=True))
 
 
-def state_block(layout: Layout) -> StateRecord | None:
+def state_block(program: Program, layout: Layout) -> StateRecord | None:
     """Returns the record of the state block; None for a model without state."""
     place = layout.state
     if place is None:
         return None
-    return StateRecord(bytes=place.bytes, memory=place.home, offset=place.start, region=place.region)
+    heights = {window.state: window.height for window in program.assignment.rolling}
+    rolling = {number: heights[s] for number, s in enumerate(program.graph.states) if s in heights}
+    return StateRecord(bytes=place.bytes, memory=place.home, offset=place.start, region=place.region, rolling=rolling)
 
 
 def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.base import quoting
-from aboard.emit import accelerators, c_text, control, records, state, steps, streamed_input
+from aboard.emit import accelerators, c_text, control, records, rolling, state, steps, streamed_input
 from aboard.emit.arenas import Arenas, home, offset
 from aboard.emit.banner import banner
 from aboard.emit.instances import Instances
@@ -51,7 +51,8 @@ def text(
     """
     name, arenas = graph.name, Arenas(graph.name, layout, hooks)
     every = (*program.steps, *(program.standalone.values() if hooks else ()))
-    headers = sorted({step.call.header for step in every if isinstance(step.call, KernelCall)})
+    used = [step.call.header for step in every if isinstance(step.call, KernelCall)]
+    headers = sorted({*used, *rolling.headers(program)})
     includes = [
         f'#include "{name}.h"',
         "",
@@ -87,7 +88,7 @@ def _no_hooks(name: str) -> str:
 
 
 def _run(program: Program, instances: Instances, arenas: Arenas) -> str:
-    lines = [*arenas.prologue(), *streamed_input.run_guard(program, arenas.name)]
+    lines = [*arenas.prologue(), *streamed_input.run_guard(program, arenas.name), *rolling.begin(program, arenas)]
     lines += [*steps.calls(program, instances, arenas), *state.copies(program, arenas)]
     return "\n".join([*lines, "    return ABOARD_OK;", "}", "", *arenas.entry(), ""])
 
@@ -162,7 +163,7 @@ def _descriptor(graph: Graph, program: Program, arenas: Arenas) -> str:
             "    .outputs = outputs,",
             *arenas.descriptor(),
             *streamed_input.descriptor(program),
-            *state.descriptor(graph, arenas),
+            *state.descriptor(graph, program, arenas),
             *(
                 ["#if ABOARD_RUN_OP", f"    .op_bytes = {workspace},", "    .run_op = run_op,", "#endif"]
                 if arenas.hooks

@@ -1,10 +1,11 @@
-"""The C of a model with state: its size, the function that resets it, and the copies at the end of a run."""
+"""The C of a model with state: its size, functions that reset it or order its rows, and the end of a run."""
 
 from __future__ import annotations
 
+from aboard.emit import rolling
 from aboard.emit.arenas import Arenas
 from aboard.emit.initial import array_name, filling_byte
-from aboard.ir import Graph, State
+from aboard.ir import Graph, State, Tensor
 from aboard.memory.state import StatePlace
 from aboard.schedule.lowering import Program
 
@@ -26,8 +27,8 @@ def size(graph: Graph, arenas: Arenas) -> list[str]:
     return ["\n".join([*lines, f"#define {upper}_STATE_COUNT {len(graph.states)}"]) + "\n"]
 
 
-def declaration(arenas: Arenas) -> str:
-    """Returns the declaration of the function that resets the state; "" without any."""
+def declaration(program: Program, arenas: Arenas) -> str:
+    """Returns the declarations of the functions that reset the state and bring its rows into order; "" without any."""
     place = arenas.layout.state
     if place is None:
         return ""
@@ -42,45 +43,81 @@ def declaration(arenas: Arenas) -> str:
  * @return ABOARD_OK, ABOARD_ERROR_NULL, ABOARD_ERROR_ARENA_TOO_SMALL or ABOARD_ERROR_ARENA_MISALIGNED.
  */
 aboard_status_t {name}_reset(void *{pointer}, size_t {pointer}_bytes);
+{_unroll_declaration(program, arenas, place)}"""
+
+
+def _unroll_declaration(program: Program, arenas: Arenas, place: StatePlace) -> str:
+    if not program.assignment.rolling:
+        return ""
+    name, pointer = arenas.name, arenas.pointers[place.home]
+    return f"""
+/**
+ * Brings the rows of the states in rolling buffers into their order, oldest first: {name}_state_<n> calls it. Call it
+ * before you read or write states by {name}_model.states. Results of later runs do not change.
+ *
+ * Parameters and result as for {name}_reset.
+ */
+aboard_status_t {name}_unroll(void *{pointer}, size_t {pointer}_bytes);
 """
 
 
+def ordered(tensor: Tensor, program: Program, arenas: Arenas) -> list[str]:
+    """Returns the statement that brings the rows of a state into order; empty for any other tensor."""
+    place = arenas.layout.state
+    if place is None or all(tensor is not window.state.read for window in program.assignment.rolling):
+        return []
+    return [f"    (void){arenas.name}_unroll({arenas.pointers[place.home]}, {arenas.macros[place.home]});"]
+
+
 def functions(graph: Graph, program: Program, arenas: Arenas) -> str:
-    """Returns the functions that reset the state; "" without any."""
+    """Returns the functions that reset the state and bring its rows into order; "" without any."""
     place = arenas.layout.state
     if place is None:
         return ""
-    name, pointer = graph.name, arenas.pointers[place.home]
-    lines = ["static aboard_status_t reset(const aboard_memory_t *memory) {", *arenas.checked(place.home)]
+    lines = arenas.checked(place.home)
     for number, state in enumerate(graph.states):
         byte, to = filling_byte(state), arenas.of_tensor(state.read, program)
         if byte is None:
             lines.append(f"    memcpy({to}, {array_name(graph, number)}, {state.read.type.bytes});")
         else:
             lines.append(f"    memset({to}, {byte}, {state.read.type.bytes});")
+    text = _function("reset", [*lines, *rolling.reset(program, arenas)], arenas, place)
+    if program.assignment.rolling:
+        text += _function("unroll", [*arenas.checked(place.home), *rolling.unroll(program, arenas)], arenas, place)
+    return text
+
+
+def _function(verb: str, body: list[str], arenas: Arenas, place: StatePlace) -> str:
+    """Returns a function of the descriptor, and the public function that calls it."""
+    pointer = arenas.pointers[place.home]
     return "\n".join(
         [
-            *lines,
+            f"static aboard_status_t {verb}(const aboard_memory_t *memory) {{",
+            *body,
             "    return ABOARD_OK;",
             "}",
             "",
-            f"aboard_status_t {name}_reset(void *{pointer}, size_t {pointer}_bytes) {{",
+            f"aboard_status_t {arenas.name}_{verb}(void *{pointer}, size_t {pointer}_bytes) {{",
             *_memory(arenas, place),
-            "    return reset(memory);",
+            f"    return {verb}(memory);",
             "}",
+            "",
             "",
         ]
     )
 
 
 def _memory(arenas: Arenas, place: StatePlace) -> list[str]:
-    """Returns the definition of `memory` for `reset`, which reads only the entry with the state."""
+    """Returns the definition of `memory` for functions that read only the entry with the state."""
     pairs = ["{NULL, 0}"] * place.home + [f"{{{arenas.pointers[place.home]}, {arenas.pointers[place.home]}_bytes}}"]
     return [f"    const aboard_memory_t memory[] = {{{', '.join(pairs)}}};"]
 
 
 def copies(program: Program, arenas: Arenas) -> list[str]:
-    """Returns the statements that end a run: they bring the next values to where the next run reads them."""
+    """Returns the statements that end a run: they bring the next values to where the next run reads them.
+
+    What is in a rolling buffer stays where it is.
+    """
     found = []
     for state in program.assignment.copied_states:
         to, value = (arenas.of_tensor(tensor, program) for tensor in (state.read, state.write))
@@ -94,10 +131,11 @@ def _share(program: Program, state: State) -> bool:
     return locations[state.read].buffer is locations[state.write].buffer
 
 
-def descriptor(graph: Graph, arenas: Arenas) -> list[str]:
+def descriptor(graph: Graph, program: Program, arenas: Arenas) -> list[str]:
     """Returns the fields of the descriptor with the states."""
     place = arenas.layout.state
     if place is None:
         return []
     block = [f"    .state_bytes = {arenas.state_macro},"] if place.apart else []
-    return [f"    .state_count = {len(graph.states)},", "    .states = states,", *block, "    .reset = reset,"]
+    unroll = ["    .unroll = unroll,"] if program.assignment.rolling else []
+    return [f"    .state_count = {len(graph.states)},", "    .states = states,", *block, "    .reset = reset,", *unroll]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aboard.base import quoting
-from aboard.emit import c_text, cascade
+from aboard.emit import c_text, cascade, rolling
 from aboard.emit.arenas import Arenas
 from aboard.emit.instances import Instance, Instances, argument_names, argument_type
 from aboard.kernels.contract import Argument, ConstantArg, FunctionCall, InputArg, KernelCall, OutputArg
@@ -85,7 +85,8 @@ def call_text(
 def _arena_address(program: Program, arenas: Arenas, step: Step) -> Callable[[Argument, int], str]:
     def address(argument: Argument, scratch: int) -> str:
         if isinstance(argument, InputArg):
-            return arenas.of_tensor(step.node.input(argument.index), program)
+            window = rolling.window_operand(step, argument.index, program, arenas)
+            return window or arenas.of_tensor(step.node.input(argument.index), program)
         if isinstance(argument, OutputArg):
             return arenas.of_tensor(step.node.outputs[argument.index], program)
         return arenas.of_scratch(step, scratch)
@@ -101,7 +102,8 @@ def calls(program: Program, instances: Instances, arenas: Arenas) -> list[str]:
         if step.index in inside:
             lines += _enter(inside[step.index], step, arenas)
             continue
-        call = call_text(step, instances, _arena_address(program, arenas, step))
+        rows = rolling.rows(step, program)
+        call = call_text(step, instances, _arena_address(program, arenas, step), rows)
         lines += ["", f"    /* {step.index}: {describe(step)} */"]
         if arenas.hooks:
             begin, end = f"    ABOARD_BEGIN({step.index});", f"    ABOARD_END({step.index});"
@@ -139,7 +141,9 @@ def describe(step: Step) -> str:
 
 
 def _trace(step: Step, program: Program, arenas: Arenas) -> list[str]:
-    lines: list[str] = []
+    lines = rolling.trace(step, program, arenas)
+    if lines:
+        return lines
     for number, (tensor, view) in enumerate(zip(step.node.outputs, step.outputs, strict=True)):
         numbers = [view.row_stride, view.pixel_stride, step.index, number, 0, view.rows, view.cols, view.channels]
         rows = ", ".join(map(str, numbers))

@@ -21,10 +21,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from aboard.ir import Array, Node
-from aboard.ops import rows_of
+from aboard.ops import get, rows_of
 
 if TYPE_CHECKING:
     from aboard.target import Runtime, Target
+
+#: Additional instructions to find a row in a rolling buffer (Cortex-M4: 7 to 11 a row in the layers of `wake_jarvis`).
+ROLLING_ROW_COST = 8
 
 #: A literal of a C parameter struct: number, nested struct (mapping) or array (sequence).
 Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Literal"]]  # noqa: UP007 - recursive
@@ -337,6 +340,14 @@ class Implementation(ABC):
         Set-ups of calls are not included, only rows that stripes leave unused or compute twice.
         """
         return 1.0
+
+    def rolling_cost(self, node: Node) -> float:
+        """Returns the additional instructions of a node, if operand 0 is a window in a rolling buffer.
+
+        Declared, not measured. By default every product finds its row anew.
+        """
+        products = max(get(node.op).macs(node), node.output.type.elements)
+        return ROLLING_ROW_COST * products
 
     def formula(self, node: Node) -> float | None:
         """Returns the instructions of a node by a hand-written formula, for a kernel without measurements.

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Implementation, RowWise, View
+from aboard.kernels.contract import ROLLING_ROW_COST, Implementation, RowWise, View
 from aboard.kernels.overlap import Reads, SlidingWindow, distance
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS
@@ -66,6 +66,15 @@ class PixelPairs(Convolution):
     def row_wise(self, node: Node) -> RowWise:
         """Two rows at once if a row has an odd number of pixels."""
         return RowWise(1 + node.output.shape[2] % 2)
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Counts the rows of the windows of a pair; pixels that are no whole words are copied once more."""
+        height, width = op.window(node)
+        pixels = -(-node.output.shape[1] * node.output.shape[2] // 2) * 2
+        depth = node.input(INPUT).shape[3]
+        copied = height * width * depth // 4 if depth // groups(node) % 4 else 0
+        return pixels * (groups(node) * height * ROLLING_ROW_COST + copied)
 
     @override
     def growth(self, node: Node, rows: int) -> float:

@@ -16,6 +16,9 @@ from aboard.target.regions import ArenaRegion
 #: Alignment of the block in bytes: that of an arena.
 ALIGN = 16
 
+#: Bytes of the position of rolling windows (`aboard.schedule.rolling`).
+POSITION_BYTES = 2
+
 
 @dataclass(frozen=True)
 class StatePlace:

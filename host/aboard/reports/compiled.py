@@ -145,7 +145,13 @@ def _place(manifest: Manifest) -> str:
 def state(manifest: Manifest) -> str:
     """Returns a table of the states; empty for a model without."""
     rows = [(s.offset, s.bytes, label(s.name), s.dtype, "x".join(map(str, s.shape))) for s in manifest.states]
-    return f"State\n\n{table(('offset', 'bytes', 'name', 'type', 'shape'), rows)}" if rows else ""
+    heads = ("offset", "bytes", "name", "type", "shape")
+    rolling = {} if manifest.state is None else manifest.state.rolling
+    if not rolling:
+        return f"State\n\n{table(heads, rows)}" if rows else ""
+    stored = [f"rolling, {rolling[number]} rows" if number in rolling else "" for number in range(len(rows))]
+    more = [(*row, buffer) for row, buffer in zip(rows, stored, strict=True)]
+    return f"State\n\n{table((*heads, 'buffer'), more)}"
 
 
 def notes(manifest: Manifest) -> str:

@@ -11,7 +11,8 @@ A tensor between the nodes of a cascade is stored in a rolling buffer.
 The buffer that stores a state lives on from run to run. Tensors may be aliases within it, such as the window to which a
 run appends its input. The next value of the state is computed in its place if nothing reads the old one by then;
 otherwise the end of the run copies it there. So that these copies never meet, the buffer of a state stores no input, no
-output, and the next value of no other state.
+output, and the next value of no other state. A window may be a rolling buffer instead, where nothing is copied
+(`aboard.schedule.rolling`).
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from aboard import ops
 from aboard.ir import Graph, Node, State, Tensor
 from aboard.kernels.contract import Implementation, View
 from aboard.ops.sharing import Share, box_offsets
+from aboard.schedule import rolling_finder
 from aboard.schedule.buffers import Buffer, BufferAssignment, TensorLocation
 from aboard.schedule.cascade import Cascade
+from aboard.schedule.rolling_finder import RollingFinder
 
 
 def assign_buffers(
@@ -34,6 +37,7 @@ def assign_buffers(
     keep_inputs: bool,
     cascades: Sequence[Cascade] = (),
     streamed_input: Tensor | None = None,
+    roll: bool = True,
 ) -> BufferAssignment:
     """Decides which tensors share a buffer. Buffers have no address yet.
 
@@ -44,11 +48,41 @@ def assign_buffers(
         cascades: Cascades of the steps of an assignment without cascades; the tensors between their nodes are
             `unshared` in it.
         streamed_input: The input whose rows the caller pushes.
+        roll: True if rolling buffers may contain states.
     """
-    assigner = _Assigner(graph, implementations, keep_inputs)
+    joins = rolling_finder.joins(graph) if roll else {}
+    while True:
+        assignment, opened = _assigned(
+            graph, implementations, joins, keep_inputs=keep_inputs, cascades=cascades, streamed_input=streamed_input
+        )
+        rolling = {window.state for window in assignment.rolling}
+        # A join that was opened is only right if its window rolls.
+        failed = [node for node in opened if joins[node] not in rolling]
+        if not failed:
+            return assignment
+        joins = {node: state for node, state in joins.items() if node not in failed}
+
+
+def _assigned(
+    graph: Graph,
+    implementations: Mapping[Node, Implementation],
+    joins: Mapping[Node, State],
+    *,
+    keep_inputs: bool,
+    cascades: Sequence[Cascade],
+    streamed_input: Tensor | None,
+) -> tuple[BufferAssignment, list[Node]]:
+    """Returns an assignment, and the joins of rolling windows that are steps (`_Assigner.open_window`)."""
+    assigner, opened = _Assigner(graph, implementations, keep_inputs), list[Node]()
     for node in graph.nodes:
-        if not assigner.alias(node):
-            assigner.steps.append(node)
+        wraps = node in joins and rolling_finder.wraps(node)
+        if not wraps and assigner.alias(node):
+            continue
+        if node in joins and assigner.open_window(node):
+            opened.append(node)
+        elif wraps and assigner.alias(node):
+            continue
+        assigner.steps.append(node)
     unshared = frozenset(t for t, location in assigner.locations.items() if location.buffer.tensors == [t])
     cascaded = {node for cascade in cascades for node in cascade.nodes}
     for state in graph.states:
@@ -60,8 +94,15 @@ def assign_buffers(
         assigner.locations |= {tensor: _in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
         for node in reversed(cascade.nodes):
             assigner.run_stripes_in_place(node, cascade)
-    return BufferAssignment(
-        assigner.locations, assigner.steps, tuple(cascades), unshared, streamed_input, tuple(graph.states)
+    finder = RollingFinder(graph, implementations, assigner.locations, assigner.steps, cascades)
+    found = [finder.find(node, state) for node, state in joins.items()]
+    rolling = tuple(window for window in found if window is not None)
+    states = tuple(graph.states)
+    return (
+        BufferAssignment(
+            assigner.locations, assigner.steps, tuple(cascades), unshared, streamed_input, states, rolling
+        ),
+        opened,
     )
 
 
@@ -108,6 +149,17 @@ class _Assigner:
             return False
         for inner, outer, view in moves:
             self._move(inner, self.locations[outer].buffer, view)
+        return True
+
+    def open_window(self, node: Node) -> bool:
+        """Puts the state that a concatenation extends where the result begins, although the node stays a step."""
+        state, window = node.input(0), node.output
+        share = ops.get(node.op).shares(node)[0]
+        view = self._inner_view(state, window, share)
+        moves = [] if view is None else [(state, window, view)]
+        if view is None or not self._may_move(state, view, node) or not self._brings_own_buffers(moves):
+            return False
+        self._move(state, self.locations[window].buffer, view)
         return True
 
     def _brings_own_buffers(self, moves: list[tuple[Tensor, Tensor, View]]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from aboard.ir import Node, State, Tensor
 from aboard.kernels.contract import View
 from aboard.schedule.cascade import Cascade
+from aboard.schedule.rolling import RollingCall, RollingWindow
 
 #: Number of steps after the last node for which a graph output is live.
 AFTER_LAST = 1
@@ -48,6 +49,7 @@ class BufferAssignment:
             it, else whole.
         states: The states of the graph. The buffer that stores the `read` of one is live from run to run and is no part
             of an arena.
+        rolling: The states in rolling buffers.
     """
 
     locations: dict[Tensor, TensorLocation]
@@ -56,6 +58,7 @@ class BufferAssignment:
     unshared: frozenset[Tensor] = frozenset()
     streamed_input: Tensor | None = None
     states: tuple[State, ...] = ()
+    rolling: tuple[RollingWindow, ...] = ()
 
     def stripes_of(self, node: Node) -> int:
         """Returns the number of stripes of a node: 1 outside of cascades."""
@@ -79,7 +82,31 @@ class BufferAssignment:
     @property
     def copied_states(self) -> list[State]:
         """The states whose next value is computed elsewhere, so that the end of a run copies it."""
-        return [state for state in self.states if not self._is_in_place(state)]
+        rolling = {window.state for window in self.rolling}
+        return [state for state in self.states if state not in rolling and not self._is_in_place(state)]
+
+    @property
+    def position_counts(self) -> list[int]:
+        """For each position that the state block contains, its number of values; rolling windows share them."""
+        return list(dict.fromkeys(window.positions for window in self.rolling))
+
+    @property
+    def rolling_steps(self) -> set[Node]:
+        """The steps that read or write a rolling window."""
+        buffers = {self.locations[window.state.read].buffer for window in self.rolling}
+        return {
+            node
+            for node in (self.steps if buffers else ())
+            if any(t in self.locations and self.locations[t].buffer in buffers for t in [*node.operands, *node.outputs])
+        }
+
+    def rolling_call(self, node: Node) -> tuple[RollingWindow, RollingCall] | None:
+        """Returns the rolling window that a step reads or extends, and how; None for any other step."""
+        return next(((window, window.calls[node]) for window in self.rolling if node in window.calls), None)
+
+    def fresh_window(self, tensor: Tensor) -> RollingWindow | None:
+        """Returns the rolling window whose new rows contain a tensor; None if its address never changes."""
+        return next((window for window in self.rolling if tensor in window.fresh), None)
 
     def _is_in_place(self, state: State) -> bool:
         read, write = self.locations[state.read], self.locations[state.write]

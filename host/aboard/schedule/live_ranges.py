@@ -35,6 +35,21 @@ class AllocationProblem:
     stream_state: int | None = None
 
 
+@dataclass(frozen=True)
+class StateBlock:
+    """Layout of the state block.
+
+    Attributes:
+        offsets: Of each buffer that stores a state, bytes from the start of the block.
+        positions: Offset of the positions of rolling windows.
+        bytes: Size of the block; 0 for a model without state.
+    """
+
+    offsets: Mapping[Buffer, int]
+    positions: int
+    bytes: int
+
+
 def stream_state_words(assignment: BufferAssignment) -> int:
     """Returns the 32-bit numbers that a run keeps between two rows of a streamed input.
 
@@ -88,10 +103,8 @@ def allocation_problem(
     return AllocationProblem(live_ranges, builder.buffers, tuple(builder.scratch), overlaps, state)
 
 
-def state_block(
-    assignment: BufferAssignment, implementations: Mapping[Node, Implementation]
-) -> tuple[Mapping[Buffer, int], int]:
-    """Returns the offset of each buffer that stores a state in the state block, and the bytes of the block."""
+def state_block(assignment: BufferAssignment, implementations: Mapping[Node, Implementation]) -> StateBlock:
+    """Returns the layout of the state block: buffers that store states, then the positions of rolling windows."""
     buffers = assignment.state_buffers
     aligns = {buffer: max(4, *(tensor.dtype.bytes for tensor in buffer.tensors)) for buffer in buffers}
     for node in assignment.steps:
@@ -99,8 +112,10 @@ def state_block(
             location = assignment.locations.get(tensor)
             if location is not None and location.buffer in aligns:
                 aligns[location.buffer] = max(aligns[location.buffer], implementations[node].align)
-    found, size = state.offsets([(buffer.bytes, aligns[buffer]) for buffer in buffers])
-    return dict(zip(buffers, found, strict=True)), size
+    positions = state.POSITION_BYTES * len(assignment.position_counts)
+    sizes = [(buffer.bytes, aligns[buffer]) for buffer in buffers]
+    found, size = state.offsets([*sizes, (positions, state.POSITION_BYTES)])
+    return StateBlock(dict(zip(buffers, found, strict=False)), found[-1], size)
 
 
 class _ProblemBuilder:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
-from aboard.kernels.contract import Call, ExternalCall, Implementation, View
+from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg, View
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory.problem import LiveRange, Overlap
@@ -27,8 +27,8 @@ class Step:
         inputs: Views of the operands; None for an absent one.
         outputs: Views of the results.
         scratch: For each scratch buffer of the call, its index in `Program.live_ranges`.
-        standalone: True for a step of a cascade with all rows in one call (`Program.standalone`). The arena contains no
-            buffers for its operands and results.
+        standalone: True for a step of a cascade or of a rolling window with all rows in one call
+            (`Program.standalone`). The arena contains no buffers for its operands and results.
     """
 
     index: int
@@ -52,10 +52,12 @@ class Program:
         live_ranges: Of each buffer of an arena, then of each scratch buffer, then of the state of a streamed input.
         overlaps: Pairs that may share bytes although a step needs both.
         buffers: Index of each of these buffers in `live_ranges`.
-        standalone: For each step of a cascade, by its index, the step that computes all rows of whole operands at once.
+        standalone: For each step of a cascade or of a rolling window, by its index, the step that computes all rows of
+            whole operands at once.
         stream_state: Index in `live_ranges` of the state between two rows of a streamed input; None without one.
         state_offsets: Of each buffer that stores a state, bytes from the start of the state block.
         state_bytes: Bytes of the state block; 0 for a model without state.
+        position_offset: Bytes from the start of the state block to the positions of rolling windows.
     """
 
     graph: Graph
@@ -68,6 +70,7 @@ class Program:
     stream_state: int | None = None
     state_offsets: Mapping[Buffer, int] = field(default_factory=dict)
     state_bytes: int = 0
+    position_offset: int = 0
 
     def flash(self, target: Target) -> int | None:
         """Returns the predicted flash of the model on a target; None if accelerators compute a part of it."""
@@ -95,11 +98,13 @@ class Calls:
     Attributes:
         implementations: The implementation of every node.
         target: The target of the code.
+        roll: True if rolling buffers may contain states (`aboard.schedule.rolling`).
     """
 
-    def __init__(self, implementations: Mapping[Node, Implementation], target: Target) -> None:
+    def __init__(self, implementations: Mapping[Node, Implementation], target: Target, *, roll: bool = True) -> None:
         self.implementations = implementations
         self.target = target
+        self.roll = roll
         self._known: dict[tuple[Node, tuple[View | None, ...], tuple[View, ...]], Call] = {}
 
     def whole(self, node: Node) -> Call:
@@ -124,7 +129,7 @@ def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:
         calls: Calls of its nodes.
     """
     step_views = [views(node, assignment) for node in assignment.steps]
-    made = [calls.of(node, *view) for node, view in zip(assignment.steps, step_views, strict=True)]
+    made = [_call(node, *view, assignment, calls) for node, view in zip(assignment.steps, step_views, strict=True)]
     keep_inputs = calls.target.input_mode == "kept"
     problem = allocation_problem(
         graph, assignment, calls.implementations, [call.scratch for call in made], keep_inputs=keep_inputs
@@ -134,6 +139,8 @@ def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:
         for index, node in enumerate(assignment.steps)
     )
     cascaded = {node for cascade in assignment.cascades for node in cascade.nodes}
+    rolling = {node for window in assignment.rolling for node in window.calls}
+    block = state_block(assignment, calls.implementations)
     return Program(
         graph,
         assignment,
@@ -141,10 +148,28 @@ def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:
         problem.live_ranges,
         problem.overlaps,
         problem.buffers,
-        {step.index: _standalone(step, calls) for step in steps if step.node in cascaded},
+        {step.index: _standalone(step, calls) for step in steps if step.node in cascaded | rolling},
         problem.stream_state,
-        *state_block(assignment, calls.implementations),
+        block.offsets,
+        block.bytes,
+        block.positions,
     )
+
+
+def _call(
+    node: Node, inputs: tuple[View | None, ...], outputs: tuple[View, ...], assignment: BufferAssignment, calls: Calls
+) -> Call:
+    """Returns the call of a step; of one that reads or extends a rolling window, for rows of its tall image."""
+    found = assignment.rolling_call(node)
+    if found is None:
+        return calls.of(node, inputs, outputs)
+    rolling = found[1]
+    made = calls.implementations[node].lower(rolling.node, rolling.inputs, rolling.outputs, calls.target)
+    arguments = [
+        replace(argument, index=rolling.operands[argument.index]) if isinstance(argument, InputArg) else argument
+        for argument in made.arguments
+    ]
+    return replace(made, arguments=tuple(arguments))
 
 
 def _standalone(step: Step, calls: Calls) -> Step:

@@ -107,7 +107,7 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
     search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)
     limit = calls.target.ram_max
     if limit is not None:
-        limit -= state_block(search.plain, calls.implementations)[1]
+        limit -= state_block(search.plain, calls.implementations).bytes
     if wanted is Aim.PLAIN or not search.singles:
         yield search.plain
     elif wanted is Aim.WITHIN and limit is not None:
@@ -181,6 +181,8 @@ class _CascadeSearch:
         self.plain = self._assign([])
         self._scratch: dict[tuple[Node, tuple[bool, ...], int], Sequence[Scratch]] = {}
         self._fields: ReceptiveFields = {}
+        #: Steps of rolling windows, which no cascade may contain.
+        self._rolling = self.plain.rolling_steps
         peaks = self._peaks(self.plain)
         self.singles = [Segment(index, None, peaks[index]) for index in range(len(self.plain.steps))]
         self.cascades: dict[tuple[int, int, bool], Segment] = {}
@@ -222,6 +224,7 @@ class _CascadeSearch:
             keep_inputs=self.keep_inputs,
             cascades=cascades,
             streamed_input=self.streamed_input,
+            roll=self.calls.roll,
         )
 
     def _add_cascades(self, steps: set[int]) -> None:
@@ -245,6 +248,8 @@ class _CascadeSearch:
         if (first, last, minimise_ram) in self.cascades:
             return
         nodes = self.plain.steps[first : last + 1]
+        if not self._rolling.isdisjoint(nodes):
+            return
         cascade = self._build(nodes, minimise_ram=minimise_ram)
         if cascade is not None and self.plain.unshared.issuperset(cascade.buffer_rows):
             peaks = self._peaks(self._assign([cascade]))

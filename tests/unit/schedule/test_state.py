@@ -129,7 +129,7 @@ def test_the_block(sizes: list[tuple[int, int]], offsets: tuple[int, ...], end: 
 
 def test_alignment_of_kernels_counts() -> None:
     graph, assignment, program = assigned(streams.window(channels=8))
-    offsets, size = state_block(assignment, {step.node: step.implementation for step in program.steps})
-    assert (dict(offsets), size) == (dict(program.state_offsets), program.state_bytes)
-    assert all(offset % 4 == 0 for offset in offsets.values())
-    assert len(graph.states) == len(offsets) == 2
+    block = state_block(assignment, {step.node: step.implementation for step in program.steps})
+    assert (dict(block.offsets), block.bytes) == (dict(program.state_offsets), program.state_bytes)
+    assert all(offset % 4 == 0 for offset in block.offsets.values())
+    assert len(graph.states) == len(block.offsets) == 2

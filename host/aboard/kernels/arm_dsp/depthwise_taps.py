@@ -11,6 +11,7 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
+    ROLLING_ROW_COST,
     ConstantArg,
     InputArg,
     KernelCall,
@@ -26,7 +27,7 @@ from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
-from aboard.ops.conv2d import attributes
+from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
@@ -55,6 +56,12 @@ class DspTapsS8(Windowed):
         except UnsupportedNodeError as error:
             return str(error)
         return None
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Finds the row of each tap once for all channels of a pixel."""
+        height, width = window(node)
+        return ROLLING_ROW_COST * node.output.shape[1] * node.output.shape[2] * height * width
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -10,6 +10,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
+    ROLLING_ROW_COST,
     ConstantArg,
     InputArg,
     KernelCall,
@@ -116,6 +117,12 @@ class _PortableFloat(Convolution):
     by_rows = True
     form: Precision
     function: str
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Finds a row for each block of four channels of a pixel."""
+        _, rows, cols, channels = node.output.shape
+        return ROLLING_ROW_COST * rows * cols * -(-channels // BLOCK) * op.window(node)[0]
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:

@@ -12,6 +12,7 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
+    ROLLING_ROW_COST,
     ConstantArg,
     InputArg,
     KernelCall,
@@ -47,6 +48,9 @@ _BLOCK_COST, _EPILOGUE_COST = 12, 9
 
 #: Bytes of code for each pixel of a block.
 _PIXEL_BYTES = 38
+
+#: ABOARD_DEPTHWISE_ROWS of the header.
+_ADDRESSES = 16
 
 #: `fast` of `epilogue.h` for a single rounding.
 SINGLE_ROUNDING = 3
@@ -92,6 +96,16 @@ class PortableS8(_Portable):
     def reads(self, node: Node) -> Reads:
         """Rows are copied if there is padding."""
         return Reads.STAGED if _buffered(node)[1] else Reads.ROW
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Finds rows once for all channels of a row, and loads their addresses again for each block and channel."""
+        height, _ = window(node)
+        if height > _ADDRESSES:
+            return super().rolling_cost(node)
+        _, rows, cols, channels = node.output.shape
+        blocks = channels * -(-cols // block(node))
+        return rows * height * (ROLLING_ROW_COST + 2 * blocks)
 
     @override
     def row_wise(self, node: Node) -> RowWise:
