@@ -62,7 +62,7 @@ ABOARD_INLINE uint32_t aboard_dsp_fft_product(uint32_t a, uint32_t b) {
 }
 
 /** a - i b; a + i b for `inverse`. */
-ABOARD_INLINE uint32_t aboard_dsp_fft_turn(uint32_t a, uint32_t b, bool inverse) {
+ABOARD_INLINE uint32_t aboard_dsp_fft_rotate(uint32_t a, uint32_t b, bool inverse) {
 #if ABOARD_DSP_ASM
     uint32_t turned;
     if (inverse) {
@@ -103,9 +103,9 @@ ABOARD_INLINE void aboard_dsp_fft_four(int16_t *z, int32_t m, uint32_t w1, uint3
     const uint32_t low = aboard_dsp_add_halfwords(a, two), high = aboard_dsp_sub_halfwords(a, two);
     const uint32_t total = aboard_dsp_add_halfwords(one, three), spread = aboard_dsp_sub_halfwords(one, three);
     aboard_dsp_fft_set(z, 0, aboard_dsp_add_halfwords(low, total));
-    aboard_dsp_fft_set(z, m, aboard_dsp_fft_turn(high, spread, inverse));
+    aboard_dsp_fft_set(z, m, aboard_dsp_fft_rotate(high, spread, inverse));
     aboard_dsp_fft_set(z, 2 * m, aboard_dsp_sub_halfwords(low, total));
-    aboard_dsp_fft_set(z, 3 * m, aboard_dsp_fft_turn(high, spread, !inverse));
+    aboard_dsp_fft_set(z, 3 * m, aboard_dsp_fft_rotate(high, spread, !inverse));
 }
 
 /** A step of factor 4, of `count` numbers; twiddle factors stay in registers for all blocks. */
