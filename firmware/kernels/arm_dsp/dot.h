@@ -79,6 +79,11 @@ ABOARD_INLINE uint32_t aboard_dsp_mac(uint32_t x, uint32_t w, uint32_t acc) {
 
 /** int8 nearest to x. */
 ABOARD_INLINE int8_t aboard_dsp_saturate(int32_t x) {
+#if ABOARD_DSP_ASM
+    int32_t nearest;
+    __asm__("ssat %0, #8, %1" : "=r"(nearest) : "r"(x));
+    return (int8_t)nearest;
+#endif
     return (int8_t)(x < INT8_MIN ? INT8_MIN : x > INT8_MAX ? INT8_MAX : x);
 }
 

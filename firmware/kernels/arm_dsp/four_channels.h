@@ -119,4 +119,21 @@ ABOARD_INLINE int32_t aboard_dsp_rescale(int32_t x, const aboard_dsp_scale_t *s)
     return (high + s->half) >> s->right;
 }
 
+/**
+ * Four numbers rescaled to int8, in place: each is rescaled, `before` is added, the result is saturated to int8, and
+ * `after` is added.
+ *
+ * @param x      Four numbers in the limits of aboard_dsp_rescale.
+ * @param s      The scale.
+ * @param before Added before the saturation; an absolute value of at most 128.
+ * @param after  Added after it.
+ */
+ABOARD_SHARED void aboard_dsp_rescale_four(int32_t *x, const aboard_dsp_scale_t *s, int32_t before, int32_t after) {
+    const aboard_dsp_scale_t scale = *s;
+    ABOARD_UNROLL(4)
+    for (int32_t i = 0; i < ABOARD_DSP_FOUR; ++i) {
+        x[i] = aboard_dsp_saturate(aboard_dsp_rescale(x[i], &scale) + before) + after;
+    }
+}
+
 #endif

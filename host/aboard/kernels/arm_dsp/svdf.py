@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import DType, Node
+from aboard.ir import Array, DType, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels.arm_dsp import four_channels
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
@@ -23,7 +23,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.portable.svdf import SvdfKernel, constant, geometry, unit_bias
 from aboard.kernels.registry import implements
-from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS, rescaling
+from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS, attributes, rescaling
 from aboard.target import Target
 
 
@@ -70,7 +70,7 @@ class DspS8(SvdfKernel):
                 OutputArg(1, "int8_t *"),
                 ConstantArg(PackedConstant("weights", words)),
                 ConstantArg(PackedConstant("time", constant(node, TIME_WEIGHTS))),
-                ConstantArg(PackedConstant("bias", np.append(unit_bias(node), np.int32(0)))),
+                ConstantArg(PackedConstant("bias", _filter_bias(node))),
                 ScratchArg(Scratch(8 * -(-weights.shape[1] // TAP_GROUP)), "uint32_t *"),
             ),
             rows=outputs[0].rows,
@@ -81,3 +81,11 @@ def _feature_bias(node: Node) -> Int64:
     """Returns where the sums of the features begin: the zero point of the input, folded in."""
     sums: Int64 = constant(node, FEATURE_WEIGHTS).astype(np.int64).sum(1)
     return -node.input(INPUT).quant.zero_point * sums
+
+
+def _filter_bias(node: Node) -> Array:
+    """Returns where the sums over time begin, [filters]: a unit's first filter has its bias, the others 0."""
+    bias = unit_bias(node)
+    starts = np.zeros((len(bias), attributes(node).rank), np.int32)
+    starts[:, 0] = bias
+    return starts.reshape(-1)
