@@ -5,6 +5,7 @@ Each image carries several models, because building one takes longer than runnin
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -94,6 +95,8 @@ def test_matrices_with_a_scale_for_each_channel(opt: str) -> None:
         for inputs, outputs in [(4, 4), (7, 9), (64, 5), (130, 12), (260, 8), (400, 3)]
         for zero_point in (-128, 5)
     ]
+    # One scale, and a channel whose result is the same for all inputs.
+    drawn += [dataclasses.replace(dense(37, 6), outlier=outlier) for outlier in (2**30, -(2**30))]
     check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 

@@ -40,6 +40,16 @@ def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
+@pytest.mark.parametrize("outlier", [2**30, -(2**30)])
+def test_one_scale_and_a_channel_that_saturates(outlier: int) -> None:
+    # Its sums are beyond those of SWAR-packed weights, and its result is the same for all inputs.
+    layer = Layer("FULLY_CONNECTED", (3, 37), (6, 37), (3, 6), 0, per_channel=False, outlier=outlier)
+    assert refusal(layer, DSP) is None
+    check(layer, View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1), [(0, 3)])
+    coarse = dataclasses.replace(layer, outlier=outlier >> 6, spread=1000)
+    assert refusal(coarse, DSP) == "sums may exceed 8388608"
+
+
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
 def test_rings_of_rows(kind: str, stride: int) -> None:

@@ -98,6 +98,7 @@ def drawn(draw: st.DrawFn, kind: str) -> Layer:
     made = {"CONV_2D": convolution, "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
     layer = draw(made[kind])
     layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
+    layer.outlier = draw(st.sampled_from([0, 0, 0, 2**30, -(2**30)]))
     layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 100.0]))
     layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
     layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))

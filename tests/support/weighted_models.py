@@ -35,6 +35,7 @@ class Layer:
         wide: Whether an int16 layer sums in 64 bits: its bias is int64, or absent.
         per_channel: Whether int8 weights have a scale for each channel.
         bias: Whether there is one.
+        outlier: Added to the int8 layer's bias of the last channel.
         spread: Factor on the scale of the result: above 1 results are small, far below 1 they saturate.
         zero_point_in: Of the input.
         zero_point_out: Of the result.
@@ -52,6 +53,7 @@ class Layer:
     wide: bool = True
     per_channel: bool = True
     bias: bool = True
+    outlier: int = 0
     spread: float = 1.0
     zero_point_in: int = 3
     zero_point_out: int = -7
@@ -115,6 +117,7 @@ class Layer:
             build.tensor("b", (self.channels,), dtype, scales=scales * np.float32(self.scale_in), data=bias)
         elif self.form == "int8":
             bias = rng.integers(-3000, 3000, self.channels)
+            bias[-1] += self.outlier
             build.tensor("b", (self.channels,), np.int32, scales=scales * np.float32(0.05), data=bias)
         else:
             build.tensor("b", (self.channels,), np.float32, data=rng.normal(0, 0.5, self.channels))

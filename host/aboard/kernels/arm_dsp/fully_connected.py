@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,8 +61,7 @@ class DspS8(Implementation):
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        layer = _layer(node)
-        each = packing.differ(node)
+        layer, each = _layer(node)
         factor, constant, shift = (0 if each else int(v[0]) for v in (layer.factor, layer.constant, layer.shift))
         third = 256 * constant + 128 if layer.is_single_rounding and not each else shift
         width = layer.weights.shape[1]
@@ -116,9 +116,18 @@ def _constants(layer: RequantisedLayer) -> Array:
     return wrap32(constants).astype(np.int32).view(np.uint32).reshape(-1, WIDE * len(columns))
 
 
-def _layer(node: Node) -> RequantisedLayer:
-    matrix = packing.matrix(node, op.AXIS)
+def _layer(node: Node) -> tuple[RequantisedLayer, bool]:
+    """Returns the layer, and whether each channel has constants of its own.
+
+    A layer with one scale has constants of its own too if its sums are too large together: a channel whose result is
+    the same for all inputs then needs no sum.
+
+    Raises:
+        UnsupportedNodeError: The layer has no such form.
+    """
+    matrix, bias = packing.matrix(node, op.AXIS), packing.bias(node)
     activation = op.attributes(node).activation
-    return requantised(
-        node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, per_channel=packing.differ(node)
-    )
+    if not packing.differ(node):
+        with contextlib.suppress(UnsupportedNodeError):
+            return requantised(node, matrix, bias, activation, op.AXIS, LINE_SHIFT, per_channel=False), False
+    return requantised(node, matrix, bias, activation, op.AXIS, LINE_SHIFT), True
