@@ -1,7 +1,8 @@
 """The models whose layers the cost model is measured with.
 
-Those of the benchmarks; those of `samples.toml`, in which a layer shape is added; small models of many operators, for
-kernels that no benchmark uses; and drawn layers, for fits that hold beyond the benchmarks.
+Those of the benchmarks; those whose operators have state, and the audio front end; those of `samples.toml`, in which a
+layer shape is added; small models of many operators, for kernels that no benchmark uses; and drawn layers, for fits that
+hold beyond the benchmarks.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from support import layer_shapes, models, zoo
+from support import layer_shapes, models, sequences, zoo
 
-MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *models.HYBRID)
+#: Models of recurrent operators and of those of the audio front end.
+RECURRENT = ("lstm", "lstm_f32", "svdf", sequences.FRONT_END)
+
+MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *models.HYBRID, *RECURRENT)
 
 #: Models of drawn layers, which are measured with all kernels too: most channels by seed; small ones for small boards.
 DRAWN = {0: 64, 1: 64, 2: 64, 3: 64, 4: 24, 5: 24, 6: 16}
@@ -29,7 +33,7 @@ LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN), 
 
 #: Cores that have several kernels for an operator, and models that show them all, beside those of `samples.toml`.
 CHOOSING = ("m3", "m4", "m55")
-_SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8")
+_SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8", "lstm", "svdf", sequences.FRONT_END)
 
 
 def generated() -> dict[str, Callable[[], bytes]]:
