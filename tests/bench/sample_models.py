@@ -1,8 +1,8 @@
 """The models whose layers the cost model is measured with.
 
-Those of the benchmarks; those whose operators have state, and the audio front end; those of `samples.toml`, in which a
-layer shape is added; small models of many operators, for kernels that no benchmark uses; and drawn layers, for fits that
-hold beyond the benchmarks.
+Those of the benchmarks; those of recurrent operators, and the audio front end; those of `samples.toml`, in which a
+layer shape is added; small models of many operators, for kernels that no benchmark uses; and drawn layers, for fits
+that hold beyond the benchmarks.
 """
 
 from __future__ import annotations
