@@ -132,7 +132,7 @@ class _Quantised(LstmKernel):
             header="portable/lstm.h",
             function=self.function,
             params_type="aboard_lstm_t",
-            params=self._params(node),
+            params=self.params(node),
             arguments=(
                 *self.arguments(node, bias if self.wide else wrap32(bias).astype(np.int32)),
                 ConstantArg(PackedConstant("table", table)),
@@ -141,7 +141,8 @@ class _Quantised(LstmKernel):
             step_rows=outputs[0].rows,
         )
 
-    def _params(self, node: Node) -> dict[str, Literal]:
+    def params(self, node: Node) -> dict[str, Literal]:
+        """Returns the fields of `aboard_lstm_t`."""
         found = scaling(node)
         gates = [[self._of_sums(scale) for scale in scales] for scales in (found.input, found.recurrent)]
         return {
