@@ -42,7 +42,9 @@ ABOARD_INLINE int32x4_t aboard_lstm_mve_sum(const int32_t *sums, const int32_t *
                                             aboard_lstm_scale_t scale) {
     const int32_t at = index * ABOARD_LSTM_MVE_UNITS;
     const int32x4_t sum = vaddq_s32(vld1q_s32(sums + at), vld1q_s32(bias + at));
-    return aboard_mve_rescale(sum, scale.multiplier, scale.shift);
+    int32x4_t scaled = aboard_mve_rescale(sum, scale.multiplier, scale.shift);
+    ABOARD_MVE_IN_ORDER(scaled);
+    return scaled;
 }
 
 /** Gates `first` and `first` + 1 before their functions, in the lower and in the upper halves of the lanes. */
@@ -73,7 +75,7 @@ ABOARD_INLINE int16x8_t aboard_lstm_mve_logistic(int32x4_t gates, const uint16_t
      * fifteen. */
     int32x4_t result = vrshrq_n_s32(veorq_s32(value, vshrq_n_s32(gates, 31)), 10);
     /* In assembly, because gcc prints the immediate of the intrinsic as a negative number, which gas refuses. */
-    __asm__("vbic.i16 %q0, #0x8000" : "+w"(result));
+    __asm__ volatile("vbic.i16 %q0, #0x8000" : "+w"(result));
     return (int16x8_t)result;
 }
 
@@ -82,7 +84,9 @@ ABOARD_INLINE int16x8_t aboard_lstm_mve_tangent(int32x4_t arguments, const uint1
     /* The last value of the table is that of all arguments beyond. */
     const int32x4_t size = vminq_s32(vabsq_s32(arguments), vdupq_n_s32(255 << ABOARD_TANH_BITS));
     const int32x4_t value = vsubq_s32(aboard_lstm_mve_look_up(size, ABOARD_TANH_BITS, table), vdupq_n_s32(1 << 23));
-    return (int16x8_t)vrshrq_n_s32(veorq_s32(value, vshrq_n_s32(arguments, 31)), 8);
+    int32x4_t result = vrshrq_n_s32(veorq_s32(value, vshrq_n_s32(arguments, 31)), 8);
+    ABOARD_MVE_IN_ORDER(result);
+    return (int16x8_t)result;
 }
 
 /** The next cell states. */

@@ -13,6 +13,10 @@
 
 #if ABOARD_MVE_ASM
 
+/** Computes a vector before any later one that has this too: else compilers compute much at once, in memory, because
+ * there are eight registers. */
+#define ABOARD_MVE_IN_ORDER(vector) __asm__ volatile("" : "+w"(vector))
+
 /** As aboard_requantize, of each lane. */
 ABOARD_INLINE int32x4_t aboard_mve_rescale(int32x4_t x, int32_t multiplier, int32_t shift) {
     if (shift > 0) {
