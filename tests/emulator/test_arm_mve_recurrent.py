@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from emulator.test_arm_dsp_recurrent import check
 from ops.test_lstm import Layer
+from ops.test_svdf import Filter
 
 BOARD = "arm/mps3_an547"
 
@@ -22,3 +25,14 @@ def test_lstm(tmp_path: Path) -> None:
         for gain, clip in ((0.5, 0.0), (5.0, 0.25))
     ]
     check([(layer.model(), layer.runs(), "arm_mve_s8") for layer in layers], tmp_path, BOARD)
+
+
+def test_svdf(tmp_path: Path) -> None:
+    shapes = [(1, 1, 1, 1), (16, 5, 2, 16), (33, 3, 1, 19), (240, 13, 1, 9)]
+    layers = [
+        Filter(state=state, batch=1 + i % 2, inputs=inputs, units=units, rank=rank, memory=memory, seed=i)
+        for i, (inputs, units, rank, memory) in enumerate(shapes)
+        for state in (np.int8, np.int16)
+    ]
+    names = {np.int8: "arm_mve_s8", np.int16: "arm_mve_s8_s16"}
+    check([(layer.model(), layer.steps(), names[layer.state]) for layer in layers], tmp_path, BOARD)

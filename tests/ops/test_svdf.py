@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from aboard.errors import ModelError
 from aboard.importers import load
-from aboard.ir import Node
 from aboard.kernels import of
 from aboard.kernels.contract import Implementation, KernelCall, View
 from aboard.ops import get
 from aboard.target import Target
 from support import kernel_call, oracle, recurrent, streams
+from support.examples import examples
 from support.kernel_call import Placed
 from support.tflite_builder import ModelBuilder
 
@@ -240,26 +240,35 @@ def test_weights_that_are_computed_have_no_kernel() -> None:
         recurrent.module(model)
 
 
-# The kernel for the DSP extension; the C beside its assembly runs here.
+# The kernels for the DSP extension and for Helium; the C beside their assembly runs here.
 
 M4 = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
-def dsp(node: Node) -> Implementation:
-    return next(kernel for kernel in of("svdf") if kernel.name == "dsp_s8")
+def kernel(name: str) -> Implementation:
+    return next(kernel for kernel in of("svdf") if kernel.name == name)
 
 
-@settings(max_examples=12, deadline=None)
-@given(filters(np.int8))
-def test_the_dsp_kernel_computes_the_same(layer: Filter) -> None:
+@pytest.mark.parametrize("name", ["dsp_s8", "arm_mve_s8", "arm_mve_s8_s16"])
+@settings(max_examples=examples(12), deadline=None)
+@given(st.data())
+def test_a_kernel_for_an_instruction_set_computes_the_same(name: str, data: st.DataObject) -> None:
+    tested = kernel(name)
+    layer = data.draw(filters(np.int16 if name.endswith("_s16") else np.int8))
+    if name.startswith("arm_mve"):
+        shapes = st.tuples(st.sampled_from([1, 15, 16, 33, 250]), st.integers(1, 13), st.sampled_from([1, 9, 17, 40]))
+        inputs, units, memory = data.draw(shapes)
+        layer = dataclasses.replace(layer, inputs=inputs, units=units, memory=memory)
     (node,) = load(layer.model()).nodes
-    assert dsp(node).refuses(node, M4) is None
-    x, state = layer.steps()[0][0], np.random.default_rng(1).integers(-128, 128, node.input(4).shape).astype(np.int8)
+    assert tested.refuses(node, M4) is None
+    info = np.iinfo(node.input(4).dtype.numpy)
+    state = np.random.default_rng(1).integers(info.min, info.max, node.input(4).shape, info.dtype, endpoint=True)
+    x = layer.steps()[0][0]
     expected = get("svdf").evaluate(node, [x, *(t.data for t in node.inputs[1:4] if t is not None), state])
     views = [View.whole(tensor.shape, tensor.dtype.bytes) for tensor in [*node.operands, *node.outputs]]
     places = [Placed.of(values, view) for values, view in ((x, views[0]), (state, views[4]))]
     result = Placed.of(np.zeros(node.output.shape, np.int8), views[5])
-    call = dsp(node).lower(node, views[:5], views[5:], M4)
+    call = tested.lower(node, views[:5], views[5:], M4)
     assert isinstance(call, KernelCall)
     kernel_call.run(call, [places[0]] * 4 + [places[1]], [result, places[1]], [(n, n + 1) for n in range(layer.batch)])
     for got, wanted in zip((result, places[1]), expected, strict=True):
@@ -268,10 +277,10 @@ def test_the_dsp_kernel_computes_the_same(layer: Filter) -> None:
 
 def test_what_the_dsp_kernel_leaves_to_the_portable_one() -> None:
     (node,) = load(Filter().model()).nodes
-    assert dsp(node).refuses(node, M4) is None
+    assert kernel("dsp_s8").refuses(node, M4) is None
     (wide,) = load(Filter(state=np.int16).model()).nodes
-    assert dsp(wide).refuses(wide, M4) == "is for a state of int8"
+    assert kernel("dsp_s8").refuses(wide, M4) == "is for a state of int8"
     (coarse,) = load(Filter(gain=1e-9).model()).nodes
-    assert dsp(coarse).refuses(coarse, M4) == "sums of features may exceed 31 bits"
+    assert kernel("dsp_s8").refuses(coarse, M4) == "sums of features may exceed 31 bits"
     (fine,) = load(Filter(wrong={"b": {"data": [2**31 - 1] * 5}}).model()).nodes
-    assert dsp(fine).refuses(fine, M4) == "sums over time may exceed 31 bits"
+    assert kernel("dsp_s8").refuses(fine, M4) == "sums over time may exceed 31 bits"

@@ -1,0 +1,99 @@
+"""svdf of int8 with Helium, with a state of int8 or int16: eight filters and four units at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import DType, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels.arm_mve.conv2d import CHUNK, reach
+from aboard.kernels.arm_mve.epilogue import LANES
+from aboard.kernels.arm_mve.fully_connected import BLOCK, pack
+from aboard.kernels.contract import (
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    PackedConstant,
+    Scratch,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.portable.svdf import SvdfKernel, constant, int8_params, unit_bias
+from aboard.kernels.registry import implements
+from aboard.kernels.weights import filled
+from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS
+from aboard.target import Target
+
+#: Instructions of a chunk of eight filters, and of a vector of a state; read off the loops for Cortex-M55.
+_PER_CHUNK, _PER_VECTOR = 20, 20
+
+
+class _MveInt8(SvdfKernel):
+    keys = frozenset({"arm_mve"})
+    function: str
+
+    @override
+    def formula(self, node: Node) -> float | None:
+        filters, inputs = node.input(FEATURE_WEIGHTS).shape
+        memory = node.input(TIME_WEIGHTS).shape[1] * self.state.bytes
+        chunks = -(-filters // BLOCK) * -(-inputs // CHUNK)
+        return node.output.shape[0] * (_PER_CHUNK * chunks + _PER_VECTOR * filters * -(-memory // CHUNK))
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        weights = constant(node, FEATURE_WEIGHTS)
+        taps, ctype = weights.shape[1], f"{self.state.value}_t *"
+        folded = -node.input(INPUT).quant.zero_point * weights.astype(np.int64).sum(1)
+        feature_bias, bias = filled(folded, BLOCK), filled(unit_bias(node).astype(np.int64), LANES)
+        chunks = -(-taps // CHUNK)
+        copy = -(-(4 * len(bias) + 2 * len(feature_bias)) // CHUNK) * CHUNK
+        params: dict[str, Literal] = {
+            "filter": int8_params(node),
+            "reach": reach(1, chunks, 0),
+            "sums": len(bias),
+            "copy": copy,
+        }
+        scratch = Scratch(copy + (CHUNK * chunks if taps % CHUNK else 0), align=CHUNK)
+        return KernelCall(
+            header="arm_mve/svdf.h",
+            function=self.function,
+            params_type="aboard_svdf_mve_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                InputArg(STATE, f"const {ctype}"),
+                OutputArg(0, "int8_t *"),
+                OutputArg(1, ctype),
+                ConstantArg(PackedConstant("weights", pack(weights), align=CHUNK)),
+                ConstantArg(PackedConstant("time", constant(node, TIME_WEIGHTS))),
+                ConstantArg(PackedConstant("feature_bias", wrap32(feature_bias).astype(np.int32), align=CHUNK)),
+                ConstantArg(PackedConstant("bias", bias.astype(np.int32), align=CHUNK)),
+                ScratchArg(scratch, "int32_t *"),
+            ),
+            rows=outputs[0].rows,
+            # Parameters are immediates in instructions, so layers cannot share code.
+            code_key=repr(params),
+        )
+
+
+@implements
+class MveS8(_MveInt8):
+    """int8 with time weights and state of int8."""
+
+    name = "arm_mve_s8"
+    state = DType.INT8
+    function = "aboard_svdf_mve"
+
+
+@implements
+class MveS8S16(_MveInt8):
+    """int8 with time weights and state of int16."""
+
+    name = "arm_mve_s8_s16"
+    state = DType.INT16
+    function = "aboard_svdf_mve_s16"
