@@ -11,6 +11,7 @@ import numpy as np
 
 from emulator.test_arm_dsp_recurrent import check
 from ops.test_lstm import Layer
+from ops.test_signal_dsp import halfwords, transform
 from ops.test_svdf import Filter
 
 BOARD = "arm/mps3_an547"
@@ -36,3 +37,13 @@ def test_svdf(tmp_path: Path) -> None:
     ]
     names = {np.int8: "arm_mve_s8", np.int16: "arm_mve_s8_s16"}
     check([(layer.model(), layer.steps(), names[layer.state]) for layer in layers], tmp_path, BOARD)
+
+
+def test_transforms(tmp_path: Path) -> None:
+    rng, cases = np.random.default_rng(0), []
+    for kind, length in (("Rfft", 16), ("Rfft", 64), ("Rfft", 128), ("Rfft", 512), ("Irfft", 32), ("Irfft", 128)):
+        frame = length + 2 if kind == "Irfft" else length - 3
+        ends = [np.full((2, frame), end, np.int16) for end in (-(2**15), 2**15 - 1)]
+        steps = [[x] for x in [*(halfwords(rng, 2, frame) for _ in range(3)), *ends]]
+        cases.append((transform(kind, frame, length), steps, "arm_mve_s16"))
+    check(cases, tmp_path, BOARD)

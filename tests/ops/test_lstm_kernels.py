@@ -1,4 +1,4 @@
-"""Kernels of LSTM layers, called as C: results over their input, and the kernel for the DSP extension."""
+"""Kernels of LSTM layers, called as C: results over their input, and the kernels for the DSP extension and Helium."""
 
 from __future__ import annotations
 
@@ -90,6 +90,13 @@ def test_every_kernel_computes_the_same_over_its_input(dtype: type, data: st.Dat
         if least is not None:
             check(layer, kernel, least)
             check(layer, kernel, least + 3 * x.element_bytes)
+
+
+@pytest.mark.parametrize(("inputs", "units"), [(16, 16), (33, 5), (240, 18)])
+def test_inputs_and_units_of_many_vectors(inputs: int, units: int) -> None:
+    layer = Layer(batch=2, inputs=inputs, units=units, gain=0.1, clip=2.0)
+    for kernel in accepting(layer):
+        check(layer, kernel)
 
 
 def test_what_the_dsp_kernel_leaves_to_the_portable_one() -> None:

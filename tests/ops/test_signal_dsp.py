@@ -1,4 +1,4 @@
-"""The audio front end for the DSP extension: the C that says what its assembly computes, and what it refuses."""
+"""The audio front end for the DSP extension and for Helium: the C that says what assembly computes; what is refused."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ SEEDS = st.integers(0, 2**32 - 1)
 TYPE_NUMBERS = {I16: 7, I32: 2}
 
 
-def dsp(node: Node) -> Implementation:
-    (found,) = (kernel for kernel in of(node.op) if "arm_dsp" in kernel.keys)
+def dsp(node: Node, key: str = "arm_dsp") -> Implementation:
+    (found,) = (kernel for kernel in of(node.op) if key in kernel.keys)
     return found
 
 
-def check(file: bytes, *values: np.ndarray) -> list[np.ndarray]:
+def check(file: bytes, *values: np.ndarray, key: str = "arm_dsp") -> list[np.ndarray]:
     """Fails unless the kernel computes what the op does; returns the results."""
     (node,) = load(file).nodes
-    kernel = dsp(node)
+    kernel = dsp(node, key)
     assert kernel.refuses(node, M4) is None
     operands = [*values, *(t.data for t in node.operands[len(values) :] if t.data is not None)]
     expected = get(node.op).evaluate(node, operands)
@@ -65,12 +65,13 @@ def transform(kind: str, frame: int, length: int, dtype: Any = I16) -> bytes:
     return model(kind, [((2, frame), dtype)], [((2, spectrum), dtype)], options)
 
 
+@pytest.mark.parametrize("key", ["arm_dsp", "arm_mve"])
 @pytest.mark.parametrize("kind", ["Rfft", "Irfft"])
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(SEEDS, st.sampled_from([4, 8, 16, 64, 128, 512]), st.integers(0, 5))
-def test_transforms(kind: str, seed: int, length: int, missing: int) -> None:
+def test_transforms(kind: str, key: str, seed: int, length: int, missing: int) -> None:
     frame = length + 2 if kind == "Irfft" else max(length - missing, 1)
-    check(transform(kind, frame, length), halfwords(np.random.default_rng(seed), 2, frame))
+    check(transform(kind, frame, length), halfwords(np.random.default_rng(seed), 2, frame), key=key)
 
 
 @pytest.mark.parametrize("kind", ["Rfft", "Irfft"])

@@ -173,24 +173,28 @@ ABOARD_INLINE void aboard_dsp_fft_separate(int16_t *z, int32_t n, const int16_t 
     }
 }
 
+/** Writes pairs of elements of a frame as complex numbers, in the order of aboard_dsp_fft_transform. */
+ABOARD_INLINE void aboard_dsp_fft_arrange(const aboard_signal_fft_s16_t *p, const int16_t *x, int16_t *z) {
+    const int32_t outer = p->factors[0];
+    for (int32_t k = 0; k < p->count; k += outer) {
+        /* The lowest digit becomes the highest. */
+        const int32_t place = aboard_signal_fft_s16_place(p, k);
+        for (int32_t digit = 0; digit < outer; ++digit) {
+            aboard_dsp_fft_set(z, place + digit * (p->count / outer),
+                               aboard_dsp_fft_element(x, k + digit, p->in_length));
+        }
+    }
+}
+
 /** As aboard_signal_fft_s16_rfft; all factors are 2 or 4. */
 ABOARD_SHARED ABOARD_HOT void aboard_signal_fft_dsp_rfft(const aboard_signal_fft_s16_t *p, const int16_t *in,
                                                          int16_t *out, const int16_t *twiddles, const int16_t *halves,
                                                          int32_t first ABOARD_UNUSED, int32_t last ABOARD_UNUSED) {
-    const int32_t n = p->count;
-    const int32_t outer = p->factors[0];
     for (int32_t frame = 0; frame < p->frames; ++frame) {
-        const int16_t *x = in + frame * p->in_length;
-        int16_t *z = out + 2 * frame * (n + 1);
-        for (int32_t k = 0; k < n; k += outer) {
-            /* The lowest digit becomes the highest. */
-            const int32_t place = aboard_signal_fft_s16_place(p, k);
-            for (int32_t digit = 0; digit < outer; ++digit) {
-                aboard_dsp_fft_set(z, place + digit * (n / outer), aboard_dsp_fft_element(x, k + digit, p->in_length));
-            }
-        }
+        int16_t *z = out + 2 * frame * (p->count + 1);
+        aboard_dsp_fft_arrange(p, in + frame * p->in_length, z);
         aboard_dsp_fft_transform(p, z, twiddles, false);
-        aboard_dsp_fft_separate(z, n, halves);
+        aboard_dsp_fft_separate(z, p->count, halves);
     }
 }
 

@@ -15,7 +15,9 @@ from aboard.ops import signal_fft
 from aboard.target import Target
 
 
-class _DspS16(Fft):
+class FftDspS16(Fft):
+    """The common part of both transforms."""
+
     name = "dsp_s16"
     keys = frozenset({"arm_dsp"})
 
@@ -34,14 +36,14 @@ class _DspS16(Fft):
 
 
 @implements
-class RfftDspS16(_DspS16):
+class RfftDspS16(FftDspS16):
     """signal_rfft."""
 
     op, header, inverse = "signal_rfft", "arm_dsp/signal_fft.h", False
 
 
 @implements
-class IrfftDspS16(_DspS16):
+class IrfftDspS16(FftDspS16):
     """signal_irfft."""
 
     op, header, inverse = "signal_irfft", "arm_dsp/signal_fft.h", True
