@@ -127,6 +127,9 @@ ABOARD_SHARED ABOARD_HOT void aboard_svdf_dsp(const aboard_svdf_dsp_t *p, const 
             aboard_dsp_rescale_four(sums, &p->feature, 0, p->state_zero_point);
             aboard_svdf_dsp_filters(state + start + at, next + start + at, time + at, p->memory, bias + n, sums, count);
             if (p->rank == 1) {
+                for (int32_t i = count; i < ABOARD_DSP_FOUR; ++i) {
+                    sums[i] = 0;
+                }
                 aboard_dsp_rescale_four(sums, &p->result, p->result_zero_point, 0);
                 for (int32_t i = 0; i < count; ++i) {
                     *y++ = (int8_t)sums[i];
