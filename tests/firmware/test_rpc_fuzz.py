@@ -155,6 +155,8 @@ def test_a_failure_of_libfuzzer_is_kept_and_repeated(
     case, data = sorted((tmp_path / "kept").iterdir(), key=lambda path: path.suffix, reverse=True)
     assert (case.suffix, data.suffix, data.stem) == (".json", ".bin", case.stem)
     assert 4 < data.stat().st_size < 200
-    assert "global-buffer-overflow" in json.loads(case.read_text())["what"]
+    # What is minimised may fail by the sanitizer or by the comparison with the reference, as far as time allows.
+    what = json.loads(case.read_text())["what"]
+    assert "global-buffer-overflow" in what or "deadly signal" in what
     assert wire_libfuzzer.replay(case, buggy) == 1
     assert wire_libfuzzer.replay(case, libfuzzer) == 0

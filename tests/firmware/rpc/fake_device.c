@@ -46,7 +46,7 @@ static jmp_buf restart;
 
 /* Of the server's memory: what each piece is for, and its bytes. */
 enum { ARENA, INPUT_COPY, WORKSPACE, NODE_TICKS, FAST, LARGE, KEPT, PIECES };
-static size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32, 6};
+static size_t sizes[PIECES] = {160, 48, 96, 24, 16, 32, 7};
 #define USUAL_WORKSPACE 96u
 static struct {
     uint8_t before[GUARD] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);

@@ -272,12 +272,14 @@ const aboard_model_t toy_summer = {.name = "summer",
                                    .reset = summer_reset};
 
 #define KEPT 4
-/* In its arena: x, y. In its state block: total, runs. */
+/* In its arena: x, y. In its state block: total, runs, and whether a run has left the last element of total first. */
 #define Y_AT 4
 #define RUNS_AT 4
+#define ROLLED_AT 6
+#define STATE_BYTES 7
 
 static aboard_status_t keeper_reset(const aboard_memory_t *memory) {
-    static const uint8_t initial[RUNS_AT + 2] = {1, 2, 3, 4, 0, 0};
+    static const uint8_t initial[STATE_BYTES] = {1, 2, 3, 4, 0, 0, 0};
     if (memory[1].data == NULL) {
         return ABOARD_ERROR_NULL;
     }
@@ -285,9 +287,28 @@ static aboard_status_t keeper_reset(const aboard_memory_t *memory) {
     return ABOARD_OK;
 }
 
+static aboard_status_t keeper_unroll(const aboard_memory_t *memory) {
+    uint8_t *const total = memory[1].data;
+    if (total[ROLLED_AT] != 0) {
+        const uint8_t last = total[0];
+        memmove(total, total + 1, KEPT - 1);
+        total[KEPT - 1] = last;
+        total[ROLLED_AT] = 0;
+    }
+    return ABOARD_OK;
+}
+
+static void keeper_roll(uint8_t *total) {
+    const uint8_t last = total[KEPT - 1];
+    memmove(total + 1, total, KEPT - 1);
+    total[0] = last;
+    total[ROLLED_AT] = 1;
+}
+
 static aboard_status_t keeper_run(const aboard_memory_t *memory, const aboard_hooks_t *hooks) {
     uint8_t *const arena = memory[0].data;
     uint8_t *const total = memory[1].data;
+    (void)keeper_unroll(memory);
     const aboard_trace_t trace = {arena + Y_AT, KEPT, 1, 0, 0, 0, 1, KEPT, 1, 1};
     int16_t runs;
     toy_runs++;
@@ -299,6 +320,7 @@ static aboard_status_t keeper_run(const aboard_memory_t *memory, const aboard_ho
     }
     memcpy(arena + Y_AT, total, KEPT);
     memset(arena, 0x66, KEPT);
+    keeper_roll(total);
     if (hooks != NULL && hooks->end != NULL) {
         (void)hooks->end(hooks->user, 0);
     }
@@ -320,5 +342,6 @@ const aboard_model_t toy_keeper = {.name = "keeper",
                                    .run_in = keeper_run,
                                    .state_count = 2,
                                    .states = keeper_states,
-                                   .state_bytes = RUNS_AT + 2,
-                                   .reset = keeper_reset};
+                                   .state_bytes = STATE_BYTES,
+                                   .reset = keeper_reset,
+                                   .unroll = keeper_unroll};

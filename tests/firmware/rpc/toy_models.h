@@ -12,7 +12,8 @@
  * sum so far. Node 0. A row that begins with 255 is refused (ABOARD_ERROR_DEVICE).
  * Its state `mark` [4], in its arena, is 7 after a reset; nothing else changes it.
  * `keeper`: uint8 x [4] -> y [4], its state `total` [4] after x was added to it, modulo 256. Its state `runs`, int16,
- * counts the runs. A reset makes `total` 1, 2, 3, 4 and `runs` 0. Consumes its input, has a state block. Node 0.
+ * counts the runs. A reset makes `total` 1, 2, 3, 4 and `runs` 0. Consumes its input, has a state block, in which a run
+ * leaves the last element of `total` first until it is unrolled. Node 0.
  */
 #ifndef TOY_MODELS_H
 #define TOY_MODELS_H

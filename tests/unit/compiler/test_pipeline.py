@@ -194,7 +194,9 @@ def test_the_passes_are_those_given() -> None:
     module = compile_model(DIGITS, target=M4, passes="fold-constants, remove-dead-code")
     assert module.graph is not None
     assert dump(module.graph) == dump(load(DIGITS))
-    with pytest.raises(PassError, match=r"passes: unknown pass fold\. Choose one of: divide-wide-nodes, "):
+    with pytest.raises(
+        PassError, match=r"passes: unknown pass fold\. Choose one of: depthwise-to-conv, divide-wide-nodes, "
+    ):
         compile_model(DIGITS, target=M4, passes="fold")
 
 
