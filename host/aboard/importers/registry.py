@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -37,12 +38,13 @@ class Importer(ABC):
         """True if the content identifies the format."""
 
     @abstractmethod
-    def read(self, data: bytes, where: str) -> Graph:
+    def read(self, data: bytes, where: str, dimensions: Mapping[str, int]) -> Graph:
         """Returns the graph; `load` sets its name, source and hash.
 
         Args:
             data: The whole file.
             where: File name, the start of every error message.
+            dimensions: Sizes of free dimensions by their name in the file.
 
         Raises:
             ModelError: The file is corrupt or uses an unsupported feature.
@@ -79,13 +81,14 @@ def _all() -> tuple[Importer, ...]:
     return tuple(sorted(_IMPORTERS, key=lambda importer: importer.format))
 
 
-def load(model: str | Path | bytes, name: str | None = None) -> Graph:
+def load(model: str | Path | bytes, name: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
     """Reads a model.
 
     Args:
         model: Path of the file, or its bytes.
         name: C identifier in lower case, the prefix of every symbol of the generated code. By default it is made from
             the file name (`model` for bytes).
+        dimensions: Sizes of the file's free dimensions by their name.
 
     Returns:
         The verified graph.
@@ -105,7 +108,7 @@ def load(model: str | Path | bytes, name: str | None = None) -> Graph:
         )
     if not data:
         raise ModelError(f"{where}: the file is empty. Export or download the model again")
-    graph = _importer(data, where).read(data, where)
+    graph = _importer(data, where).read(data, where, dimensions or {})
     graph.name = name or identifier(stem)
     graph.source = where
     graph.model_hash = hashlib.sha256(data).hexdigest()

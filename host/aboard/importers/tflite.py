@@ -8,6 +8,7 @@ feature.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from typing_extensions import override
 
@@ -38,7 +39,17 @@ class TFLiteImporter(Importer):
         return data[4:8] == IDENTIFIER
 
     @override
-    def read(self, data: bytes, where: str) -> Graph:
+    def read(self, data: bytes, where: str, dimensions: Mapping[str, int]) -> Graph:
+        """Returns the graph. Free dimensions of TFLite files have no names; they become 1.
+
+        Raises:
+            ModelError: A dimension is named, or the file has problems; the message lists all.
+        """
+        if dimensions:
+            raise ModelError(
+                f"{where}: dimension {next(iter(dimensions))}: TFLite files name no dimensions. Leave it out; free "
+                "ones become 1"
+            )
         return _Import(parse(data, where), where).graph()
 
 

@@ -1,0 +1,84 @@
+"""Makes nodes of the intermediate representation for one node of an ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.errors import VerifyError
+from aboard.ir import Attributes, DType, Quantization, Tensor, TensorType
+from aboard.ops import get
+from aboard.ops.chain import Chain
+from aboard.ops.registry import SourceNode
+
+
+class Builder(Chain):
+    """A chain of nodes with any operators: every step returns the tensor that it computes.
+
+    Tensors get their names from the reader. Types are those that the operators infer.
+    """
+
+    def __init__(self, source: SourceNode) -> None:
+        super().__init__(source)
+        self._file_node = source
+
+    def op(
+        self,
+        name: str,
+        inputs: Sequence[Tensor | None],
+        attrs: Attributes | None = None,
+        dtype: DType | None = None,
+        quant: Quantization | None = None,
+    ) -> Tensor:
+        """Adds a node with one result.
+
+        Args:
+            name: Of the operator in `aboard.ops`.
+            inputs: Operands; None for an absent one.
+            attrs: Attributes; None for their defaults.
+            dtype: Element type of the result; None for that of the first operand.
+            quant: Quantisation of the result.
+
+        Raises:
+            ModelError: The operator does not take these operands; the message is its own.
+        """
+        return self.multiple(name, inputs, attrs, [(dtype or self._first(inputs).dtype, quant)])[0]
+
+    def multiple(
+        self,
+        name: str,
+        inputs: Sequence[Tensor | None],
+        attrs: Attributes | None,
+        results: Sequence[tuple[DType, Quantization | None]],
+    ) -> list[Tensor]:
+        """Adds a node with several results, given as pairs of element type and quantisation; otherwise as `op`."""
+        op = get(name)
+        label = self._file_node.outputs[0].name
+        tensors = [Tensor(label, TensorType((), dtype, quant)) for dtype, quant in results]
+        node = self._file_node.node(name, inputs, attrs or op.attributes(), tensors)
+        try:
+            for tensor, inferred in zip(tensors, op.infer(node), strict=True):
+                tensor.type = inferred
+            op.verify(node)
+        except VerifyError as error:
+            text = str(error).removeprefix(f"{node.op} {node.name}: ")
+            raise self._file_node.unsupported(text) from error
+        self.nodes.append(node)
+        return tensors
+
+    def scalar(self, value: float, dtype: DType = DType.FLOAT32) -> Tensor:
+        """Returns a constant without axes."""
+        return self.constant(np.array(value), dtype)
+
+    def array(self, values: npt.ArrayLike, dtype: DType = DType.FLOAT32) -> Tensor:
+        """Returns a constant."""
+        return self.constant(np.asarray(values), dtype)
+
+    def cast(self, tensor: Tensor, dtype: DType) -> Tensor:
+        """Converts the elements to another type."""
+        return tensor if tensor.dtype is dtype else self.op("cast", [tensor], dtype=dtype)
+
+    def _first(self, inputs: Sequence[Tensor | None]) -> Tensor:
+        return next(tensor for tensor in inputs if tensor is not None)

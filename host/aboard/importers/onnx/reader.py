@@ -1,0 +1,316 @@
+"""Builds the graph of an ONNX file: goes through the nodes in their order.
+
+Every name of the file stands for a tensor of the graph, or for an array that is known. Nodes of known arrays are
+computed here; others are read by the functions of `operators/`. An operator without a function that the standard
+defines by other operators is replaced by these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aboard.errors import AboardError, ModelError
+from aboard.importers.diagnostics import Diagnostics
+from aboard.importers.onnx import file as files
+from aboard.importers.onnx import folding, functions
+from aboard.importers.onnx.builder import Builder
+from aboard.importers.onnx.operator import Operator, readers
+from aboard.ir import Array, DType, Graph, Node, Tensor, TensorType
+from aboard.ops.reshape import ReshapeAttributes
+from aboard.ops.verify import verify
+
+if TYPE_CHECKING:
+    import onnx
+
+_DTYPES = {dtype.value: dtype for dtype in DType if dtype is not DType.FLOAT16}
+
+#: What a message calls a type that no kernel computes.
+_TYPES = ", ".join(sorted(_DTYPES))
+
+
+def read(file: files.File, where: str) -> Graph:
+    """Returns the verified graph of a file.
+
+    Raises:
+        ModelError: The file has problems; the message lists all.
+    """
+    return _Reader(file, where).graph()
+
+
+class _Reader:
+    def __init__(self, file: files.File, where: str) -> None:
+        self._file = file
+        self._where = where
+        self._diagnostics = Diagnostics(where)
+        self._values: dict[str, Tensor | Array | None] = {}
+        self._nodes: list[Node] = []
+        self._names = Counter[str]()
+        self._numbers: dict[str, int] = {}
+        self._count = 0
+        self._named: dict[int, Tensor] = {}
+        self._named_nodes = 0
+
+    def graph(self) -> Graph:
+        """Returns the verified graph."""
+        proto = self._file.model.graph
+        self._number_values(proto)
+        self._constants(proto)
+        inputs = self._inputs(proto)
+        for node in proto.node:
+            self._node(node)
+        self._diagnostics.report()
+        outputs = self._outputs(proto)
+        self._diagnostics.report()
+        graph = Graph("model", inputs, outputs, self._nodes, self._where)
+        graph.notes = list(self._file.notes)
+        try:
+            verify(graph)
+        except AboardError as error:
+            raise ModelError(f"{self._where}: {error}") from error
+        return graph
+
+    def _number_values(self, proto: onnx.GraphProto) -> None:
+        """Gives every value of the file a number, in the order in which the file mentions them."""
+        names = [each.name for each in (*proto.input, *proto.initializer)]
+        names += [name for node in proto.node for name in node.output if name]
+        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        self._names.update(self._numbers)
+
+    def _constants(self, proto: onnx.GraphProto) -> None:
+        from onnx import numpy_helper
+
+        if proto.sparse_initializer:
+            name = proto.sparse_initializer[0].values.name
+            self._diagnostics.add(f"weights {name}", "are sparse, expected dense ones. Export the model again")
+        for each in proto.initializer:
+            try:
+                self._values[each.name] = numpy_helper.to_array(each)
+            except (ValueError, TypeError, KeyError) as error:
+                text = f"cannot be read ({str(error)[:100]}). The file is corrupt; export the model again"
+                self._diagnostics.add(f"weights {each.name}", text)
+                self._values[each.name] = None
+
+    def _inputs(self, proto: onnx.GraphProto) -> list[Tensor]:
+        found = []
+        for each in proto.input:
+            if each.name in self._values:  # files of old versions name weights as inputs too
+                continue
+            tensor_type = self._input_type(each)
+            self._values[each.name] = None
+            if tensor_type is not None:
+                tensor = Tensor(each.name, tensor_type, None, self._numbers[each.name])
+                self._values[each.name] = tensor
+                found.append(tensor)
+        return found
+
+    def _input_type(self, value: onnx.ValueInfoProto) -> TensorType | None:
+        kind = value.type.WhichOneof("value")
+        if kind != "tensor_type":
+            text = f"got {(kind or 'no type').removesuffix('_type')}, expected a tensor. Export the model with tensors"
+            self._diagnostics.add(f"input {value.name}", text, [value.name])
+            return None
+        described = value.type.tensor_type
+        dtype = _dtype(described.elem_type)
+        shape = tuple(int(each.dim_value) for each in described.shape.dim)
+        if dtype is None:
+            got = _type_name(described.elem_type)
+            text = f"element type, got {got}, expected one of {_TYPES}. Export the model in float32 or quantised"
+            self._diagnostics.add(f"input {value.name}", text, [value.name])
+            return None
+        if not described.HasField("shape") or 0 in shape:
+            stated = list(shape) if described.HasField("shape") else "none"
+            text = f"shape, got {stated}, expected a size from 1 for each axis. Export the model with fixed shapes"
+            self._diagnostics.add(f"input {value.name}", text, [value.name])
+            return None
+        return TensorType(shape, dtype)
+
+    def _node(self, node: onnx.NodeProto) -> None:
+        """Reads one node; a problem is noted, and its results are not usable."""
+        number, self._count = self._count, self._count + 1
+        label = f"node {number} {node.op_type}" + (f" ({node.name[:60]})" if node.name else "")
+        for name in node.output:
+            self._values.setdefault(name, None)
+        if any(name and self._values.get(name) is None for name in node.input):
+            return  # Noted where the value should have come from.
+        try:
+            self._results(node, self._read(node, number, label))
+        except _UnknownError:
+            self._diagnostics.operator(number, _kind(node))
+        except ModelError as error:
+            self._diagnostics.add(label, str(error).removeprefix(f"{self._where}: {label}: "))
+
+    def _read(self, node: onnx.NodeProto, number: int, label: str) -> Sequence[Tensor | Array | None]:
+        """Returns the results of a node."""
+        operands = [self._values[name] if name else None for name in node.input]
+        known = self._folded(node, operands, label)
+        if known is not None:
+            return known
+        kind = _kind(node)
+        if kind not in readers():
+            body = functions.body(self._file, node, operands)
+            if body is None:
+                raise _UnknownError
+            return self._inline(body, node, operands, label)
+        source = self._operator(node, number, label, [self._tensor(each, label) for each in operands])
+        make = Builder(source)
+        made = readers()[kind](source, make)
+        self._nodes += make.nodes
+        return [made] if isinstance(made, Tensor) else made
+
+    def _folded(
+        self, node: onnx.NodeProto, operands: Sequence[Tensor | Array | None], label: str
+    ) -> list[Array] | None:
+        """Returns the results of a node that is known here; None for any other."""
+        if node.op_type in ("Shape", "Size") and isinstance(operands[0], Tensor):
+            operands = [np.broadcast_to(np.float32(0), operands[0].shape)]
+        if any(isinstance(each, Tensor) and each.data is None for each in operands) or not folding.foldable(node):
+            return None
+        arrays = [each.data if isinstance(each, Tensor) else each for each in operands]
+        try:
+            results = folding.fold(node, arrays, self._file.opsets)
+        except ValueError as error:
+            raise ModelError(f"{label}: its operands are constant and cannot be computed: {error}") from error
+        if not all(isinstance(each, np.ndarray | np.generic) for each in results):
+            raise ModelError(
+                f"{label}: results, got no tensors, expected tensors. Sequences and maps are not supported"
+            )
+        return [np.asarray(each) for each in results]
+
+    def _inline(
+        self, body: functions.Body, node: onnx.NodeProto, operands: Sequence[Tensor | Array | None], label: str
+    ) -> list[Tensor | Array | None]:
+        """Reads the nodes that the standard defines an operator by, and returns the results."""
+        outer, self._values = self._values, dict(zip(body.inputs, operands, strict=False))
+        try:
+            for each in body.nodes:
+                operators = self._read(each, self._count - 1, f"{label}, {each.op_type} of its definition")
+                self._values.update(zip(each.output, operators, strict=False))
+            return [self._values.get(name) for name in body.outputs[: len(node.output)]]
+        finally:
+            self._values = outer
+
+    def _operator(self, node: onnx.NodeProto, number: int, label: str, operands: list[Tensor | None]) -> Operator:
+        opset = self._file.opsets.get("" if node.domain in files.STANDARD else node.domain, 1)
+        defaults, since = functions.schema(node, opset)
+        options = {**defaults, **files.attributes(node.attribute)}
+        name = next((name for name in node.output if name), label)
+        return Operator(
+            node.op_type,
+            number,
+            f"{self._where}: {label}",
+            operands,
+            [Tensor(name, TensorType((), DType.FLOAT32))],
+            options,
+            opset=opset,
+            since=since,
+            results=tuple(node.output),
+        )
+
+    def _tensor(self, value: Tensor | Array | None, label: str) -> Tensor | None:
+        """Returns a value as an operand; an array becomes a constant."""
+        if value is None or isinstance(value, Tensor):
+            return value
+        dtype = _DTYPES.get(value.dtype.name)
+        if dtype is None:
+            raise ModelError(
+                f"{label}: element type of a constant, got {value.dtype.name}, expected one of {_TYPES}. Export the "
+                "model in float32 or quantised"
+            )
+        return Tensor("constant", TensorType(value.shape, dtype), np.asarray(value, dtype.numpy))
+
+    def _results(self, node: onnx.NodeProto, results: Sequence[Tensor | Array | None]) -> None:
+        """Gives the results of a node of the file their names."""
+        made = {id(tensor) for each in self._nodes[self._named_nodes :] for tensor in each.outputs}
+        for name, value in zip(node.output, results, strict=False):
+            if not name:
+                continue
+            self._values[name] = value
+            if isinstance(value, Tensor) and id(value) in made and value.source is None:
+                value.name, value.source = name, self._numbers.get(name)
+        self._name_apart(next((name for name in node.output if name), node.op_type))
+
+    def _name_apart(self, name: str) -> None:
+        """Gives tensors that are no value of the file, and nodes, names of their own."""
+        for node in self._nodes[self._named_nodes :]:
+            for tensor in [*node.operands, *node.outputs]:
+                if tensor.source is None and id(tensor) not in self._named:
+                    self._named[id(tensor)] = tensor
+                    tensor.name = self._free_name(f"{name}/{'constant' if tensor.is_constant else node.op}")
+            node.name = node.outputs[0].name
+        self._named_nodes = len(self._nodes)
+
+    def _free_name(self, wanted: str) -> str:
+        name = wanted
+        while name in self._names:
+            self._names[wanted] += 1
+            name = f"{wanted}_{self._names[wanted]}"
+        self._names[name] += 1
+        return name
+
+    def _outputs(self, proto: onnx.GraphProto) -> list[Tensor]:
+        """Returns the outputs; each is computed by a node under its own name, as callers get a buffer for each."""
+        found = list[Tensor]()
+        made = {id(tensor) for node in self._nodes for tensor in node.outputs}
+        for each in proto.output:
+            value = self._values.get(each.name)
+            if value is None:
+                text = "is neither computed nor an input, expected a value. Export the model again"
+                self._diagnostics.add(f"output {each.name}", text, [each.name])
+                continue
+            tensor = self._output(each, value)
+            if tensor is None:
+                continue
+            if id(tensor) not in made or any(other is tensor for other in found) or tensor.name != each.name:
+                tensor = self._copy(tensor, each.name)
+            found.append(tensor)
+        return found
+
+    def _output(self, value: onnx.ValueInfoProto, found: Tensor | Array) -> Tensor | None:
+        try:
+            tensor = self._tensor(found, f"output {value.name}")
+        except ModelError as error:
+            self._diagnostics.add(f"output {value.name}", str(error).removeprefix(f"output {value.name}: "))
+            return None
+        wanted = _dtype(value.type.tensor_type.elem_type)
+        if tensor is None or 0 in tensor.shape or tensor.dtype is not wanted:
+            got = "nothing" if tensor is None else str(tensor.type)
+            expected = _type_name(value.type.tensor_type.elem_type)
+            text = f"got {got}, expected {expected} with elements. Export the model again"
+            self._diagnostics.add(f"output {value.name}", text, [value.name])
+            return None
+        return tensor
+
+    def _copy(self, tensor: Tensor, name: str) -> Tensor:
+        if tensor.name == name:
+            tensor.name = self._free_name(f"{name}/value")
+        elif tensor.is_constant and tensor.name == "constant":
+            tensor.name = self._free_name(f"{name}/constant")
+        copy = Tensor(name, tensor.type, None, self._numbers.get(name))
+        self._nodes.append(Node("reshape", name, [tensor], [copy], ReshapeAttributes(tensor.shape)))
+        return copy
+
+
+class _UnknownError(Exception):
+    """No function reads an operator."""
+
+
+def _kind(node: onnx.NodeProto) -> str:
+    return node.op_type if node.domain in files.STANDARD else f"{node.domain}.{node.op_type}"
+
+
+def _dtype(number: int) -> DType | None:
+    return _DTYPES.get(_type_name(number))
+
+
+def _type_name(number: int) -> str:
+    import onnx
+
+    try:
+        name = onnx.TensorProto.DataType.Name(number).lower()
+    except ValueError:
+        return f"type {number}"
+    return "float32" if name == "float" else str(name)
