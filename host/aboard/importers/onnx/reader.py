@@ -75,7 +75,7 @@ class _Reader:
 
     def _number_values(self, proto: onnx.GraphProto) -> None:
         """Gives every value of the file a number, in the order in which the file mentions them."""
-        names = [each.name for each in (*proto.input, *proto.initializer)]
+        names = [each.name for each in proto.input] + [each.name for each in proto.initializer]
         names += [name for node in proto.node for name in node.output if name]
         self._numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         self._names.update(self._numbers)
