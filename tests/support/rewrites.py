@@ -26,18 +26,18 @@ def inputs_of(graph: Graph, seed: int) -> dict[str, np.ndarray]:
     return values
 
 
-def check_rewrite(model: bytes, *passes, seeds: int = 2) -> Graph:
+def check_rewrite(model: bytes | Graph, *passes, seeds: int = 2) -> Graph:
     """Runs passes on a model and checks that every tensor that survives has the value it had.
 
     Args:
-        model: A TFLite file.
+        model: A model file, or a graph.
         passes: The passes, in order.
         seeds: How many random inputs are tried.
 
     Returns:
         The graph after the passes.
     """
-    before = load(model)
+    before = model if isinstance(model, Graph) else load(model)
     after = copy.deepcopy(before)
     run_passes(after, passes)
     for seed in range(seeds):
@@ -63,6 +63,8 @@ def check_survivors(graph: Graph, got: Mapping[str, np.ndarray], expected: Mappi
         if tensor.channel_map is not None:
             assert wanted.shape[-1] == tensor.channel_map.of
             wanted = wanted[..., list(tensor.channel_map.kept)]
+        if tensor.order is not None:
+            wanted = wanted.transpose(tensor.order)
         np.testing.assert_array_equal(got[tensor.name], wanted, err_msg=tensor.name, strict=True)
 
 

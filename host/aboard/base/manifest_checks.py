@@ -104,6 +104,8 @@ def _nodes(record: ManifestFields) -> Iterator[str]:
                 if end > node.workspace_bytes:
                     yield f"{where}: ends at byte {end}, expected at most {node.workspace_bytes}, the workspace"
                 yield from _channels(where, operand)
+                if operand.order is not None and sorted(operand.order) != list(range(len(operand.shape))):
+                    yield f"{where}.order: got {list(operand.order)}, expected each of {len(operand.shape)} axes once"
 
 
 def _channels(where: str, operand: OperandRecord) -> Iterator[str]:

@@ -61,6 +61,7 @@ class OperandRecord(_ManifestRecord):
         pixel_stride: Bytes between pixels.
         channel_map: Index in the reference tensor of each compiled channel; None if all channels were compiled.
         reference_channels: Number of channels of the reference tensor; None if `channel_map` is None.
+        order: For each axis as compiled, the axis of the reference tensor; None if all are in the reference's order.
     """
 
     tensor: Line
@@ -72,6 +73,7 @@ class OperandRecord(_ManifestRecord):
     pixel_stride: Size
     channel_map: tuple[Size, ...] | None = None
     reference_channels: Dimension | None = None
+    order: tuple[Size, ...] | None = None
 
 
 class NodeRecord(_ManifestRecord):

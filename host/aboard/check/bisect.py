@@ -20,6 +20,7 @@ from aboard.device.input_files import Named
 from aboard.importers import load
 from aboard.ir import Array, Graph, Tensor
 from aboard.ir.printer import dump
+from aboard.ops.axes import inverse
 from aboard.ops.interpreter import initial_states, next_states, run_all
 from aboard.partition import pipeline as pipelines
 from aboard.target import Target
@@ -117,6 +118,7 @@ class _Search:
         values = _evaluated(graph, self.inputs)
         counts = [_differing(got, wanted) for got, wanted in zip(values, self.expected, strict=True)]
         self.checks.append(StepCheck(done, changed=self._last is not None, differing=sum(counts)))
+        values = [_in_order_of_file(graph, each) for each in values]
         if any(counts) and self._last is not None:
             self.tensor = _first_changed(graph, values, self._last)
         kept = {tensor.name: tensor.channel_map.kept for tensor in graph.tensors() if tensor.channel_map is not None}
@@ -130,6 +132,12 @@ def _evaluated(graph: Graph, inputs: Sequence[Named]) -> list[Mapping[str, Array
         found.append(run_all(graph, feed, states))
         states = next_states(graph, found[-1])
     return found
+
+
+def _in_order_of_file(graph: Graph, values: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Returns values with the axes of each tensor in the order of the model file."""
+    moved = {tensor.name: inverse(tensor.order) for tensor in graph.tensors() if tensor.order is not None}
+    return {name: value.transpose(moved[name]) if name in moved else value for name, value in values.items()}
 
 
 def _differing(values: Mapping[str, Array], expected: Named) -> int:
@@ -149,5 +157,6 @@ def _changed(tensor: Tensor, value: Array, earlier: Array, before: _Evaluated) -
     """Compares the remaining channels of a tensor with the same channels before the step."""
     if tensor.channel_map is not None:
         channels = list(before.kept.get(tensor.name, range(tensor.channel_map.of)))
-        earlier = earlier[..., [channels.index(channel) for channel in tensor.channel_map.kept]]
+        last = earlier.ndim - 1 if tensor.order is None else tensor.order[-1]
+        earlier = earlier.take([channels.index(channel) for channel in tensor.channel_map.kept], last)
     return not np.array_equal(value, earlier)

@@ -153,7 +153,9 @@ def _locate(traced: Session, reference: Reference, step: int, feed: Mapping[str,
             if operand.source not in expected:
                 continue  # a pass created this tensor, so the reference has no value
             got = tensors[operand.tensor]
-            wanted = expected[operand.source].reshape(tensor_layout.reference_shape(operand))
+            whole = expected[operand.source]
+            ordered = whole if operand.order is None else whole.transpose(operand.order)
+            wanted = ordered.reshape(tensor_layout.reference_shape(operand))
             wrong = np.ma.filled(np.ma.masked_array(differs(np.ma.getdata(got), wanted), np.ma.getmask(got)), False)
             if wrong.any():
                 flat = int(np.argmax(wrong))

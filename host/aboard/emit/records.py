@@ -117,6 +117,7 @@ def _operand(tensor: Tensor, view: View, offset: int) -> OperandRecord:
         pixel_stride=view.pixel_stride,
         channel_map=None if tensor.channel_map is None else tensor.channel_map.kept,
         reference_channels=None if tensor.channel_map is None else tensor.channel_map.of,
+        order=tensor.order,
     )
 
 

@@ -31,6 +31,7 @@ class Tensor:
         data: The values of a constant, with the shape and dtype of `type`; None for a computed tensor.
         source: Index of the tensor in the model file; None for a tensor that a pass made.
         channel_map: The remaining channels of the model's tensor; None if none were removed.
+        order: For each axis, the axis that it is in the model file; None if the axes have the file's order.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Tensor:
     data: Array | None = None
     source: int | None = None
     channel_map: ChannelMap | None = None
+    order: tuple[int, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops import axes
 from aboard.ops.registry import Op, register, require
 
 
@@ -52,6 +53,10 @@ class BroadcastTo(Op):
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the repeated operand."""
         return [np.broadcast_to(np.asarray(operands[0]), attributes(node).shape).copy()]
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        return BroadcastAttributes(axes.before(attributes(node).shape, order)), order
 
 
 def attributes(node: Node) -> BroadcastAttributes:

@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops import axes
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share, along_axis
 from aboard.ops.uniform import EVERY
@@ -99,6 +100,10 @@ class Concatenation(Op):
     def shares(self, node: Node) -> list[Share]:
         """Returns that each operand is a part of the result."""
         return along_axis(node, attributes(node).axis, inner_is_result=False)
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        return ConcatenationAttributes(order[attributes(node).axis]), order
 
 
 def attributes(node: Node) -> ConcatenationAttributes:

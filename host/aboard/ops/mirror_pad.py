@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops import axes
 from aboard.ops.registry import Op, SourceNode, register, require
 
 #: Number of a mode in the schema's `MirrorPadMode`; the other is `REFLECT`.
@@ -83,6 +84,11 @@ class MirrorPad(Op):
         attrs = attributes(node)
         mode = "symmetric" if attrs.edge else "reflect"
         return [np.pad(np.asarray(operands[0]), attrs.padding, mode)]  # type: ignore[call-overload]
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        attrs = attributes(node)
+        return MirrorPadAttributes(axes.before(attrs.padding, order), attrs.edge), order
 
 
 def attributes(node: Node) -> MirrorPadAttributes:

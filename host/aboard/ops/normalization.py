@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Array, DType, Node
+from aboard.ir import Array, Attributes, DType, Node
 from aboard.ir.numerics import (
     INT32_MIN,
     Int64,
@@ -17,7 +17,7 @@ from aboard.ir.numerics import (
     wrap32,
 )
 from aboard.ir.numerics import saturating_doubling_high_mul as multiply
-from aboard.ops import fixed_point
+from aboard.ops import axes, fixed_point
 from aboard.ops.box import Box
 from aboard.ops.registry import SourceNode, register
 from aboard.ops.softmax import StepScaling, step_scaling
@@ -49,6 +49,10 @@ class _LastAxis(Unary):
     @override
     def operand_boxes(self, node: Node, box: Box) -> list[Box | None] | None:
         return [box.on(len(box.start) - 1, 0, node.input(0).shape[-1])]
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        return (node.attrs, order) if order[-1] == len(order) - 1 else None
 
 
 def _result_problem(node: Node, scale: float, zero_point: int, most: int) -> str | None:

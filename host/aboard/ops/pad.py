@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops import axes
 from aboard.ops.registry import Op, SourceNode, register, require
 
 
@@ -82,6 +83,11 @@ class Pad(Op):
         attrs = attributes(node)
         value = np.asarray(attrs.value).astype(node.output.dtype.numpy)
         return [np.pad(np.asarray(operands[0]), attrs.padding, constant_values=value)]
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        attrs = attributes(node)
+        return PadAttributes(axes.before(attrs.padding, order), attrs.value), order
 
 
 def attributes(node: Node) -> PadAttributes:

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops.axes import Order
 from aboard.ops.registry import Op, SourceNode, require
 from aboard.ops.uniform import types_problem
 
@@ -112,3 +113,13 @@ class Reduction(Op):
         """
         wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
+
+    @override
+    def permuted(self, node: Node, order: Order) -> tuple[Attributes, Order] | None:
+        attrs = attributes(node)
+        reduced = tuple(sorted(order[axis] for axis in attrs.axes))
+        moved = ReductionAttributes(reduced, attrs.keep_dims)
+        if attrs.keep_dims:
+            return moved, order
+        left = [axis for axis in range(len(order)) if axis not in reduced]
+        return moved, tuple(left.index(axis) for axis in order if axis in left)

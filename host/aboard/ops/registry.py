@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from aboard.errors import ModelError, VerifyError, did_you_mean
 from aboard.ir import Array, Attributes, DType, Graph, Node, State, Tensor, TensorType
+from aboard.ops.axes import Order
 from aboard.ops.box import Box
 from aboard.ops.sharing import Share
 
@@ -235,6 +236,20 @@ class Op(ABC):
             Pixels above, below, left and right of the box of operand 0; None for ops without a window.
         """
         return None
+
+    def permuted(self, node: Node, order: Order) -> tuple[Attributes, Order] | None:
+        """Returns how a node computes the same from operands whose axes are in another order.
+
+        Args:
+            node: The node.
+            order: The operands with as many axes as this are `transpose(x, order)`. The new node reads each `x`, and
+                the others with axes of one element in front in the order of `x`.
+
+        Returns:
+            The attributes of the new node, and the order in which its results are transposed to what they are now. None
+            if there is no such node; by default, this is the case for ops that are not elementwise.
+        """
+        return (node.attrs, order) if self.elementwise and len(order) == len(node.output.shape) else None
 
     def macs(self, node: Node) -> int:
         """Returns the multiply-accumulates of one inference, padding included; 0 for ops without them."""

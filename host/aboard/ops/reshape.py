@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -10,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops.axes import Order, inverse
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share
 from aboard.ops.uniform import EVERY
@@ -80,10 +82,43 @@ class Reshape(Op):
         """Returns that operand and result are the same memory."""
         return [Share(0, 0, inner_is_result=True)]
 
+    @override
+    def permuted(self, node: Node, order: Order) -> tuple[Attributes, Order] | None:
+        """Moves groups of axes: those that become one axis, or that one axis becomes, stay together."""
+        before, after = node.input(0).shape, node.output.shape
+        places = {axis: place for place, axis in enumerate(axis for axis in inverse(order) if before[axis] != 1)}
+        keyed, last = list[tuple[int, list[int]]](), -1
+        for operand_axes, result_axes in _groups(before, after):
+            found = [places[axis] for axis in operand_axes if axis in places]
+            if found and found != list(range(found[0], found[0] + len(found))):
+                return None
+            last = found[0] if found else last
+            keyed.append((last, result_axes))
+        moved = [axis for _, axes in sorted(keyed, key=lambda each: each[0]) for axis in axes]
+        return ReshapeAttributes(tuple(after[axis] for axis in moved)), inverse(moved)
+
 
 def attributes(node: Node) -> ReshapeAttributes:
     """Returns the attributes of a `reshape` node."""
     return cast(ReshapeAttributes, node.attrs)
+
+
+def _groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Returns pairs of neighbouring axes of two shapes with as many elements, as small as possible."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(before) or j < len(after):
+        group: tuple[list[int], list[int]] = ([i] if i < len(before) else [], [j] if j < len(after) else [])
+        i, j = i + len(group[0]), j + len(group[1])
+        while (rest := math.prod(before[k] for k in group[0]) - math.prod(after[k] for k in group[1])) != 0:
+            if rest < 0:
+                group[0].append(i)
+                i += 1
+            else:
+                group[1].append(j)
+                j += 1
+        groups.append(group)
+    return groups
 
 
 def squeezed(source: SourceNode, shape: tuple[int, ...]) -> tuple[int, ...]:

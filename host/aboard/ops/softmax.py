@@ -13,7 +13,7 @@ from typing_extensions import override
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ir.numerics import INT32_MAX, Int64, quantize_multiplier, rounding_divide_by_pot, wrap32
 from aboard.ir.numerics import saturating_doubling_high_mul as multiply
-from aboard.ops import fixed_point, softmax_wide
+from aboard.ops import axes, fixed_point, softmax_wide
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.uniform import COMPUTED_WIDE, quantization_problem, types_problem
 
@@ -146,6 +146,10 @@ class Softmax(Op):
         if node.input(0).dtype is DType.INT16:
             return [softmax_wide.softmax(x.astype(np.int64), *wide_scaling(node)).astype(np.int16)]
         return [_quantized(x.astype(np.int64), exponentials(node), node.output.dtype)]
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        return (node.attrs, order) if order[-1] == len(order) - 1 else None
 
 
 def wide_scaling(node: Node) -> tuple[int, int]:

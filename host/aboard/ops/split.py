@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, Tensor, TensorType
+from aboard.ops import axes
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share, along_axis
 from aboard.ops.uniform import EVERY
@@ -94,6 +95,10 @@ class Split(Op):
     def shares(self, node: Node) -> list[Share]:
         """Returns that each result is a part of the operand."""
         return along_axis(node, attributes(node).axis, inner_is_result=True)
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        return SplitAttributes(order[attributes(node).axis], attributes(node).sizes), order
 
 
 def attributes(node: Node) -> SplitAttributes:

@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, Node, TensorType
+from aboard.ops import axes
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.sharing import Share
 from aboard.ops.uniform import EVERY
@@ -104,6 +105,13 @@ class StridedSlice(Op):
             return [Share(0, 0, True, tuple(part.start for part in attrs.slices))]
         first = _run(attrs.slices, node.input(0).shape)
         return [] if first is None else [Share(0, 0, True, first=first)]
+
+    @override
+    def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:
+        attrs = attributes(node)
+        if attrs.shape != tuple(part.count for part in attrs.slices):
+            return None
+        return StridedSliceAttributes(axes.before(attrs.slices, order), axes.before(attrs.shape, order)), order
 
 
 def attributes(node: Node) -> StridedSliceAttributes:

@@ -21,6 +21,7 @@ from aboard.passes.fuse_activations import FuseActivations
 from aboard.passes.fuse_dilation import FuseDilation
 from aboard.passes.fuse_padding import FusePadding
 from aboard.passes.merge_reshapes import MergeReshapes
+from aboard.passes.move_transposes import MoveTransposes
 from aboard.passes.registry import registered
 from aboard.passes.remove_channels import RemoveChannels
 from aboard.passes.remove_dead_code import RemoveDeadCode
@@ -28,6 +29,7 @@ from aboard.passes.remove_no_ops import RemoveNoOps
 
 NEUTRAL: tuple[Pass, ...] = (
     FoldConstants(),
+    MoveTransposes(),
     RemoveNoOps(),
     MergeReshapes(),
     RemoveDeadCode(),

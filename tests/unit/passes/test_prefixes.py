@@ -52,14 +52,14 @@ def check_prefixes(model: bytes, target: str) -> list[str]:
 @pytest.mark.parametrize("dtype", [np.int8, np.float32])
 def test_a_graph_of_many_ops(dtype: type, target: str) -> None:
     changed = check_prefixes(zoo.many_ops(dtype), target)
-    assert changed[:3] == ["merge-reshapes", "fuse-padding", "fuse-activations"]
+    assert changed[:4] == ["move-transposes", "merge-reshapes", "fuse-padding", "fuse-activations"]
 
 
 def test_a_graph_of_which_a_device_claims_a_part() -> None:
     patterns = [DevicePattern("all", op("relu6", "add", "conv2d", "sub"), merge=True)]
     with device(patterns, codegen=fake_device.codegen):
         changed = check_prefixes(zoo.many_ops(), f"{HOST} + fake")
-    assert changed[:2] == ["merge-reshapes", "partition"]
+    assert changed[:3] == ["move-transposes", "merge-reshapes", "partition"]
 
 
 @pytest.mark.parametrize(
