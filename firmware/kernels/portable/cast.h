@@ -32,20 +32,35 @@ ABOARD_INLINE uint32_t aboard_cut_off_unsigned(float x) {
     return x > 0.0f ? (uint32_t)x : 0;
 }
 
-/** Casts from a type: to integers the values of `whole`, to uint32 that of `natural`, to float32 that of `real`, which
- * are expressions of `u`. */
-#define ABOARD_CASTS(name, type, whole, natural, real)                                                                 \
+/** The int64 next to a number toward 0; what 64 bits cannot hold becomes the nearest, and NaN 0. */
+ABOARD_INLINE int64_t aboard_cut_off_wide(float x) {
+    if (x >= 9223372036854775808.0f) {
+        return INT64_MAX;
+    }
+    return x > -9223372036854775808.0f ? (int64_t)x : x == x ? INT64_MIN : 0;
+}
+
+/** Casts from a type: to integers the values of `whole`, to uint32 that of `natural`, to 64 bits that of `wide`, to
+ * float32 that of `real`, which are expressions of `u`; to bool whether it is not 0. */
+#define ABOARD_CASTS(name, type, whole, natural, wide, real)                                                           \
     ABOARD_UNARY_KERNEL(cast_##name##_to_s8, aboard_elements_t, type, int8_t, (int8_t)(whole))                         \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_u8, aboard_elements_t, type, uint8_t, (uint8_t)(whole))                       \
     ABOARD_UNARY_KERNEL(cast_##name##_to_s16, aboard_elements_t, type, int16_t, (int16_t)(whole))                      \
     ABOARD_UNARY_KERNEL(cast_##name##_to_s32, aboard_elements_t, type, int32_t, (int32_t)(whole))                      \
     ABOARD_UNARY_KERNEL(cast_##name##_to_u32, aboard_elements_t, type, uint32_t, (uint32_t)(natural))                  \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_s64, aboard_elements_t, type, int64_t, (int64_t)(wide))                       \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_u64, aboard_elements_t, type, uint64_t, (uint64_t)(wide))                     \
+    ABOARD_UNARY_KERNEL(cast_##name##_to_bool, aboard_elements_t, type, bool, u != 0)                                  \
     ABOARD_UNARY_KERNEL(cast_##name##_to_f32, aboard_elements_t, type, float, real)
 
-ABOARD_CASTS(bool, bool, u, u, u ? 1.0f : 0.0f)
-ABOARD_CASTS(s8, int8_t, u, u, u)
-ABOARD_CASTS(s16, int16_t, u, u, u)
-ABOARD_CASTS(s32, int32_t, u, u, (float)u)
-ABOARD_CASTS(u32, uint32_t, u, u, (float)u)
-ABOARD_CASTS(f32, float, aboard_cut_off(u), aboard_cut_off_unsigned(u), u)
+ABOARD_CASTS(bool, bool, u, u, u, u ? 1.0f : 0.0f)
+ABOARD_CASTS(s8, int8_t, u, u, u, u)
+ABOARD_CASTS(u8, uint8_t, u, u, u, u)
+ABOARD_CASTS(s16, int16_t, u, u, u, u)
+ABOARD_CASTS(s32, int32_t, u, u, u, (float)u)
+ABOARD_CASTS(u32, uint32_t, u, u, u, (float)u)
+ABOARD_CASTS(s64, int64_t, u, u, u, (float)u)
+ABOARD_CASTS(u64, uint64_t, u, u, u, (float)u)
+ABOARD_CASTS(f32, float, aboard_cut_off(u), aboard_cut_off_unsigned(u), aboard_cut_off_wide(u), u)
 
 #endif

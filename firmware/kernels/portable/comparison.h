@@ -33,6 +33,10 @@ ABOARD_INLINE int32_t aboard_compared(const aboard_scaling_t *s, int32_t x) {
                          aboard_compared(&p->a, u) sign aboard_compared(&p->b, v))                                     \
     ABOARD_BINARY_KERNEL(name##_raw_s8, aboard_binary_t, int8_t, int8_t, bool, u sign v)                               \
     ABOARD_BINARY_KERNEL(name##_bool, aboard_binary_t, bool, bool, bool, u sign v)                                     \
+    ABOARD_BINARY_KERNEL(name##_u8, aboard_binary_t, uint8_t, uint8_t, bool, u sign v)                                 \
+    ABOARD_BINARY_KERNEL(name##_s16, aboard_binary_t, int16_t, int16_t, bool, u sign v)                                \
+    ABOARD_BINARY_KERNEL(name##_u32, aboard_binary_t, uint32_t, uint32_t, bool, u sign v)                              \
+    ABOARD_BINARY_KERNEL(name##_u64, aboard_binary_t, uint64_t, uint64_t, bool, u sign v)                              \
     ABOARD_BINARY_KERNEL(name##_s32, aboard_binary_t, int32_t, int32_t, bool, u sign v)                                \
     ABOARD_BINARY_KERNEL(name##_s64, aboard_binary_t, int64_t, int64_t, bool, u sign v)                                \
     ABOARD_BINARY_KERNEL(name##_f32, aboard_binary_t, float, float, bool, u sign v)

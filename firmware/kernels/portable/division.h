@@ -96,5 +96,7 @@ typedef struct {
 ABOARD_BINARY_KERNEL(floor_div_f32, aboard_floor_div_f32_t, float, float, float, aboard_floor_divf(u, v))
 /** Remainder of a / b with the sign of b. */
 ABOARD_BINARY_KERNEL(floor_mod_f32, aboard_floor_div_f32_t, float, float, float, aboard_floor_modf(u, v))
+/** Remainder of a / b with the sign of a. */
+ABOARD_BINARY_KERNEL(remainder_f32, aboard_floor_div_f32_t, float, float, float, aboard_fmodf(u, v))
 
 #endif

@@ -89,17 +89,22 @@ ABOARD_INLINE float aboard_floor_divf(float x, float y) {
     return aboard_float_of(division.quotient);
 }
 
-/** The remainder of x / y with the sign of y, added once where the sign differs. NaN for x / 0 and for infinite x. */
-ABOARD_INLINE float aboard_floor_modf(float x, float y) {
+/** The remainder of x / y with the sign of x. NaN for x / 0 and for infinite x. */
+ABOARD_INLINE float aboard_fmodf(float x, float y) {
     if (y == 0.0f || x - x != 0.0f || y != y) {
         return (x - x) / (y - y);
     }
-    float remainder = x;
-    if (y - y == 0.0f) {
-        const aboard_long_division_t division = aboard_long_division(x, y);
-        const float magnitude = aboard_scaled_float((float)(int32_t)division.remainder, division.exponent);
-        remainder = x < 0.0f ? -magnitude : magnitude;
+    if (y - y != 0.0f) {
+        return x;
     }
+    const aboard_long_division_t division = aboard_long_division(x, y);
+    const float magnitude = aboard_scaled_float((float)(int32_t)division.remainder, division.exponent);
+    return x < 0.0f ? -magnitude : magnitude;
+}
+
+/** The remainder of x / y with the sign of y, added once where the sign differs. NaN for x / 0 and for infinite x. */
+ABOARD_INLINE float aboard_floor_modf(float x, float y) {
+    const float remainder = aboard_fmodf(x, y);
     return remainder != 0.0f && (y < 0.0f) != (remainder < 0.0f) ? remainder + y : remainder;
 }
 

@@ -50,11 +50,15 @@ typedef struct {
         }                                                                                                              \
     }
 
-/** Of int8. */
+/** Of each element type. */
 ABOARD_SELECT(select_s8, int8_t)
-/** Of int16. */
+ABOARD_SELECT(select_u8, uint8_t)
 ABOARD_SELECT(select_s16, int16_t)
-/** Of float32. */
+ABOARD_SELECT(select_s32, int32_t)
+ABOARD_SELECT(select_u32, uint32_t)
+ABOARD_SELECT(select_s64, int64_t)
+ABOARD_SELECT(select_u64, uint64_t)
+ABOARD_SELECT(select_bool, bool)
 ABOARD_SELECT(select_f32, float)
 
 #endif

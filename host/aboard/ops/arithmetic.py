@@ -12,7 +12,7 @@ from typing_extensions import override
 from aboard.ir import Attributes, DType, Node
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, wrap32
 from aboard.ops.activation import Activation
-from aboard.ops.broadcasting import Broadcasting, Numbers, alike
+from aboard.ops.broadcasting import WHOLE, Broadcasting, Numbers, alike
 from aboard.ops.registry import SourceNode, register
 
 #: Left shift of the operands of add and sub before they are rescaled to one scale, in bits.
@@ -46,6 +46,7 @@ class Arithmetic(Broadcasting):
 
     attributes = ArithmeticAttributes
     signatures = alike(2, DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
+    plain_signatures = tuple(each for each in alike(2, *WHOLE) if each not in alike(2, DType.INT32))
     scaled = (DType.INT8, DType.INT16)
 
     @override
@@ -136,6 +137,7 @@ class Add(_Sum):
 
     name = "add"
     tflite = ("ADD",)
+    plain_function = np.add
 
     @override
     def quantisation_problem(self, node: Node) -> str | None:
@@ -159,6 +161,7 @@ class Sub(_Sum):
 
     name = "sub"
     tflite = ("SUB",)
+    plain_function = np.subtract
 
     @override
     def plain(self, a: Numbers, b: Numbers) -> Numbers:
@@ -171,6 +174,7 @@ class Mul(Arithmetic):
 
     name = "mul"
     tflite = ("MUL",)
+    plain_function = np.multiply
 
     def scaling(self, node: Node) -> Scaling:
         """Returns the rescaling of the product of an int8 or int16 node."""

@@ -19,6 +19,7 @@ _LEFT_SHIFT = {DType.INT8: 7, DType.INT16: 0}
 _MOST_SLOPE_SHIFT = {DType.INT8: 14, DType.INT16: 7}
 
 _EXTREMES = alike(2, DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
+_OTHERS = alike(2, DType.UINT8, DType.UINT32, DType.UINT64)
 
 
 @register
@@ -28,6 +29,8 @@ class Maximum(Broadcasting):
     name = "maximum"
     tflite = ("MAXIMUM",)
     signatures = _EXTREMES
+    plain_signatures = _OTHERS
+    plain_function = np.maximum
 
     @override
     def compute(self, node: Node, *operands: Numbers) -> Numbers:
@@ -42,11 +45,26 @@ class Minimum(Broadcasting):
     name = "minimum"
     tflite = ("MINIMUM",)
     signatures = _EXTREMES
+    plain_signatures = _OTHERS
+    plain_function = np.minimum
 
     @override
     def compute(self, node: Node, *operands: Numbers) -> Numbers:
         a, b = operands
         return np.where(a < b, a, b)
+
+
+@register
+class Pow(Broadcasting):
+    """A to the power of b, as IEEE 754 defines it: NaN where a is below 0 and b no integer."""
+
+    name = "pow"
+    signatures = alike(2, DType.FLOAT32)
+
+    @override
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        a, b = operands
+        return np.power(a.astype(np.float64), b)
 
 
 @register

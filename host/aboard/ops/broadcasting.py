@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,9 @@ Numbers = npt.NDArray[Any]
 #: Element types of the operands, and of the result.
 Signature = tuple[tuple[DType, ...], DType]
 
+#: Integers of all sizes.
+WHOLE = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.UINT32, DType.INT64, DType.UINT64)
+
 
 def alike(count: int, *types: DType) -> tuple[Signature, ...]:
     """Returns the signatures of an op with a number of operands whose result has their type."""
@@ -33,12 +36,16 @@ class Broadcasting(Op):
         signatures: Element types that the op is defined for.
         scaled: Types among them whose values are computed with scales: every tensor of such a type needs one scale.
         unscaled: Types that must have no quantisation: the reference refuses it or ignores it.
+        plain_signatures: Element types without quantisation that TensorFlow Lite Micro does not compute, and others do.
+        plain_function: The function of numpy arrays of these types; integers wrap.
     """
 
     elementwise = True
     signatures: ClassVar[tuple[Signature, ...]]
     scaled: ClassVar[tuple[DType, ...]] = ()
     unscaled: ClassVar[tuple[DType, ...]] = ()
+    plain_signatures: ClassVar[tuple[Signature, ...]] = ()
+    plain_function: ClassVar[Callable[..., Any] | None] = None
 
     @override
     def element_types(self) -> tuple[str, ...]:
@@ -58,26 +65,33 @@ class Broadcasting(Op):
         """
         count = len(self.signatures[0][0])
         node = source.node(self.name, [source.input(index) for index in range(count)], self.read(source))
-        wrong = self.problem(node)
+        wrong = self._types_problem(node) or self._shapes_problem(node) or self.quantisation_problem(node)
         if wrong is not None:
             raise source.unsupported(wrong)
         return node
 
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with types, shapes or quantisation, or None."""
-        wrong = self._types_problem(node)
-        if wrong is not None:
-            return wrong
+        if self.is_plain(node):
+            return self._shapes_problem(node)
+        return self._types_problem(node) or self._shapes_problem(node) or self.quantisation_problem(node)
+
+    def is_plain(self, node: Node) -> bool:
+        """True for types of `plain_signatures`, without quantisation."""
+        tensors = [*node.operands, node.output]
+        return _signature(node) in self.plain_signatures and all(tensor.type.quant is None for tensor in tensors)
+
+    def _shapes_problem(self, node: Node) -> str | None:
         shapes = [tensor.shape for tensor in node.operands]
-        if broadcast_shape(*shapes) is None:
-            return (
-                f"shapes, got {' and '.join(map(str, shapes))}, expected extents that are equal or 1, counted from the "
-                "last. Export the model again"
-            )
-        return self.quantisation_problem(node)
+        if broadcast_shape(*shapes) is not None:
+            return None
+        return (
+            f"shapes, got {' and '.join(map(str, shapes))}, expected extents that are equal or 1, counted from the "
+            "last. Export the model again"
+        )
 
     def _types_problem(self, node: Node) -> str | None:
-        signature = tuple(tensor.dtype for tensor in node.operands), node.output.dtype
+        signature = _signature(node)
         if signature in self.signatures:
             return None
         got = ", ".join(dtype.value for dtype in (*signature[0], signature[1]))
@@ -128,7 +142,8 @@ class Broadcasting(Op):
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         arrays = [np.asarray(operand) for operand in operands]
         with np.errstate(all="ignore"):
-            result = self.compute(node, *arrays)
+            plain = type(self).plain_function
+            result = plain(*arrays) if plain is not None and self.is_plain(node) else self.compute(node, *arrays)
             return [np.asarray(result).astype(node.output.dtype.numpy, copy=False)]
 
     @abstractmethod
@@ -139,6 +154,10 @@ class Broadcasting(Op):
 def known_types(signatures: Sequence[Signature]) -> str:
     """Returns the element types of operands and results in words: one type where all have it."""
     return " or ".join(map(_in_words, signatures))
+
+
+def _signature(node: Node) -> Signature:
+    return tuple(tensor.dtype for tensor in node.operands), node.output.dtype
 
 
 def _in_words(signature: Signature) -> str:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from aboard.ir import DType, Node, Tensor
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
-from aboard.ops.broadcasting import Broadcasting, Numbers, Signature, alike
+from aboard.ops.broadcasting import WHOLE, Broadcasting, Numbers, Signature, alike
 from aboard.ops.registry import register, register_family
 
 #: Bits by which int8 is moved up before it is scaled for a comparison.
@@ -25,6 +25,7 @@ def _compared(*types: DType) -> tuple[Signature, ...]:
 
 _ORDERED = _compared(DType.INT8, DType.INT32, DType.INT64, DType.FLOAT32)
 _EQUATED = (*_ORDERED, *_compared(DType.BOOL))
+_OTHERS = _compared(DType.INT8, DType.UINT8, DType.INT16, DType.UINT32, DType.UINT64)
 
 
 class Comparison(Broadcasting):
@@ -35,6 +36,7 @@ class Comparison(Broadcasting):
     """
 
     scaled = (DType.INT8,)
+    plain_signatures = _OTHERS
     function: ClassVar[Function]
 
     def scaling(self, operand: Tensor) -> tuple[int, int]:
@@ -66,12 +68,42 @@ class Comparison(Broadcasting):
 register_family(
     Comparison,
     [
-        {"name": "equal", "tflite": ("EQUAL",), "function": np.equal, "signatures": _EQUATED},
-        {"name": "not_equal", "tflite": ("NOT_EQUAL",), "function": np.not_equal, "signatures": _EQUATED},
-        {"name": "greater", "tflite": ("GREATER",), "function": np.greater, "signatures": _ORDERED},
-        {"name": "greater_equal", "tflite": ("GREATER_EQUAL",), "function": np.greater_equal, "signatures": _ORDERED},
-        {"name": "less", "tflite": ("LESS",), "function": np.less, "signatures": _ORDERED},
-        {"name": "less_equal", "tflite": ("LESS_EQUAL",), "function": np.less_equal, "signatures": _ORDERED},
+        {
+            "name": "equal",
+            "tflite": ("EQUAL",),
+            "function": np.equal,
+            "plain_function": np.equal,
+            "signatures": _EQUATED,
+        },
+        {
+            "name": "not_equal",
+            "tflite": ("NOT_EQUAL",),
+            "function": np.not_equal,
+            "plain_function": np.not_equal,
+            "signatures": _EQUATED,
+        },
+        {
+            "name": "greater",
+            "tflite": ("GREATER",),
+            "function": np.greater,
+            "plain_function": np.greater,
+            "signatures": _ORDERED,
+        },
+        {
+            "name": "greater_equal",
+            "tflite": ("GREATER_EQUAL",),
+            "function": np.greater_equal,
+            "plain_function": np.greater_equal,
+            "signatures": _ORDERED,
+        },
+        {"name": "less", "tflite": ("LESS",), "function": np.less, "plain_function": np.less, "signatures": _ORDERED},
+        {
+            "name": "less_equal",
+            "tflite": ("LESS_EQUAL",),
+            "function": np.less_equal,
+            "plain_function": np.less_equal,
+            "signatures": _ORDERED,
+        },
     ],
 )
 
@@ -125,6 +157,8 @@ class Select(Broadcasting):
     name = "select"
     tflite = ("SELECT_V2",)
     signatures = tuple(((DType.BOOL, dtype, dtype), dtype) for dtype in (DType.INT8, DType.INT16, DType.FLOAT32))
+    plain_signatures = tuple(((DType.BOOL, dtype, dtype), dtype) for dtype in (*WHOLE, DType.BOOL))
+    plain_function = np.where
 
     @override
     def compute(self, node: Node, *operands: Numbers) -> Numbers:

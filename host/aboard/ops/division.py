@@ -13,12 +13,28 @@ from aboard.ir.numerics import saturating_doubling_high_mul as multiply
 from aboard.ops import fixed_point
 from aboard.ops.activation import Activation
 from aboard.ops.arithmetic import ArithmeticAttributes, attributes
-from aboard.ops.broadcasting import Broadcasting, Numbers, alike
+from aboard.ops.broadcasting import WHOLE, Broadcasting, Numbers, alike
 from aboard.ops.registry import SourceNode, register
 from aboard.ops.rescaling import product_problem
 
 #: Least and most bits by which a quotient may be moved up: beyond, 32 bits would overflow, or keep nothing of it.
 _LEAST_SHIFT, _MOST_SHIFT = -25, 22
+
+
+def _quotient(a: Numbers, b: Numbers) -> Numbers:
+    """Divides integers toward 0; what is divided by 0 is 0."""
+    divisor = np.where(b == 0, b.dtype.type(1), b)
+    remainder = np.fmod(a, divisor)
+    quotient = (a - remainder) // divisor
+    return np.where(b == 0, a.dtype.type(0), quotient)
+
+
+def _floor_mod(a: Numbers, b: Numbers) -> Numbers:
+    return np.where(b == 0, a.dtype.type(0), np.mod(a, np.where(b == 0, b.dtype.type(1), b)))
+
+
+def _remainder(a: Numbers, b: Numbers) -> Numbers:
+    return np.where(b == 0, a.dtype.type(0), np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
 @register
@@ -33,6 +49,8 @@ class Div(Broadcasting):
     tflite = ("DIV",)
     attributes = ArithmeticAttributes
     signatures = alike(2, DType.INT8, DType.INT32, DType.FLOAT32)
+    plain_signatures = tuple(each for each in alike(2, *WHOLE) if each not in alike(2, DType.INT32))
+    plain_function = staticmethod(_quotient)
     scaled = (DType.INT8,)
     unscaled = (DType.INT32,)
 
@@ -105,12 +123,29 @@ class FloorMod(Broadcasting):
     name = "floor_mod"
     tflite = ("FLOOR_MOD",)
     signatures = alike(2, DType.FLOAT32)
+    plain_signatures = alike(2, *WHOLE)
+    plain_function = staticmethod(_floor_mod)
 
     @override
     def compute(self, node: Node, *operands: Numbers) -> Numbers:
         a, b = operands
         remainder = np.fmod(a, b)
         return np.where((remainder != 0) & ((b < 0) != (remainder < 0)), remainder + b, remainder)
+
+
+@register
+class Remainder(Broadcasting):
+    """The remainder of a / b with the sign of a; of integers 0 where b is 0."""
+
+    name = "remainder"
+    signatures = alike(2, DType.FLOAT32)
+    plain_signatures = alike(2, *WHOLE)
+    plain_function = staticmethod(_remainder)
+
+    @override
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        a, b = operands
+        return np.fmod(a, b)
 
 
 def _cut_off(a: Int64, b: Int64) -> Int64:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from aboard.ir import DType, Node
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier
 from aboard.ops import fixed_point
+from aboard.ops.broadcasting import Broadcasting, Numbers
 from aboard.ops.registry import register, register_family
 from aboard.ops.rescaling import overflow_problem, scaling
 from aboard.ops.unary import Float32, Unary, saturate
@@ -36,7 +37,7 @@ class RealFunction(Unary):
 
     @override
     def real(self, node: Node, x: Float32) -> Float32:
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             return np.asarray(type(self).function(x), np.float32)
 
 
@@ -56,6 +57,60 @@ register_family(
         {"name": "round", "tflite": ("ROUND",), "function": np.rint},
     ],
 )
+
+
+def _erf(x: Float32) -> Any:
+    return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64))
+
+
+def _softplus(x: Float32) -> Any:
+    return np.logaddexp(x.astype(np.float64), 0.0)
+
+
+def _gelu(x: Float32) -> Any:
+    return 0.5 * x.astype(np.float64) * (1 + _erf(x / np.float32(math.sqrt(2))))
+
+
+def _gelu_tanh(x: Float32) -> Any:
+    wide = x.astype(np.float64)
+    return 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)))
+
+
+# Functions that TFLite has not: of the standard of ONNX.
+register_family(
+    RealFunction,
+    [
+        {"name": "acos", "function": np.arccos},
+        {"name": "acosh", "function": np.arccosh},
+        {"name": "asin", "function": np.arcsin},
+        {"name": "asinh", "function": np.arcsinh},
+        {"name": "atan", "function": np.arctan},
+        {"name": "atanh", "function": np.arctanh},
+        {"name": "cosh", "function": np.cosh},
+        {"name": "erf", "function": _erf},
+        # x times the probability that a normal variable is smaller; and an approximation of it.
+        {"name": "gelu", "function": _gelu},
+        {"name": "gelu_tanh", "function": _gelu_tanh},
+        {"name": "mish", "function": lambda x: x * np.tanh(_softplus(x))},
+        {"name": "sign", "function": np.sign},
+        {"name": "sinh", "function": np.sinh},
+        # ln(1 + e^x)
+        {"name": "softplus", "function": _softplus},
+        {"name": "tan", "function": np.tan},
+    ],
+)
+
+
+@register
+class IsNan(Broadcasting):
+    """True for what is no number."""
+
+    name = "is_nan"
+    signatures = (((DType.FLOAT32,), DType.BOOL),)
+
+    @override
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        return np.isnan(operands[0])
 
 
 @register

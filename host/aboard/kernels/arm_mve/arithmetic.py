@@ -27,8 +27,8 @@ class SumMve(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types, broadcasting, and sums without a short form."""
-        if node.output.dtype is not DType.INT8:
-            return "is for int8"
+        if node.output.dtype is not DType.INT8 or node.output.type.quant is None:
+            return "is for quantised int8"
         if any(operand.shape != node.output.shape for operand in node.operands):
             return "is for operands of the shape of the result"
         line = short_sum(signature(node))

@@ -33,7 +33,11 @@ class Arithmetic(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
-        return rank_problem(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
+        if node.output.dtype is not self.dtype:
+            return f"is for {self.dtype.value}"
+        if node.output.type.quant is None and not self.dtype.is_float:
+            return "is for quantised operands"
+        return rank_problem(node)
 
 
 class ArithmeticS8(Arithmetic):

@@ -45,11 +45,19 @@ class Binary(Implementation):
         """Refuses other element types, and more axes than the kernels have counters for."""
         if node.input(0).dtype not in self.types:
             return f"is for {' and '.join(dtype.value for dtype in self.types)}"
+        _, fields = self.types[node.input(0).dtype]
+        scaled = fields is not _nothing and node.input(0).dtype in (DType.INT8, DType.INT16)
+        if scaled and node.input(0).type.quant is None:
+            return "is for quantised operands"
         return rank_problem(node)
 
     def suffix(self, node: Node) -> str:
         """Returns how the name of the C function ends."""
         return SUFFIXES[node.input(0).dtype]
+
+    def function(self, node: Node) -> str:
+        """Returns the name of the C function, without `aboard_`."""
+        return f"{self.op}_{self.suffix(node)}"
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
@@ -62,7 +70,7 @@ class Binary(Implementation):
         params_type, fields = self.types[dtype]
         return KernelCall(
             header=f"portable/{self.header}",
-            function=f"aboard_{self.op}_{self.suffix(node)}",
+            function=f"aboard_{self.function(node)}",
             params_type=f"aboard_{params_type}_t",
             params={"over": over(node, inputs, outputs[0]), **fields(node)},
             arguments=(
@@ -147,5 +155,7 @@ implement(
         {"op": "div", "header": "division.h", "types": _QUOTIENTS},
         {"op": "floor_div", "header": "division.h", "types": _WHOLE},
         {"op": "floor_mod", "header": "division.h", "types": _WHOLE},
+        {"op": "remainder", "header": "division.h", "types": _WHOLE},
+        {"op": "pow", "header": "special.h", "types": {DType.FLOAT32: PLAIN}},
     ],
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing_extensions import override
 
-from aboard.ir import Node
+from aboard.ir import DType, Node
 from aboard.kernels.portable.elements import Elements
 from aboard.kernels.portable.elementwise import SUFFIXES
 from aboard.kernels.registry import implements
-from aboard.ops.cast import OPERANDS, RESULTS
+from aboard.ops.broadcasting import WHOLE
+
+_EVERY = (*WHOLE, DType.BOOL, DType.FLOAT32)
 
 
 @implements
@@ -17,7 +19,7 @@ class CastPortable(Elements):
 
     op = "cast"
     header = "cast.h"
-    types = tuple((operand, result) for operand in OPERANDS for result in RESULTS)
+    types = tuple((operand, result) for operand in _EVERY for result in _EVERY)
 
     @override
     def function(self, node: Node) -> str:

@@ -39,8 +39,10 @@ class RawComparison(Binary):
         wrong = super().refuses(node, target)
         if wrong is not None:
             return wrong
-        if node.input(0).quant != node.input(1).quant:
+        if node.input(0).type.quant != node.input(1).type.quant:
             return "is for operands of one scale"
+        if node.input(0).type.quant is None:
+            return None
         compared = cast(Comparison, get(node.op)).values(node.input(0), np.arange(-128, 128))
         return None if (np.diff(compared) > 0).all() else "is for scales that keep all values apart"
 
@@ -49,7 +51,8 @@ class RawComparison(Binary):
         return "raw_s8"
 
 
-_SAME = dict.fromkeys((DType.BOOL, DType.INT32, DType.INT64, DType.FLOAT32), PLAIN)
+_UNSIGNED = (DType.UINT8, DType.UINT32, DType.UINT64)
+_SAME = dict.fromkeys((DType.BOOL, DType.INT16, DType.INT32, DType.INT64, *_UNSIGNED, DType.FLOAT32), PLAIN)
 _COMPARISONS = ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")
 _BOOL = {DType.BOOL: PLAIN}
 _COMPARED = {**_SAME, DType.INT8: ("comparison_s8", _scalings)}

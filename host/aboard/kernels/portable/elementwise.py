@@ -16,6 +16,7 @@ SUFFIXES = {
     DType.INT32: "s32",
     DType.UINT32: "u32",
     DType.INT64: "s64",
+    DType.UINT64: "u64",
     DType.FLOAT32: "f32",
     DType.BOOL: "bool",
 }

@@ -21,7 +21,13 @@ def _rescaled(node: Node) -> Mapping[str, Literal]:
 _FLOAT32 = ((DType.FLOAT32, DType.FLOAT32),)
 _NAMES = ("abs", "neg", "square", "sqrt", "rsqrt", "exp", "log", "sin", "cos", "ceil", "floor", "round", "elu")
 
+_CIRCULAR = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "tan")
+_SPECIAL = (*_CIRCULAR, "erf", "gelu", "gelu_tanh", "mish", "sign", "softplus")
+_TESTS = ((DType.FLOAT32, DType.BOOL),)
+
 implement(Elements, [{"op": op, "name": "portable_f32", "header": "functions.h", "types": _FLOAT32} for op in _NAMES])
+implement(Elements, [{"op": op, "name": "portable_f32", "header": "special.h", "types": _FLOAT32} for op in _SPECIAL])
+implement(Elements, [{"op": op, "name": "portable_f32", "header": "special.h", "types": _TESTS} for op in ("is_nan",)])
 implement(
     Elements,
     [
