@@ -26,9 +26,10 @@ typedef struct {
  * and likewise _min_ and _f32, and aboard_reduce_all for bool.
  *
  * `in` is any view that is no rolling buffer, `out` another memory and any view; rows [first, last) of the result are
- * written. Elements are compared in the order of memory with `best`, which begins as `start`; so NaN has no part.
+ * written. Elements are taken in the order of memory: `best` begins as `start`, and `next` is an expression of `best` and
+ * `element`. Of comparisons NaN has no part.
  */
-#define ABOARD_REDUCE(name, type, start, better)                                                                       \
+#define ABOARD_REDUCE(name, type, start, next)                                                                         \
     ABOARD_INLINE type name##_of(const aboard_mean_t *p, const type *from) {                                           \
         const int32_t size = (int32_t)sizeof(type);                                                                    \
         const aboard_mean_axis_t *over = p->over;                                                                      \
@@ -39,7 +40,7 @@ typedef struct {
                     const type *x = from + (i * over[0].bytes + j * over[1].bytes + k * over[2].bytes) / size;         \
                     for (int32_t l = 0; l < over[3].extent; ++l) {                                                     \
                         const type element = x[l * (over[3].bytes / size)];                                            \
-                        best = (better) ? element : best;                                                              \
+                        best = (next);                                                                                 \
                     }                                                                                                  \
                 }                                                                                                      \
             }                                                                                                          \
@@ -60,11 +61,25 @@ typedef struct {
             }                                                                                                          \
         }                                                                                                              \
     }
-ABOARD_REDUCE(aboard_reduce_max_s8, int8_t, INT8_MIN, element > best)
-ABOARD_REDUCE(aboard_reduce_min_s8, int8_t, INT8_MAX, element < best)
-ABOARD_REDUCE(aboard_reduce_max_f32, float, -3.402823466e+38f, element > best)
-ABOARD_REDUCE(aboard_reduce_min_f32, float, 3.402823466e+38f, element < best)
-ABOARD_REDUCE(aboard_reduce_all, bool, true, best)
+
+/** Defines the reductions of an integer type: the largest, the smallest, sums and products, which wrap. */
+#define ABOARD_REDUCTIONS(name, type, bits, least, most)                                                               \
+    ABOARD_REDUCE(aboard_reduce_max_##name, type, least, element > best ? element : best)                              \
+    ABOARD_REDUCE(aboard_reduce_min_##name, type, most, element < best ? element : best)                               \
+    ABOARD_REDUCE(aboard_sum_##name, type, 0, (type)((bits)best + (bits)element))                                      \
+    ABOARD_REDUCE(aboard_reduce_prod_##name, type, 1, (type)((bits)best * (bits)element))
+
+ABOARD_REDUCTIONS(s8, int8_t, uint32_t, INT8_MIN, INT8_MAX)
+ABOARD_REDUCTIONS(u8, uint8_t, uint32_t, 0, UINT8_MAX)
+ABOARD_REDUCTIONS(s16, int16_t, uint32_t, INT16_MIN, INT16_MAX)
+ABOARD_REDUCTIONS(s32, int32_t, uint32_t, INT32_MIN, INT32_MAX)
+ABOARD_REDUCTIONS(u32, uint32_t, uint32_t, 0, UINT32_MAX)
+ABOARD_REDUCTIONS(s64, int64_t, uint64_t, INT64_MIN, INT64_MAX)
+ABOARD_REDUCTIONS(u64, uint64_t, uint64_t, 0, UINT64_MAX)
+ABOARD_REDUCE(aboard_reduce_max_f32, float, -3.402823466e+38f, element > best ? element : best)
+ABOARD_REDUCE(aboard_reduce_min_f32, float, 3.402823466e+38f, element < best ? element : best)
+ABOARD_REDUCE(aboard_reduce_prod_f32, float, 1.0f, best *element)
+ABOARD_REDUCE(aboard_reduce_all, bool, true, best &&element)
 
 /** Parameters of the places below: operand {outer, extent, inner}, result {outer, inner}, both without gaps. */
 typedef struct {

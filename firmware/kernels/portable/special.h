@@ -42,4 +42,21 @@ ABOARD_UNARY_KERNEL(is_nan_f32, aboard_elements_t, float, bool, u != u)
 /** a to the power of b. */
 ABOARD_BINARY_KERNEL(pow_f32, aboard_binary_t, float, float, float, aboard_powf(u, v))
 
+/** Defines powers of a type of integers, by squaring in its unsigned counterpart; of exponents below 0 they are 1 / x,
+ * cut off toward 0. */
+#define ABOARD_WHOLE_POWER(name, type, bits)                                                                           \
+    ABOARD_INLINE type aboard_whole_power_##name(type x, type y) {                                                     \
+        bits base = (bits)x;                                                                                           \
+        bits power = 1;                                                                                                \
+        for (bits left = y < 0 ? (bits)0 - (bits)y : (bits)y; left != 0; left >>= 1) {                                 \
+            power = (left & 1) != 0 ? power * base : power;                                                            \
+            base *= base;                                                                                              \
+        }                                                                                                              \
+        return y >= 0 || x == 1 || x == -1 ? (type)power : 0;                                                          \
+    }                                                                                                                  \
+    ABOARD_BINARY_KERNEL(pow_##name, aboard_binary_t, type, type, type, aboard_whole_power_##name(u, v))
+
+ABOARD_WHOLE_POWER(s32, int32_t, uint32_t)
+ABOARD_WHOLE_POWER(s64, int64_t, uint64_t)
+
 #endif

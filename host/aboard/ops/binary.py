@@ -54,12 +54,25 @@ class Minimum(Broadcasting):
         return np.where(a < b, a, b)
 
 
+def _whole_power(a: Numbers, b: Numbers) -> Numbers:
+    """Powers of integers by squaring, which wrap; of exponents below 0 the quotient of 1, cut off toward 0."""
+    base, left = np.broadcast_arrays(a, np.abs(b))
+    result = np.ones_like(base)
+    while left.any():
+        result = np.where(left & 1, result * base, result)
+        base, left = base * base, left >> 1
+    inverse = np.where(np.abs(a) == 1, result, a.dtype.type(0))
+    return np.where(b < 0, inverse, result)
+
+
 @register
 class Pow(Broadcasting):
-    """A to the power of b, as IEEE 754 defines it: NaN where a is below 0 and b no integer."""
+    """A to the power of b, as IEEE 754 defines it: NaN where a is below 0 and b no integer; powers of integers wrap."""
 
     name = "pow"
     signatures = alike(2, DType.FLOAT32)
+    plain_signatures = alike(2, DType.INT32, DType.INT64)
+    plain_function = staticmethod(_whole_power)
 
     @override
     def compute(self, node: Node, *operands: Numbers) -> Numbers:

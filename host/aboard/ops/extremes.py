@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops.broadcasting import WHOLE
 from aboard.ops.reduction import Reduction, axes_problem, columns
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.uniform import COMPUTED
@@ -23,6 +24,7 @@ class _Extreme(Reduction):
     """
 
     types = COMPUTED
+    plain_types = WHOLE
     sign: ClassVar[int]
 
     @override
@@ -38,6 +40,8 @@ class _Extreme(Reduction):
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result, which begins as the type's end: so it is for elements that are all NaN or infinite."""
+        if self.is_plain(node):
+            return self.plain(node, operands[0])
         elements = columns(node, operands[0])
         dtype = node.output.dtype.numpy
         signed = elements.astype(np.float32 if node.output.dtype.is_float else np.int64) * self.sign
@@ -52,6 +56,7 @@ class ReduceMax(_Extreme):
 
     name = "reduce_max"
     tflite = ("REDUCE_MAX",)
+    plain_function = np.maximum
     sign = 1
 
 
@@ -61,7 +66,29 @@ class ReduceMin(_Extreme):
 
     name = "reduce_min"
     tflite = ("REDUCE_MIN",)
+    plain_function = np.minimum
     sign = -1
+
+
+@register
+class ReduceProd(Reduction):
+    """The product over axes; float products are formed in the order of memory."""
+
+    name = "reduce_prod"
+    types = (DType.FLOAT32,)
+    plain_types = WHOLE
+    plain_function = np.multiply
+
+    @override
+    def quantisation_problem(self, node: Node) -> str | None:
+        return None
+
+    @override
+    def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
+        if self.is_plain(node):
+            return self.plain(node, operands[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return [np.cumprod(columns(node, operands[0]).astype(np.float32), axis=-1)[..., -1]]
 
 
 @register

@@ -10,6 +10,7 @@ from typing_extensions import override
 from aboard.ir import Array, DType, Node
 from aboard.ir.numerics import multiply_by_quantized_multiplier, wrap32
 from aboard.ops import rescaling
+from aboard.ops.broadcasting import WHOLE
 from aboard.ops.reduction import Reduction, columns, count
 from aboard.ops.registry import register
 from aboard.ops.unary import saturate
@@ -47,6 +48,8 @@ class Mean(Reduction):
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result; float sums are formed in the order of memory."""
+        if self.is_plain(node):
+            return self.plain(node, operands[0])
         elements = columns(node, operands[0])
         if node.output.dtype is DType.FLOAT32:
             total = np.cumsum(elements, axis=-1, dtype=np.float32)[..., -1]
@@ -63,6 +66,8 @@ class Sum(Mean):
 
     name = "sum"
     tflite = ("SUM",)
+    plain_types = WHOLE
+    plain_function = np.add
 
     @override
     def quantisation_problem(self, node: Node) -> str | None:

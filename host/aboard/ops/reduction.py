@@ -60,10 +60,26 @@ class Reduction(Op):
 
     Attributes:
         types: Element types of operand and result.
+        plain_types: Integers without quantisation that TensorFlow Lite Micro does not reduce, and others do.
+        plain_function: Reduces the last axis of numpy arrays of these types; integers wrap.
     """
 
     attributes = ReductionAttributes
     types: ClassVar[tuple[DType, ...]]
+    plain_types: ClassVar[tuple[DType, ...]] = ()
+    plain_function: ClassVar[np.ufunc | None] = None
+
+    def is_plain(self, node: Node) -> bool:
+        """True for integers of `plain_types` without quantisation."""
+        tensors = (node.input(0), node.output)
+        same = node.input(0).dtype is node.output.dtype and node.output.dtype in self.plain_types
+        return same and all(tensor.type.quant is None for tensor in tensors)
+
+    def plain(self, node: Node, operand: Array | None) -> list[Array]:
+        """Computes a node for which `is_plain` is true."""
+        if self.plain_function is None:
+            raise NotImplementedError(f"{self.name}: has no plain integers")
+        return [np.asarray(self.plain_function.reduce(columns(node, operand), axis=-1, dtype=node.output.dtype.numpy))]
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -80,13 +96,15 @@ class Reduction(Op):
             )
         axes = tuple(sorted({axis % rank for axis in given}))
         node = source.node(self.name, [operand], ReductionAttributes(axes, bool(source.options["KeepDims"])))
-        wrong = self.problem(node)
+        wrong = types_problem([operand, node.output], self.types) if self.is_plain(node) else self.problem(node)
         if wrong is not None:
             raise source.unsupported(wrong)
         return node
 
     def problem(self, node: Node) -> str | None:
         """Returns what is wrong with axes, types or quantisation, or None."""
+        if self.is_plain(node):
+            return axes_problem(node)
         wrong = axes_problem(node) or types_problem([node.input(0), node.output], self.types)
         if wrong is not None or node.output.type.quant is None:
             return wrong

@@ -156,6 +156,6 @@ implement(
         {"op": "floor_div", "header": "division.h", "types": _WHOLE},
         {"op": "floor_mod", "header": "division.h", "types": _WHOLE},
         {"op": "remainder", "header": "division.h", "types": _WHOLE},
-        {"op": "pow", "header": "special.h", "types": {DType.FLOAT32: PLAIN}},
+        {"op": "pow", "header": "special.h", "types": dict.fromkeys((DType.FLOAT32, DType.INT32, DType.INT64), PLAIN)},
     ],
 )

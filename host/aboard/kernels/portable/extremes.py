@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
-from aboard.kernels.portable.elementwise import present
+from aboard.kernels.portable.elementwise import SUFFIXES, present
 from aboard.kernels.portable.mean import axes_of, too_many_axes
 from aboard.kernels.registry import implements
+from aboard.ops import get
 from aboard.ops.extremes import place_attributes
+from aboard.ops.reduction import Reduction
 from aboard.target import Target
 
 #: What the C functions call an element type.
-_SUFFIXES = {DType.INT8: "_s8", DType.FLOAT32: "_f32", DType.BOOL: ""}
+_SUFFIXES = {dtype: "" if dtype is DType.BOOL else f"_{name}" for dtype, name in SUFFIXES.items()}
 
 
 class _Reduce(Implementation):
@@ -81,6 +84,27 @@ class ReduceMinPortable(_Reduce):
     """The smallest element."""
 
     op = "reduce_min"
+
+
+@implements
+class ReduceProdPortable(_Reduce):
+    """The product of all elements."""
+
+    op = "reduce_prod"
+
+
+@implements
+class SumPlain(_Reduce):
+    """The sum of integers that stand for themselves."""
+
+    op, name = "sum", "portable_plain"
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses quantised operands and floats, and more axes than the kernel has counters for."""
+        if not cast(Reduction, get(node.op)).is_plain(node):
+            return "is for integers without quantisation"
+        return too_many_axes(node)
 
 
 @implements

@@ -79,6 +79,8 @@ class _Mean(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses other element types and more axes than the kernel has counters for."""
+        if not self.dtype.is_float and node.output.type.quant is None:
+            return "is for quantised operands"
         return too_many_axes(node) if node.output.dtype is self.dtype else f"is for {self.dtype.value}"
 
     def scaling(self, node: Node) -> Mapping[str, Literal]:

@@ -128,20 +128,15 @@ def bit_shift(source: Operator, make: Builder) -> Tensor:
 
 @reads("Pow")
 def power(source: Operator, make: Builder) -> Tensor:
-    """Constant exponents that are small become products and roots.
-
-    Raises:
-        ModelError: The base is of integers, and the exponent is another than a small constant.
-    """
+    """Constant exponents that are small become products and roots."""
     x, exponent = source.input(0), source.input(1)
     value = float(exponent.data.reshape(-1)[0]) if exponent.data is not None and exponent.type.elements == 1 else np.nan
     if len(exponent.shape) <= len(x.shape) and value in range(1, _MOST_PRODUCTS + 1):
         return reduce(lambda a, b: make.op("mul", [a, b]), [x] * int(value))
+    if not x.dtype.is_float and not exponent.dtype.is_float:
+        return make.op("pow", [x, make.cast(exponent, x.dtype)])
     if not x.dtype.is_float:
-        raise source.unsupported(
-            f"element type of the base, got {x.dtype.value}, expected float32, or a constant exponent from 1 to "
-            f"{_MOST_PRODUCTS}. Convert the base to float32"
-        )
+        return make.cast(make.op("pow", [make.cast(x, DType.FLOAT32), exponent]), x.dtype)
     if value == 0.5 and len(exponent.shape) <= len(x.shape):
         return make.op("sqrt", [x])
     return make.op("pow", [x, make.cast(exponent, DType.FLOAT32)])
