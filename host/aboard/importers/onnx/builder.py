@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from aboard.errors import VerifyError
 from aboard.ir import Attributes, DType, Quantization, Tensor, TensorType
@@ -67,6 +68,18 @@ class Builder(Chain):
             raise self._file_node.unsupported(text) from error
         self.nodes.append(node)
         return tensors
+
+    @override
+    def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
+        if tensor.data is None or tensor.type.quant is not None:
+            return super().reshape(tensor, shape)
+        return self.constant(tensor.data.reshape(tuple(shape)), tensor.dtype)
+
+    @override
+    def transpose(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
+        if tensor.data is None or tensor.type.quant is not None:
+            return super().transpose(tensor, order)
+        return self.constant(np.ascontiguousarray(tensor.data.transpose(order)), tensor.dtype)
 
     def scalar(self, value: float, dtype: DType = DType.FLOAT32) -> Tensor:
         """Returns a constant without axes."""
