@@ -87,7 +87,7 @@ class Chain:
             return tensor
         return self._one("strided_slice", tensor, shape, StridedSliceAttributes(tuple(slices), shape))
 
-    def pad(self, tensor: Tensor, padding: Sequence[tuple[int, int]], value: int) -> Tensor:
+    def pad(self, tensor: Tensor, padding: Sequence[tuple[int, int]], value: float) -> Tensor:
         """Puts elements of one value, as it is stored, around a tensor."""
         if not np.any(np.array(padding, np.int64)):
             return tensor

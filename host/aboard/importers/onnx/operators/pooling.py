@@ -10,7 +10,7 @@ import numpy as np
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
 from aboard.importers.onnx.operators.windows import Window, channels_first, channels_last, window
-from aboard.ir import DType, Tensor
+from aboard.ir import Array, DType, Tensor
 from aboard.ops.pool2d import PoolAttributes
 from aboard.ops.strided_slice import AxisSlice
 from aboard.ops.window import Padding
@@ -100,7 +100,7 @@ def _dilated(make: Builder, x: Tensor, found: Window, op: str) -> Tensor:
     return make.op("mul", [total, make.array(1 / np.maximum(np.asarray(counts), 1))])
 
 
-def _taken(values: np.ndarray, found: Window, tap: tuple[int, ...]) -> np.ndarray:  # type: ignore[type-arg]
+def _taken(values: Array, found: Window, tap: tuple[int, ...]) -> Array:
     count = _counts(values.shape, found)
     steps = zip(tap, found.dilations, found.strides, count, strict=True)
     return np.asarray(values[tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, s, n in steps)])
