@@ -242,8 +242,8 @@ class Op(ABC):
 
         Args:
             node: The node.
-            order: The operands with as many axes as this are `transpose(x, order)`. The new node reads each `x`, and
-                the others with axes of one element in front in the order of `x`.
+            order: The operands with as many axes as this are `transpose(x, order)`, and the new node reads each `x`.
+                Those with fewer axes stay; of elementwise ops they get axes of one element in front first.
 
         Returns:
             The attributes of the new node, and the order in which its results are transposed to what they are now. None

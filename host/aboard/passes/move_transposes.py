@@ -276,8 +276,10 @@ class _Mover:
         """Makes a node read operands before their transposes, and transposes its results; returns one of these."""
         graph = self._graph
         made = dict[int, Tensor]()
+        broadcasts = ops.get(node.op).elementwise
         for operand in node.operands:
-            made.setdefault(id(operand), self._before(node, operand, order))
+            is_moved = broadcasts or len(operand.shape) == len(order)
+            made.setdefault(id(operand), self._before(node, operand, order) if is_moved else operand)
         node.inputs = [None if tensor is None else made[id(tensor)] for tensor in node.inputs]
         node.attrs = attrs
         results = list(node.outputs)

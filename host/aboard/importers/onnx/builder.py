@@ -13,6 +13,7 @@ from aboard.ir import Attributes, DType, Quantization, Tensor, TensorType
 from aboard.ops import get
 from aboard.ops.chain import Chain
 from aboard.ops.registry import SourceNode
+from aboard.ops.strided_slice import AxisSlice
 
 
 class Builder(Chain):
@@ -80,6 +81,12 @@ class Builder(Chain):
         if tensor.data is None or tensor.type.quant is not None:
             return super().transpose(tensor, order)
         return self.constant(np.ascontiguousarray(tensor.data.transpose(order)), tensor.dtype)
+
+    @override
+    def take(self, tensor: Tensor, slices: Sequence[AxisSlice]) -> Tensor:
+        if tensor.data is None or tensor.type.quant is not None:
+            return super().take(tensor, slices)
+        return self.constant(tensor.data[np.ix_(*(part.indices for part in slices))], tensor.dtype)
 
     def scalar(self, value: float, dtype: DType = DType.FLOAT32) -> Tensor:
         """Returns a constant without axes."""

@@ -158,13 +158,14 @@ def reverse_sequence(source: Operator, make: Builder) -> Tensor:
     """Reverses the first elements of each sample along the axis of time; their numbers are constant."""
     x, lengths = source.input(0), source.integers(1)
     time, batch = int(source.options["time_axis"]), int(source.options["batch_axis"])
-    places = np.arange(x.type.elements).reshape(x.shape)
+    places: Array = np.arange(x.type.elements).reshape(x.shape)
     moved = np.moveaxis(places, (batch, time), (0, 1))
     if len(lengths) != moved.shape[0] or any(not 1 <= n <= moved.shape[1] for n in lengths):
         raise source.unsupported(
             f"lengths, got {lengths} for shape {x.shape}, expected numbers within it. Export again"
         )
-    for sample, length in enumerate(lengths):
-        moved[sample, :length] = moved[sample, :length][::-1].copy()
+    for sample, length in zip(list(moved), lengths, strict=True):
+        row: Array = np.asarray(sample)
+        row[:length] = np.flip(row[:length], 0).copy()
     flat = make.reshape(x, (x.type.elements,))
     return make.reshape(pick(make, flat, 0, places), x.shape)
