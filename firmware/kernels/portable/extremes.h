@@ -26,8 +26,8 @@ typedef struct {
  * and likewise _min_ and _f32, and aboard_reduce_all for bool.
  *
  * `in` is any view that is no rolling buffer, `out` another memory and any view; rows [first, last) of the result are
- * written. Elements are taken in the order of memory: `best` begins as `start`, and `next` is an expression of `best` and
- * `element`. Of comparisons NaN has no part.
+ * written. Elements are taken in the order of memory: `best` begins as `start`, and `next` is an expression of `best`
+ * and `element`. Of comparisons NaN has no part.
  */
 #define ABOARD_REDUCE(name, type, start, next)                                                                         \
     ABOARD_INLINE type name##_of(const aboard_mean_t *p, const type *from) {                                           \

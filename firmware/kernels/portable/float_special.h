@@ -4,8 +4,8 @@
  * Powers, the error function, inverse circular and hyperbolic functions in single precision, without libm and without
  * double.
  *
- * Errors relative to the larger of the result and 1, measured over all ranges (tests/firmware/test_float_math.py): below
- * 5e-7, of aboard_powf below 1e-5. Outside the range of a function the result is NaN; NaN gives NaN.
+ * Errors relative to the larger of the result and 1, measured over all ranges (tests/firmware/test_float_math.py):
+ * below 5e-7, of aboard_powf below 1e-5. Outside the range of a function the result is NaN; NaN gives NaN.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_FLOAT_SPECIAL_H
 #define ABOARD_KERNELS_PORTABLE_FLOAT_SPECIAL_H
@@ -56,7 +56,8 @@ ABOARD_INLINE float aboard_tanf(float x) {
 /** Arc tangent, in [-pi / 2, pi / 2]. */
 ABOARD_INLINE float aboard_atanf(float x) {
     const float m = x < 0.0f ? -x : x;
-    /* Above tan(3 pi / 8) the angle of the reciprocal is subtracted from pi / 2, above tan(pi / 8) pi / 4 is taken off. */
+    /* Above tan(3 pi / 8) the angle of the reciprocal is subtracted from pi / 2, above tan(pi / 8) pi / 4 is taken off.
+     */
     const bool steep = m > 2.41421356f;
     const bool middle = !steep && m > 0.414213562f;
     const float t = steep ? -1.0f / m : middle ? (m - 1.0f) / (m + 1.0f) : m;
@@ -131,8 +132,8 @@ ABOARD_INLINE float aboard_log1pf(float x) {
 ABOARD_INLINE float aboard_asinhf(float x) {
     const float m = x < 0.0f ? -x : x;
     /* Above 2^13 the 1 below the root has no effect. */
-    const float result = m > 8192.0f ? aboard_logf(m) + 0.693147181f
-                                     : aboard_log1pf(m + m * m / (1.0f + aboard_sqrtf(m * m + 1.0f)));
+    const float result =
+        m > 8192.0f ? aboard_logf(m) + 0.693147181f : aboard_log1pf(m + m * m / (1.0f + aboard_sqrtf(m * m + 1.0f)));
     return x < 0.0f ? -result : result;
 }
 

@@ -16,39 +16,39 @@
 #include "elements.h"
 
 /**
- * Defines quotient and remainders of a type. A quotient of -1 is a difference, since the smallest number has no
+ * Defines quotient and remainders of a signed type. A quotient by -1 is a difference, since the smallest number has no
  * counterpart.
  *
  * @param name  Ends the names of the functions.
  * @param type  The type.
  * @param bits  Unsigned type of at least 32 bits in which the type wraps.
- * @param is_negative  Expression of `x`: whether it is below 0.
  */
-#define ABOARD_PLAIN_DIVISION(name, type, bits, is_negative)                                                           \
-    ABOARD_INLINE bool aboard_is_negative_##name(type x) {                                                             \
-        return (is_negative);                                                                                          \
-    }                                                                                                                  \
+#define ABOARD_SIGNED_DIVISION(name, type, bits)                                                                       \
     ABOARD_INLINE type aboard_quotient_##name(type a, type b) {                                                        \
-        if (aboard_is_negative_##name(b) && (bits)b == (bits)0 - 1) {                                                  \
-            return (type)((bits)0 - (bits)a);                                                                          \
-        }                                                                                                              \
-        return b == 0 ? 0 : (type)(a / b);                                                                             \
+        return b == -1 ? (type)((bits)0 - (bits)a) : b == 0 ? 0 : (type)(a / b);                                       \
     }                                                                                                                  \
     ABOARD_INLINE type aboard_remainder_of_##name(type a, type b) {                                                    \
-        if (aboard_is_negative_##name(b) && (bits)b == (bits)0 - 1) {                                                  \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-        return b == 0 ? 0 : (type)(a % b);                                                                             \
+        return b == -1 || b == 0 ? 0 : (type)(a % b);                                                                  \
     }                                                                                                                  \
     ABOARD_INLINE type aboard_floor_mod_of_##name(type a, type b) {                                                    \
         const type rest = aboard_remainder_of_##name(a, b);                                                            \
-        const bool other = aboard_is_negative_##name(rest) != aboard_is_negative_##name(b);                            \
-        return rest != 0 && other ? (type)((bits)rest + (bits)b) : rest;                                               \
+        return rest != 0 && (rest < 0) != (b < 0) ? (type)((bits)rest + (bits)b) : rest;                               \
     }
 
-/** Defines the kernels of a type; parameters as for ABOARD_PLAIN_DIVISION. */
-#define ABOARD_PLAIN(name, type, bits, is_negative)                                                                    \
-    ABOARD_PLAIN_DIVISION(name, type, bits, is_negative)                                                               \
+/** Defines quotient and remainders of an unsigned type; parameters as for ABOARD_SIGNED_DIVISION. */
+#define ABOARD_UNSIGNED_DIVISION(name, type)                                                                           \
+    ABOARD_INLINE type aboard_quotient_##name(type a, type b) {                                                        \
+        return b == 0 ? 0 : (type)(a / b);                                                                             \
+    }                                                                                                                  \
+    ABOARD_INLINE type aboard_remainder_of_##name(type a, type b) {                                                    \
+        return b == 0 ? 0 : (type)(a % b);                                                                             \
+    }                                                                                                                  \
+    ABOARD_INLINE type aboard_floor_mod_of_##name(type a, type b) {                                                    \
+        return b == 0 ? 0 : (type)(a % b);                                                                             \
+    }
+
+/** Defines the kernels of a type; parameters as for ABOARD_SIGNED_DIVISION. */
+#define ABOARD_PLAIN(name, type, bits)                                                                                 \
     ABOARD_BINARY_KERNEL(plain_add_##name, aboard_binary_t, type, type, type, (type)((bits)u + (bits)v))               \
     ABOARD_BINARY_KERNEL(plain_sub_##name, aboard_binary_t, type, type, type, (type)((bits)u - (bits)v))               \
     ABOARD_BINARY_KERNEL(plain_mul_##name, aboard_binary_t, type, type, type, (type)((bits)u * (bits)v))               \
@@ -62,13 +62,21 @@
     ABOARD_BINARY_KERNEL(bitwise_xor_##name, aboard_binary_t, type, type, type, (type)((bits)u ^ (bits)v))             \
     ABOARD_UNARY_KERNEL(bitwise_not_##name, aboard_elements_t, type, type, (type)(~(bits)u))
 
-ABOARD_PLAIN(s8, int8_t, uint32_t, x < 0)
-ABOARD_PLAIN(u8, uint8_t, uint32_t, ((void)x, false))
-ABOARD_PLAIN(s16, int16_t, uint32_t, x < 0)
-ABOARD_PLAIN(s32, int32_t, uint32_t, x < 0)
-ABOARD_PLAIN(u32, uint32_t, uint32_t, ((void)x, false))
-ABOARD_PLAIN(s64, int64_t, uint64_t, x < 0)
-ABOARD_PLAIN(u64, uint64_t, uint64_t, ((void)x, false))
+ABOARD_SIGNED_DIVISION(s8, int8_t, uint32_t)
+ABOARD_SIGNED_DIVISION(s16, int16_t, uint32_t)
+ABOARD_SIGNED_DIVISION(s32, int32_t, uint32_t)
+ABOARD_SIGNED_DIVISION(s64, int64_t, uint64_t)
+ABOARD_UNSIGNED_DIVISION(u8, uint8_t)
+ABOARD_UNSIGNED_DIVISION(u32, uint32_t)
+ABOARD_UNSIGNED_DIVISION(u64, uint64_t)
+
+ABOARD_PLAIN(s8, int8_t, uint32_t)
+ABOARD_PLAIN(u8, uint8_t, uint32_t)
+ABOARD_PLAIN(s16, int16_t, uint32_t)
+ABOARD_PLAIN(s32, int32_t, uint32_t)
+ABOARD_PLAIN(u32, uint32_t, uint32_t)
+ABOARD_PLAIN(s64, int64_t, uint64_t)
+ABOARD_PLAIN(u64, uint64_t, uint64_t)
 
 /** Shifts of an unsigned type of a number of bits; by as many bits or more, the result is 0. */
 #define ABOARD_SHIFTS(name, type, bits, size)                                                                          \

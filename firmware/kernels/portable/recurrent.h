@@ -28,12 +28,12 @@ typedef struct {
     int32_t batches;
     int32_t inputs;
     int32_t units;
-    int32_t cell;         /**< ABOARD_RNN, ABOARD_GRU or ABOARD_LSTM. */
-    int32_t function[3];  /**< Of gates, candidate, and the cell's state in the result; others than above: max(x, 0). */
-    bool is_reverse;      /**< Whether steps run from the last to the first. */
-    bool resets_product;  /**< Whether the reset gate of a GRU multiplies the product of the hidden state. */
-    bool has_peepholes;   /**< Whether gates of an LSTM also read the cell's state. */
-    float clip;           /**< Limit of what functions are applied to. */
+    int32_t cell;        /**< ABOARD_RNN, ABOARD_GRU or ABOARD_LSTM. */
+    int32_t function[3]; /**< Of gates, candidate, and the cell's state in the result; others than above: max(x, 0). */
+    bool is_reverse;     /**< Whether steps run from the last to the first. */
+    bool resets_product; /**< Whether the reset gate of a GRU multiplies the product of the hidden state. */
+    bool has_peepholes;  /**< Whether gates of an LSTM also read the cell's state. */
+    float clip;          /**< Limit of what functions are applied to. */
 } aboard_recurrent_t;
 
 /** What a step reads and writes of one sample. */
