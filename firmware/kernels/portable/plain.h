@@ -78,13 +78,42 @@ ABOARD_PLAIN(u32, uint32_t, uint32_t)
 ABOARD_PLAIN(s64, int64_t, uint64_t)
 ABOARD_PLAIN(u64, uint64_t, uint64_t)
 
-/** Shifts of an unsigned type of a number of bits; by as many bits or more, the result is 0. */
+/**
+ * Defines the shifts of a type. To higher places, bits are dropped; to lower ones, signs are repeated. By a number of
+ * bits below 0, or not below that of the type, nothing but signs is left.
+ *
+ * @param name  Ends the names of the functions.
+ * @param type  The type.
+ * @param bits  Unsigned type of at least 32 bits in which the type wraps; a number of bits below 0 is large in it.
+ * @param size  Bits of the type.
+ */
 #define ABOARD_SHIFTS(name, type, bits, size)                                                                          \
-    ABOARD_BINARY_KERNEL(shift_left_##name, aboard_binary_t, type, type, type, v < size ? (type)((bits)u << v) : 0)    \
-    ABOARD_BINARY_KERNEL(shift_right_##name, aboard_binary_t, type, type, type, v < size ? (type)(u >> v) : 0)
+    ABOARD_BINARY_KERNEL(shift_left_##name, aboard_binary_t, type, type, type,                                         \
+                         (bits)v < (size) ? (type)((bits)u << (bits)v) : 0)                                            \
+    ABOARD_BINARY_KERNEL(shift_right_##name, aboard_binary_t, type, type, type, aboard_shifted_right_##name(u, (bits)v))
 
-ABOARD_SHIFTS(u8, uint8_t, uint32_t, 8)
-ABOARD_SHIFTS(u32, uint32_t, uint32_t, 32)
-ABOARD_SHIFTS(u64, uint64_t, uint64_t, 64)
+/** Defines shifts of a signed type; parameters as for ABOARD_SHIFTS. Bits of numbers below 0 are shifted inverted. */
+#define ABOARD_SIGNED_SHIFTS(name, type, bits, size)                                                                   \
+    ABOARD_INLINE type aboard_shifted_right_##name(type x, bits count) {                                               \
+        const bits signs = x < 0 ? (bits)0 - 1 : 0;                                                                    \
+        const bits shifted = count < (size) ? ((bits)x ^ signs) >> count : 0;                                          \
+        return (type)(shifted ^ signs);                                                                                \
+    }                                                                                                                  \
+    ABOARD_SHIFTS(name, type, bits, size)
+
+/** Defines shifts of an unsigned type; parameters as for ABOARD_SHIFTS. */
+#define ABOARD_UNSIGNED_SHIFTS(name, type, bits, size)                                                                 \
+    ABOARD_INLINE type aboard_shifted_right_##name(type x, bits count) {                                               \
+        return count < (size) ? (type)(x >> count) : 0;                                                                \
+    }                                                                                                                  \
+    ABOARD_SHIFTS(name, type, bits, size)
+
+ABOARD_SIGNED_SHIFTS(s8, int8_t, uint32_t, 8)
+ABOARD_SIGNED_SHIFTS(s16, int16_t, uint32_t, 16)
+ABOARD_SIGNED_SHIFTS(s32, int32_t, uint32_t, 32)
+ABOARD_SIGNED_SHIFTS(s64, int64_t, uint64_t, 64)
+ABOARD_UNSIGNED_SHIFTS(u8, uint8_t, uint32_t, 8)
+ABOARD_UNSIGNED_SHIFTS(u32, uint32_t, uint32_t, 32)
+ABOARD_UNSIGNED_SHIFTS(u64, uint64_t, uint64_t, 64)
 
 #endif

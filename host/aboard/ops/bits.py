@@ -8,21 +8,29 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import DType, Node
+from aboard.ir import Node
 from aboard.ops.broadcasting import WHOLE, Broadcasting, Numbers, alike
 from aboard.ops.registry import register_family
 
 
 def _left(a: Numbers, b: Numbers) -> Numbers:
-    return np.where(b < 8 * a.itemsize, np.left_shift(a, b), a.dtype.type(0))
+    inside = (b >= 0) & (b < 8 * a.itemsize)
+    return np.where(inside, np.left_shift(a, np.where(inside, b, b.dtype.type(0))), a.dtype.type(0))
 
 
 def _right(a: Numbers, b: Numbers) -> Numbers:
-    return np.where(b < 8 * a.itemsize, np.right_shift(a, b), a.dtype.type(0))
+    """Shifts by one bit less than the type has, where more are asked for, and by one more: that leaves signs alone."""
+    last = b.dtype.type(8 * a.itemsize - 1)
+    inside = (b >= 0) & (b <= last)
+    once = np.right_shift(a, np.where(inside, b, last))
+    return np.where(inside, once, np.right_shift(once, b.dtype.type(1)))
 
 
 class Bits(Broadcasting):
-    """A function of integers; shifts are of unsigned ones, and by as many bits as the type has or more give 0.
+    """A function of integers.
+
+    Shifts to higher places drop bits. Shifts to lower places repeat the sign of signed integers. By a number of bits
+    below 0, or not below that of the type, nothing but signs is left.
 
     Attributes:
         function: The function, of numpy arrays.
@@ -35,8 +43,6 @@ class Bits(Broadcasting):
         return np.asarray(type(self).function(*operands))
 
 
-_UNSIGNED = alike(2, DType.UINT8, DType.UINT32, DType.UINT64)
-
 register_family(
     Bits,
     [
@@ -44,7 +50,7 @@ register_family(
         {"name": "bitwise_or", "function": np.bitwise_or, "signatures": alike(2, *WHOLE)},
         {"name": "bitwise_xor", "function": np.bitwise_xor, "signatures": alike(2, *WHOLE)},
         {"name": "bitwise_not", "function": np.bitwise_not, "signatures": alike(1, *WHOLE)},
-        {"name": "shift_left", "function": staticmethod(_left), "signatures": _UNSIGNED},
-        {"name": "shift_right", "function": staticmethod(_right), "signatures": _UNSIGNED},
+        {"name": "shift_left", "function": staticmethod(_left), "signatures": alike(2, *WHOLE)},
+        {"name": "shift_right", "function": staticmethod(_right), "signatures": alike(2, *WHOLE)},
     ],
 )

@@ -6,15 +6,13 @@ from typing import cast
 
 from typing_extensions import override
 
-from aboard.ir import DType, Node
+from aboard.ir import Node
 from aboard.kernels.portable.binary import PLAIN, Binary
 from aboard.kernels.portable.elements import Elements
 from aboard.kernels.registry import implement
 from aboard.ops import get
 from aboard.ops.broadcasting import WHOLE, Broadcasting
 from aboard.target import Target
-
-_UNSIGNED = (DType.UINT8, DType.UINT32, DType.UINT64)
 
 
 class PlainBinary(Binary):
@@ -38,13 +36,15 @@ class PlainBinary(Binary):
 
 _PLAIN = ("add", "sub", "mul", "div", "remainder", "floor_mod", "maximum", "minimum")
 _BITS = dict.fromkeys(WHOLE, PLAIN)
-_SHIFTS = dict.fromkeys(_UNSIGNED, PLAIN)
 
 implement(PlainBinary, [{"op": op} for op in _PLAIN])
 implement(
-    Binary, [{"op": op, "header": "plain.h", "types": _BITS} for op in ("bitwise_and", "bitwise_or", "bitwise_xor")]
+    Binary,
+    [
+        {"op": op, "header": "plain.h", "types": _BITS}
+        for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")
+    ],
 )
-implement(Binary, [{"op": op, "header": "plain.h", "types": _SHIFTS} for op in ("shift_left", "shift_right")])
 implement(
     Elements,
     [{"op": "bitwise_not", "header": "plain.h", "types": tuple((dtype, dtype) for dtype in WHOLE)}],
