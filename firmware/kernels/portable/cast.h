@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aboard/config.h"
 #include "elements.h"
@@ -52,6 +53,26 @@ ABOARD_INLINE int64_t aboard_cut_off_wide(float x) {
     ABOARD_UNARY_KERNEL(cast_##name##_to_u64, aboard_elements_t, type, uint64_t, (uint64_t)(wide))                     \
     ABOARD_UNARY_KERNEL(cast_##name##_to_bool, aboard_elements_t, type, bool, u != 0)                                  \
     ABOARD_UNARY_KERNEL(cast_##name##_to_f32, aboard_elements_t, type, float, real)
+
+/** The number whose bits are those of an integer. */
+ABOARD_INLINE float aboard_float_of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/** The bits of a number. */
+ABOARD_INLINE uint32_t aboard_bits_of_float(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/** The same bits in another type. */
+ABOARD_UNARY_KERNEL(bit_cast_f32_to_s32, aboard_elements_t, float, int32_t, (int32_t)aboard_bits_of_float(u))
+ABOARD_UNARY_KERNEL(bit_cast_f32_to_u32, aboard_elements_t, float, uint32_t, aboard_bits_of_float(u))
+ABOARD_UNARY_KERNEL(bit_cast_s32_to_f32, aboard_elements_t, int32_t, float, aboard_float_of_bits((uint32_t)u))
+ABOARD_UNARY_KERNEL(bit_cast_u32_to_f32, aboard_elements_t, uint32_t, float, aboard_float_of_bits(u))
 
 ABOARD_CASTS(bool, bool, u, u, u, u ? 1.0f : 0.0f)
 ABOARD_CASTS(s8, int8_t, u, u, u, u)

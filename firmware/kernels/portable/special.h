@@ -39,6 +39,11 @@ ABOARD_SPECIAL(tan, aboard_tanf(u))
 /** True for NaN. */
 ABOARD_UNARY_KERNEL(is_nan_f32, aboard_elements_t, float, bool, u != u)
 
+/** Larger element, NaN where either is. */
+ABOARD_BINARY_KERNEL(ieee_maximum_f32, aboard_binary_t, float, float, float, u > v || u != u ? u : v)
+/** Smaller element, NaN where either is. */
+ABOARD_BINARY_KERNEL(ieee_minimum_f32, aboard_binary_t, float, float, float, u < v || u != u ? u : v)
+
 /** a to the power of b. */
 ABOARD_BINARY_KERNEL(pow_f32, aboard_binary_t, float, float, float, aboard_powf(u, v))
 

@@ -54,6 +54,30 @@ class Minimum(Broadcasting):
         return np.where(a < b, a, b)
 
 
+@register
+class IeeeMaximum(Broadcasting):
+    """The larger element, NaN where either is (`maximum` of IEEE 754-2019, but for the signs of zeros)."""
+
+    name = "ieee_maximum"
+    signatures = alike(2, DType.FLOAT32)
+
+    @override
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        return np.asarray(np.maximum(*operands))
+
+
+@register
+class IeeeMinimum(Broadcasting):
+    """The smaller element, NaN where either is (`minimum` of IEEE 754-2019, but for the signs of zeros)."""
+
+    name = "ieee_minimum"
+    signatures = alike(2, DType.FLOAT32)
+
+    @override
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        return np.asarray(np.minimum(*operands))
+
+
 def _whole_power(a: Numbers, b: Numbers) -> Numbers:
     """Powers of integers by squaring, which wrap; of exponents below 0 the quotient of 1, cut off toward 0."""
     base, left = np.broadcast_arrays(a, np.abs(b))

@@ -102,6 +102,22 @@ register_family(
 
 
 @register
+class BitCast(Broadcasting):
+    """The same 32 bits as a float32, or as an integer."""
+
+    name = "bit_cast"
+    signatures = tuple(
+        signature
+        for whole in (DType.INT32, DType.UINT32)
+        for signature in (((DType.FLOAT32,), whole), ((whole,), DType.FLOAT32))
+    )
+
+    @override
+    def compute(self, node: Node, *operands: Numbers) -> Numbers:
+        return np.asarray(operands[0], node.input(0).dtype.numpy).view(node.output.dtype.numpy)
+
+
+@register
 class IsNan(Broadcasting):
     """True for what is no number."""
 

@@ -136,6 +136,7 @@ _QUOTIENTS = {
     DType.INT32: ("div_s32", _limits_s32),
     DType.FLOAT32: ("div_f32", limits_f32),
 }
+_REAL = {DType.FLOAT32: PLAIN}
 _WHOLE = {DType.FLOAT32: ("floor_div_f32", _nothing)}
 
 implement(
@@ -143,6 +144,8 @@ implement(
     [
         {"op": "maximum", "header": "binary.h", "types": _EXTREMES},
         {"op": "minimum", "header": "binary.h", "types": _EXTREMES},
+        {"op": "ieee_maximum", "header": "special.h", "types": _REAL},
+        {"op": "ieee_minimum", "header": "special.h", "types": _REAL},
         {
             "op": "squared_difference",
             "header": "binary.h",

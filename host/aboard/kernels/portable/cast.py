@@ -1,4 +1,4 @@
-"""cast on any core."""
+"""cast and bit_cast on any core."""
 
 from __future__ import annotations
 
@@ -24,3 +24,18 @@ class CastPortable(Elements):
     @override
     def function(self, node: Node) -> str:
         return f"cast_{SUFFIXES[node.input(0).dtype]}_to_{SUFFIXES[node.output.dtype]}"
+
+
+@implements
+class BitCastPortable(Elements):
+    """One function for each pair of types."""
+
+    op = "bit_cast"
+    header = "cast.h"
+    types = tuple(
+        pair for whole in (DType.INT32, DType.UINT32) for pair in ((DType.FLOAT32, whole), (whole, DType.FLOAT32))
+    )
+
+    @override
+    def function(self, node: Node) -> str:
+        return f"bit_cast_{SUFFIXES[node.input(0).dtype]}_to_{SUFFIXES[node.output.dtype]}"

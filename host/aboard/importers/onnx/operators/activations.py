@@ -6,6 +6,7 @@ import numpy as np
 
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
+from aboard.importers.onnx.operators.elementwise import extreme
 from aboard.ir import DType, Tensor
 from aboard.ops.relu import LeakyReluAttributes
 
@@ -126,8 +127,8 @@ def clip(source: Operator, make: Builder) -> Tensor:
         and (high is None or _is_known(high))
     ):
         return make.op("relu6" if _value(high) == 6 else "relu", [x])
-    raised = x if low is None else make.op("maximum", [x, low])
-    return raised if high is None else make.op("minimum", [raised, high])
+    raised = x if low is None else extreme(make, "maximum", x, low)
+    return raised if high is None else extreme(make, "minimum", raised, high)
 
 
 def _limit(source: Operator, index: int, make: Builder) -> Tensor | None:

@@ -9,6 +9,7 @@ import numpy as np
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
 from aboard.ir import DType, Tensor
+from aboard.ops.broadcasting import WHOLE
 
 #: Functions of float32, and of bool.
 _UNARY = {
@@ -57,6 +58,12 @@ _LOGIC = {
 
 _MANY = {"Max": "maximum", "Min": "minimum", "Sum": "add", "Mean": "add"}
 
+#: Types to convert to, by their names in the format.
+_TYPES = {"float": DType.FLOAT32, **{each.value: each for each in (*WHOLE, DType.BOOL)}}
+
+#: Thresholds of integers are below this.
+_LARGEST_THRESHOLD = 2.0**31
+
 #: Exponents up to this are products.
 _MOST_PRODUCTS = 4
 
@@ -83,10 +90,23 @@ def logic(source: Operator, make: Builder) -> Tensor:
 def many(source: Operator, make: Builder) -> Tensor:
     """Any number of operands, broadcast together, one after the other."""
     operands = [source.input(index) for index in range(len(source.inputs))]
-    total = reduce(lambda a, b: make.op(_MANY[source.kind], [a, b]), operands)
+    kind = _MANY[source.kind]
+    total = reduce(lambda a, b: extreme(make, kind, a, b) if kind != "add" else make.op("add", [a, b]), operands)
     if source.kind != "Mean" or len(operands) == 1:
         return total
     return make.op("mul", [total, make.scalar(1 / len(operands))])
+
+
+def extreme(make: Builder, op: str, a: Tensor, b: Tensor) -> Tensor:
+    """Returns `maximum` or `minimum` of two tensors; NaN where either is.
+
+    Where neither element is above the other, the op takes the second one: a constant without NaN is the first operand.
+    """
+    if b.data is not None:
+        a, b = b, a
+    if not a.dtype.is_float or (a.data is not None and not np.isnan(a.data).any()):
+        return make.op(op, [a, b])
+    return make.op(f"ieee_{op}", [a, b])
 
 
 @reads("Abs", "Neg", "Sign")
@@ -160,13 +180,46 @@ def _type(source: Operator) -> DType:
     import onnx
 
     name = onnx.TensorProto.DataType.Name(int(source.options["to"])).lower()
-    try:
-        return DType("float32" if name == "float" else name)
-    except ValueError:
+    found = _TYPES.get(name)
+    if found is None:
         raise source.unsupported(
             f"element type to convert to, got {name}, expected one of float32, bool and integers. Export the model in "
             "float32"
-        ) from None
+        )
+    return found
+
+
+@reads("BitCast")
+def bit_cast(source: Operator, make: Builder) -> Tensor:
+    """The same bits as a number of another type; between integers that is a conversion, which wraps.
+
+    Raises:
+        ModelError: The type has another size, or is bool, of which most bits are not defined.
+    """
+    x, wanted = source.input(0), _type(source)
+    if x.dtype.bytes != wanted.bytes or (wanted is DType.BOOL and x.dtype is not DType.BOOL):
+        raise source.unsupported(
+            f"element type to convert to, got {wanted.value}, expected a number of {8 * x.dtype.bytes} bits as "
+            f"{x.dtype.value}. Use Cast"
+        )
+    if x.dtype.is_float == wanted.is_float:
+        return make.cast(x, wanted)
+    return make.op("bit_cast", [x], dtype=wanted)
+
+
+@reads("ai.onnx.ml.Binarizer")
+def binarizer(source: Operator, make: Builder) -> Tensor:
+    """1 where an element is above the threshold, else 0, in the type of the operand."""
+    x = source.input(0)
+    limit = float(source.options["threshold"])
+    if not x.dtype.is_float:
+        if not abs(limit) < _LARGEST_THRESHOLD:
+            raise source.unsupported(
+                f"threshold, got {limit:g}, expected less than 2^31 for {x.dtype.value}. Export the model in float32"
+            )
+        # Integers are above a number if they are above the integer below it.
+        limit = np.floor(limit)
+    return make.cast(make.op("greater", [x, make.scalar(limit, x.dtype)], dtype=DType.BOOL), x.dtype)
 
 
 @reads("IsNaN")
