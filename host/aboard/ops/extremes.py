@@ -11,9 +11,26 @@ from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
 from aboard.ops.broadcasting import WHOLE
-from aboard.ops.reduction import Reduction, axes_problem, columns
+from aboard.ops.reduction import Reduction, ReductionAttributes, axes_problem, columns
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.uniform import COMPUTED
+
+
+@dataclass(frozen=True)
+class ExtremeAttributes(ReductionAttributes):
+    """Attributes of `reduce_max` and `reduce_min`.
+
+    Attributes:
+        knows_infinity: True if the extreme of infinite elements is infinite, as in ONNX; False for the type's largest
+            finite number, as in TFLite.
+    """
+
+    knows_infinity: bool = False
+
+
+def knows_infinity(node: Node) -> bool:
+    """Returns `ExtremeAttributes.knows_infinity` of a node."""
+    return isinstance(node.attrs, ExtremeAttributes) and node.attrs.knows_infinity
 
 
 class _Extreme(Reduction):
@@ -45,7 +62,8 @@ class _Extreme(Reduction):
         elements = columns(node, operands[0])
         dtype = node.output.dtype.numpy
         signed = elements.astype(np.float32 if node.output.dtype.is_float else np.int64) * self.sign
-        least = -np.finfo(np.float32).max if node.output.dtype.is_float else -np.iinfo(np.int32).max
+        finite = -np.inf if knows_infinity(node) else -np.finfo(np.float32).max
+        least = finite if node.output.dtype.is_float else -np.iinfo(np.int32).max
         largest = np.max(np.where(np.isnan(signed), least, signed), axis=-1, initial=least)
         return [np.asarray(largest * self.sign).astype(dtype)]
 

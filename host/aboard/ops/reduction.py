@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -136,7 +136,7 @@ class Reduction(Op):
     def permuted(self, node: Node, order: Order) -> tuple[Attributes, Order] | None:
         attrs = attributes(node)
         reduced = tuple(sorted(order[axis] for axis in attrs.axes))
-        moved = ReductionAttributes(reduced, attrs.keep_dims)
+        moved = replace(attrs, axes=reduced)
         if attrs.keep_dims:
             return moved, order
         left = [axis for axis in range(len(order)) if axis not in reduced]

@@ -165,8 +165,8 @@ class _Reader:
         self, node: onnx.NodeProto, operands: Sequence[Tensor | Array | None], label: str
     ) -> list[Array] | None:
         """Returns the results of a node that is known here; None for any other."""
-        if node.op_type in ("Shape", "Size") and isinstance(operands[0], Tensor):
-            operands = [np.broadcast_to(np.float32(0), operands[0].shape)]
+        if node.op_type in ("Shape", "Size", "EyeLike") and isinstance(operands[0], Tensor):
+            operands = [np.zeros(operands[0].shape, operands[0].dtype.numpy)]
         if any(isinstance(each, Tensor) and each.data is None for each in operands) or not folding.foldable(node):
             return None
         arrays = [each.data if isinstance(each, Tensor) else each for each in operands]

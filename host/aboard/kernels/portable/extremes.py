@@ -14,7 +14,7 @@ from aboard.kernels.portable.elementwise import SUFFIXES, present
 from aboard.kernels.portable.mean import axes_of, too_many_axes
 from aboard.kernels.registry import implements
 from aboard.ops import get
-from aboard.ops.extremes import place_attributes
+from aboard.ops.extremes import knows_infinity, place_attributes
 from aboard.ops.reduction import Reduction
 from aboard.target import Target
 
@@ -37,7 +37,7 @@ class _Reduce(Implementation):
         ctype = node.output.dtype.c
         return KernelCall(
             header="portable/extremes.h",
-            function=f"aboard_{self.op}{_SUFFIXES[node.output.dtype]}",
+            function=f"aboard_{self.op}{'_infinite' if knows_infinity(node) else ''}{_SUFFIXES[node.output.dtype]}",
             params_type="aboard_reduce_t",
             params={"axes": axes_of(node, source, outputs[0])},
             arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),

@@ -10,7 +10,7 @@ from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
 from aboard.ir import DType, Tensor
 from aboard.ops.cumsum import CumsumAttributes
-from aboard.ops.extremes import PlaceAttributes
+from aboard.ops.extremes import ExtremeAttributes, PlaceAttributes
 from aboard.ops.reduction import ReductionAttributes
 from aboard.ops.strided_slice import AxisSlice
 from aboard.ops.top_k import TopKAttributes
@@ -72,8 +72,15 @@ def _over(source: Operator, make: Builder, *, keeps: bool | None = None) -> _Ove
     axes = tuple(sorted({source.axis(axis, rank) for axis in given}))
     if not axes and not source.options.get("noop_with_empty_axes", 0):
         axes = tuple(range(rank))
-    attrs = ReductionAttributes(axes, bool(source.options["keepdims"]) if keeps is None else keeps)
-    return lambda op, x: make.op(op, [x], attrs) if axes else x
+    kept = bool(source.options["keepdims"]) if keeps is None else keeps
+    return lambda op, x: make.op(op, [x], attributes(op, x, axes, kept=kept)) if axes else x
+
+
+def attributes(op: str, x: Tensor, axes: tuple[int, ...], *, kept: bool) -> ReductionAttributes:
+    """Returns the attributes of a reduction: extremes of float32 may be infinite."""
+    if op in ("reduce_max", "reduce_min") and x.dtype.is_float:
+        return ExtremeAttributes(axes, kept, True)
+    return ReductionAttributes(axes, kept)
 
 
 @reads("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
@@ -82,7 +89,7 @@ def pool_of_all(source: Operator, make: Builder) -> Tensor:
     x = source.input(0)
     attrs = ReductionAttributes(tuple(range(2, len(x.shape))), True)
     if source.kind == "GlobalMaxPool":
-        return make.op("reduce_max", [x], attrs)
+        return make.op("reduce_max", [x], attributes("reduce_max", x, attrs.axes, kept=True))
     if source.kind == "GlobalAveragePool":
         return make.op("mean", [x], attrs)
     p = int(source.options["p"])
