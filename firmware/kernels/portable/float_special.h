@@ -139,10 +139,13 @@ ABOARD_INLINE float aboard_asinhf(float x) {
 
 /** Inverse hyperbolic cosine, of a number from 1 on. */
 ABOARD_INLINE float aboard_acoshf(float x) {
-    const float above = x - 1.0f;
+    if (!(x >= 1.0f)) {
+        return (x - x) / (x - x);
+    }
     if (x > 8192.0f) {
         return aboard_logf(x) + 0.693147181f;
     }
+    const float above = x - 1.0f;
     return aboard_log1pf(above + aboard_sqrtf(above * (x + 1.0f)));
 }
 
