@@ -28,17 +28,18 @@ def node(kind: str, inputs: str, outputs: str = "y", domain: str = "", **attribu
 
 
 def model(nodes: Sequence[onnx.NodeProto], feed: Feed, constants: Feed | None = None, opset: int = OPSET) -> bytes:
-    """Returns a model file whose inputs have the shapes and types of `feed`; outputs are the results of the last node.
+    """Returns a model file with inputs as in `feed`; outputs are the results that no node reads.
 
     Args:
         nodes: In execution order.
-        feed: Values for the inputs.
+        feed: Arrays with the shapes and types of the inputs.
         constants: Values of initializers.
         opset: Version of the standard's operators.
     """
     inputs = [_value(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in feed.items()]
     initializers = [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()]
-    outputs = [onnx.ValueInfoProto(name=name) for name in nodes[-1].output if name]
+    read = {name for each in nodes for name in each.input}
+    outputs = [onnx.ValueInfoProto(name=name) for each in nodes for name in each.output if name and name not in read]
     graph = helper.make_graph(list(nodes), "test", inputs, outputs, initializers)
     imports = [helper.make_opsetid("", opset)]
     imports += [helper.make_opsetid(domain, 1) for domain in sorted({each.domain for each in nodes} - {""})]
