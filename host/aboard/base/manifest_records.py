@@ -10,9 +10,14 @@ from aboard.base.fields import Count, Dimension, FileName, Flag, Hash, Identifie
 
 FORMAT: Literal[1] = 1
 
+#: Axes of an input, output or state.
+MOST_AXES = 6
+
 #: The numpy names of the element types (`aboard.ir.DType`).
 _DType = Literal["int8", "uint8", "int16", "int32", "int64", "uint32", "uint64", "bool", "float16", "float32"]
-_Shape = Annotated[tuple[Dimension, ...], Field(max_length=6)]
+_Shape = Annotated[tuple[Dimension, ...], Field(max_length=MOST_AXES)]
+#: Of any tensor; numpy has no more axes.
+_InnerShape = Annotated[tuple[Dimension, ...], Field(max_length=64)]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _ZeroPoint = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31, strict=True)]
 
@@ -67,7 +72,7 @@ class OperandRecord(_ManifestRecord):
     tensor: Line
     source: Size | None
     dtype: _DType
-    shape: _Shape
+    shape: _InnerShape
     offset: Size
     row_stride: Size
     pixel_stride: Size

@@ -322,6 +322,13 @@ def test_a_chain_is_compiled() -> None:
     check(model(nodes, feed), feed, compiled=True, rtol=1e-5)
 
 
+def test_more_axes_inside_than_inputs_may_have() -> None:
+    feed = {"x": values(np.random.default_rng(4), (2, 3, 4), "float32")}
+    constants = {"inner": np.array([1, 2, 1, 3, 1, 2, 2, 1]), "outer": np.array([24])}
+    nodes = [node("Reshape", "x inner", "a"), node("Relu", "a", "b"), node("Reshape", "b outer")]
+    check(model(nodes, feed, constants), feed, compiled=True)
+
+
 @pytest.mark.parametrize("dtype", WHOLE)
 def test_integers_are_compiled(dtype: str) -> None:
     rng = np.random.default_rng(7)
@@ -341,6 +348,12 @@ def test_refusals() -> None:
     narrow = model([node("BitCast", "x", to=9)], {"x": np.zeros(3, np.int8)}, opset=26)
     assert "node 0 BitCast: element type to convert to, got bool, expected a number of 8 bits as int8" in refusal(
         narrow
+    )
+    deep = model([node("Relu", "x")], {"x": np.zeros((1, 1, 1, 2, 1, 1, 2), np.float32)})
+    assert "input x: shape, got [1, 1, 1, 2, 1, 1, 2], expected at most 6 axes. Reshape" in refusal(deep)
+    shape = {"shape": np.array([1] * 6 + [6], np.int64)}
+    assert "output y: shape, got [1, 1, 1, 1, 1, 1, 6], expected at most 6 axes. Reshape" in refusal(
+        model([node("Reshape", "x shape")], feed, shape)
     )
     large = model([node("Binarizer", "x", domain="ai.onnx.ml", threshold=1e10)], {"x": np.zeros(3, np.int32)})
     assert "Binarizer: threshold, got 1e+10, expected less than 2^31 for int32" in refusal(large)

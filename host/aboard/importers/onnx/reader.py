@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aboard.base.manifest_records import MOST_AXES
 from aboard.errors import AboardError, ModelError
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.onnx import file as files
@@ -125,6 +126,9 @@ class _Reader:
             stated = list(shape) if described.HasField("shape") else "none"
             text = f"shape, got {stated}, expected a size from 1 for each axis. Export the model with fixed shapes"
             self._diagnostics.add(f"input {value.name}", text, [value.name])
+            return None
+        if len(shape) > MOST_AXES:
+            self._diagnostics.add(f"input {value.name}", _too_many_axes(shape), [value.name])
             return None
         return TensorType(shape, dtype)
 
@@ -282,6 +286,9 @@ class _Reader:
             text = f"got {got}, expected {expected} with elements. Export the model again"
             self._diagnostics.add(f"output {value.name}", text, [value.name])
             return None
+        if len(tensor.shape) > MOST_AXES:
+            self._diagnostics.add(f"output {value.name}", _too_many_axes(tensor.shape), [value.name])
+            return None
         return tensor
 
     def _copy(self, tensor: Tensor, name: str) -> Tensor:
@@ -304,6 +311,10 @@ def _kind(node: onnx.NodeProto) -> str:
 
 def _dtype(number: int) -> DType | None:
     return _DTYPES.get(_type_name(number))
+
+
+def _too_many_axes(shape: Sequence[int]) -> str:
+    return f"shape, got {list(shape)}, expected at most {MOST_AXES} axes. Reshape it in the model"
 
 
 def _type_name(number: int) -> str:
