@@ -1,5 +1,7 @@
 """The reference for a device's results: TensorFlow Lite for Microcontrollers if it can run the model, else numpy.
 
+For an ONNX file it is onnxruntime without optimisations.
+
 LiteRT with its reference kernels takes the place of tflite-micro for a model whose file states wrong shapes. LiteRT
 computes them again, tflite-micro believes them.
 
@@ -37,7 +39,7 @@ class Reference(ABC):
     """Computes the expected results of a model.
 
     Attributes:
-        name: The interpreter: `tflite-micro`, `litert` or `numpy`.
+        name: The interpreter: `tflite-micro`, `litert`, `onnxruntime` or `numpy`.
         note: Why tflite-micro is not used; empty if it is.
         graph: The model as imported, before any pass.
     """
@@ -53,7 +55,7 @@ class Reference(ABC):
         """Returns a reference for a model.
 
         Args:
-            model: A TFLite file: its path, or its bytes.
+            model: A model file: its path, or its bytes.
             kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `numpy` for this package's own
                 evaluation of each op, `auto` for the first of these that is installed and can run the model, with
                 LiteRT in place of tflite-micro where `Graph.corrected_shapes` is true.
@@ -67,8 +69,12 @@ class Reference(ABC):
         graph = load(model)
         if kind == "numpy":
             return _Numpy(graph, "asked for")
+        if graph.format == "ONNX" and kind == "tflm":
+            raise ModelError(f"{graph.source}: an ONNX file, expected a TFLite file for tflite-micro. Use kind='auto'")
         data = model if isinstance(model, bytes) else Path(model).read_bytes()
         try:
+            if graph.format == "ONNX":
+                return _OnnxRuntime(graph, data)
             if graph.corrected_shapes and kind == "auto":
                 return _LiteRT(graph, data, f"{graph.source}: {_WRONG_SHAPES}")
             return _TFLM(graph, data)
@@ -190,6 +196,49 @@ class _LiteRT(Reference):
     def _tensor(self, tensor: Tensor) -> Array:
         value: Array = np.array(self._interpreter.get_tensor(tensor.source))
         return value.reshape(tensor.shape)
+
+
+class _OnnxRuntime(Reference):
+    """onnxruntime without optimisations, with every tensor of the file as an output."""
+
+    name = "onnxruntime"
+
+    def __init__(self, graph: Graph, data: bytes) -> None:
+        super().__init__(graph)
+        self._names, self._session = _onnxruntime(data)
+
+    @override
+    def reset(self) -> None:
+        """Does nothing: an ONNX file has no state."""
+
+    @override
+    def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        known = self._names
+        names = [tensor.name for tensor in wanted if tensor.name in known]
+        values = self._session.run(names, {name: np.asarray(value) for name, value in inputs.items()})
+        found = dict(zip(names, map(np.asarray, values), strict=True))
+        return found if len(found) == len(wanted) else {**run_all(self.graph, inputs), **found}
+
+
+def _onnxruntime(data: bytes) -> tuple[set[str], Any]:
+    """Returns the names of all tensors that nodes of a file compute, and a session that gives them."""
+    try:
+        onnx, runtime = (importlib.import_module(name) for name in ("onnx", "onnxruntime"))
+    except ImportError as error:
+        raise ToolError("onnxruntime: not installed. Install it with: pip install onnxruntime") from error
+    model = onnx.load_from_string(data)
+    names = {name for node in model.graph.node for name in node.output if name}
+    named = {output.name for output in model.graph.output}
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(names - named))
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    try:
+        session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exceptions have no common base
+        raise _RefusedError(f"onnxruntime refuses the model, got {str(error).splitlines()[0][:160]}") from error
+    return names | named, session
 
 
 def _litert(data: bytes) -> Any:

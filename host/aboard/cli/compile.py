@@ -17,6 +17,7 @@ from aboard.cli.console import Console
 from aboard.cli.ir_dumps import IrPrinter, print_ir_options
 from aboard.cli.options import (
     Place,
+    dimension_option,
     example,
     force_option,
     json_option,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Emit code that can profile, trace, and run one operator by itself, for `aboard create` from this bundle.",
 )
+@dimension_option
 @passes_option
 @print_ir_options
 @json_option
@@ -93,14 +95,15 @@ def command(
     tuning: Path | None,
     explain: bool,
     hooks: bool,
+    dimensions: tuple[tuple[str, int], ...],
     passes: str | None,
     ir_before: tuple[str, ...],
     ir_after: tuple[str, ...],
 ) -> None:
     """Compile MODEL to a bundle of standalone C.
 
-    MODEL is a .tflite file, or the name of a shipped model (digits, digits_f32). Prints the operators, the memory that
-    the model needs, the lower bound that no plan can beat, and the memory map.
+    MODEL is a .tflite or .onnx file, or the name of a shipped model (digits, digits_f32). Prints the operators, the
+    memory that the model needs, the lower bound that no plan can beat, and the memory map.
     """
     printer = IrPrinter(console, ir_before, ir_after)
     if printer.wanted:
@@ -115,6 +118,7 @@ def command(
             passes=passes,
             on_step=printer if printer.wanted else None,
             hooks=hooks,
+            dimensions=dict(dimensions),
         )
         folder = output_dir or Path("build") / module.name
         if output_dir is None and not force:

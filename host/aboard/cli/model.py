@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +118,7 @@ def compile_file(
     passes: str | None = None,
     on_step: OnStep | None = None,
     hooks: bool = True,
+    dimensions: Mapping[str, int] | None = None,
 ) -> Module:
     """Compiles a model file.
 
@@ -131,6 +132,7 @@ def compile_file(
         passes: The passes as text; None for the target's own.
         on_step: Called between passes.
         hooks: Whether the code can profile, trace, and run one node by itself.
+        dimensions: Sizes of free dimensions by their name.
 
     Raises:
         AboardError: The file does not exist, is a bundle, or does not compile.
@@ -151,6 +153,7 @@ def compile_file(
             passes=passes,
             on_step=on_step,
             hooks=hooks,
+            dimensions=dimensions,
         )
 
 

@@ -43,7 +43,7 @@ class VerifyResult(Result):
     runner: str
     model: str
     image: str | None = Field(description="Path of the ELF file; null without `-o`, because the image is not kept.")
-    reference: str = Field(description="Reference: `tflite-micro`, `litert` or `numpy`.")
+    reference: str = Field(description="Reference: `tflite-micro`, `litert`, `onnxruntime` or `numpy`.")
     samples: int = Field(
         description="Number of compared inputs: `--samples` random inputs, one of smallest values and one of largest "
         "values."

@@ -181,11 +181,12 @@ def compile_model(
     passes: str | None = None,
     on_step: OnStep | None = None,
     hooks: bool = False,
+    dimensions: Mapping[str, int] | None = None,
 ) -> Module:
     """Compiles a model to standalone C.
 
     Args:
-        model: A TFLite file: its path, or its bytes.
+        model: A TFLite or ONNX file: its path, or its bytes.
         target: The target of the code. Give either `target` or `board`.
         board: A board; the code is for its target.
         name: C identifier for the model; from the file name by default.
@@ -198,6 +199,7 @@ def compile_model(
             the name of the pass that runs next (None at last). `aboard.ir.printer.dump` prints the graph.
         hooks: True for C source that can profile, trace, and run a single node. `aboard.create` adds hooks to a module
             without them, but not to a bundle on disk.
+        dimensions: Sizes of free dimensions of an ONNX file by their name; a batch is 1 by default.
 
     Returns:
         The compiled module.
@@ -214,7 +216,7 @@ def compile_model(
     chosen = _target(target, board, opt)
     tuned = _tuning(tuning)
     pipeline = pipelines.pipeline_of(chosen, passes)
-    graph = load(model, name=name)
+    graph = load(model, name, dimensions)
     limits.check(graph)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)

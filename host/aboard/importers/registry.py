@@ -108,7 +108,9 @@ def load(model: str | Path | bytes, name: str | None = None, dimensions: Mapping
         )
     if not data:
         raise ModelError(f"{where}: the file is empty. Export or download the model again")
-    graph = _importer(data, where).read(data, where, dimensions or {})
+    importer = _importer(data, where)
+    graph = importer.read(data, where, dimensions or {})
+    graph.format = importer.format
     graph.name = name or identifier(stem)
     graph.source = where
     graph.model_hash = hashlib.sha256(data).hexdigest()

@@ -155,6 +155,7 @@ class Graph:
         outputs: Tensors that the caller reads, in the order of the model file.
         nodes: Operators in execution order.
         source: Origin of the model, for error messages: a file name.
+        format: Format of the model file: `TFLite`, `ONNX`; empty for a graph that was not read from a file.
         model_hash: SHA-256 of the model file, in hex.
         states: Values that are kept from run to run, in the order in which the model file reads them.
         notes: What the importer assumed and the user should know, as sentences.
@@ -167,6 +168,7 @@ class Graph:
     outputs: list[Tensor]
     nodes: list[Node]
     source: str = ""
+    format: str = ""
     model_hash: str = ""
     states: list[State] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
