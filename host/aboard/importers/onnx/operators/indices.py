@@ -6,7 +6,7 @@ import numpy as np
 
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
-from aboard.importers.onnx.operators.movement import pick
+from aboard.importers.onnx.operators.movement import pick, single
 from aboard.ir import Array, DType, Tensor
 from aboard.ops.gather import GatherAttributes
 from aboard.ops.scatter import Reduction, ScatterAttributes
@@ -70,6 +70,11 @@ def gather_elements(source: Operator, make: Builder) -> Tensor:
 
 def _tuples(source: Operator, make: Builder, indices: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
     """Returns, for each element of `indices`, its place with the index itself on one axis: [..., rank]."""
+    pairs = zip(indices.shape, shape, strict=False)
+    if len(indices.shape) != len(shape) or any(i > n for other, (i, n) in enumerate(pairs) if other != axis):
+        raise source.unsupported(
+            f"indices, got shape {indices.shape}, expected at most {shape} but for axis {axis}. Export again"
+        )
     chosen = _from_front(source, make, indices, shape[axis])
     grid = np.stack(np.meshgrid(*(np.arange(n) for n in indices.shape), indexing="ij"), axis=-1)
     if chosen.data is not None:
@@ -102,6 +107,12 @@ def gather_nd(source: Operator, make: Builder) -> Tensor:
     x, indices = source.input(0), source.input(1)
     batch = int(source.options.get("batch_dims", 0))
     if batch:
+        most = min(len(x.shape), len(indices.shape))
+        if not 0 < batch < most or indices.shape[:batch] != x.shape[:batch]:
+            raise source.unsupported(
+                f"batch_dims, got {batch} for shapes {x.shape} and {indices.shape}, expected equal axes before others. "
+                "Export again"
+            )
         common = indices.shape[:batch]
         grid = np.stack(np.meshgrid(*(np.arange(n) for n in common), indexing="ij"), axis=-1)
         inner = indices.shape[batch:-1]
@@ -130,6 +141,8 @@ def scatter_nd(source: Operator, make: Builder) -> Tensor:
 
 def _scattered(source: Operator, make: Builder, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     name = str(source.options.get("reduction", "none"))
+    if name not in [each.value for each in Reduction]:
+        raise source.unsupported(f"reduction, got {name}, expected none, add, mul, max or min. Export the model again")
     if x.dtype is DType.BOOL and name != "none":
         raise source.unsupported(f"reduction of bool, got {name}, expected none. Convert the model to integers")
     return make.op("scatter_nd", [x, indices, updates], ScatterAttributes(Reduction(name)))
@@ -139,7 +152,11 @@ def _scattered(source: Operator, make: Builder, x: Tensor, indices: Tensor, upda
 def one_hot(source: Operator, make: Builder) -> Tensor:
     """A new axis with one element of one value, at an index, and the others of another."""
     indices, values = source.input(0), source.input(2)
-    (depth,) = (int(n) for n in source.constant(1).reshape(-1))
+    depth = int(single(source, 1))
+    if depth < 1 or values.shape != (2,):
+        raise source.unsupported(
+            f"depth {depth} and values of shape {values.shape}, expected a number from 1 and two values. Export again"
+        )
     rank = len(indices.shape) + 1
     axis = source.axis(int(source.options["axis"]), rank)
     chosen = indices if indices.dtype is DType.INT32 else make.cast(indices, DType.INT32)
@@ -158,6 +175,10 @@ def reverse_sequence(source: Operator, make: Builder) -> Tensor:
     """Reverses the first elements of each sample along the axis of time; their numbers are constant."""
     x, lengths = source.input(0), source.integers(1)
     time, batch = int(source.options["time_axis"]), int(source.options["batch_axis"])
+    if len(x.shape) < 2 or {time, batch} != {0, 1}:
+        raise source.unsupported(
+            f"axes of time and samples, got {time} and {batch} of shape {x.shape}, expected the first two. Export again"
+        )
     places: Array = np.arange(x.type.elements).reshape(x.shape)
     moved = np.moveaxis(places, (batch, time), (0, 1))
     if len(lengths) != moved.shape[0] or any(not 1 <= n <= moved.shape[1] for n in lengths):

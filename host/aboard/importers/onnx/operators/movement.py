@@ -64,6 +64,8 @@ def single_axes(source: Operator, make: Builder) -> Tensor:
     if source.kind == "Unsqueeze":
         whole = rank + len(given)
         added = {source.axis(int(axis), whole) for axis in given}
+        if len(added) != len(given):
+            raise source.unsupported(f"axes to add, got {given}, expected each axis once. Export the model again")
         extents = iter(tensor.shape)
         return make.reshape(tensor, [1 if axis in added else next(extents) for axis in range(whole)])
     dropped = {source.axis(int(axis), rank) for axis in given} or {
@@ -152,9 +154,15 @@ def cut(source: Operator, make: Builder) -> Tensor:
     else:
         given = [[int(n) for n in source.options.get(name) or []] for name in ("starts", "ends", "axes", "steps")]
     starts, ends, axes, steps = given
-    axes = [source.axis(axis, rank) for axis in axes] or list(range(len(starts)))
+    axes = [source.axis(axis, rank) for axis in axes] or list(range(min(len(starts), rank)))
+    steps = steps or [1] * len(starts)
+    if len({len(starts), len(ends), len(axes), len(set(axes)), len(steps)}) > 1:
+        raise source.unsupported(
+            f"starts {starts}, ends {ends}, axes {axes} and steps {steps}, expected as many "
+            "of each, and no axis twice. Export the model again"
+        )
     slices = [AxisSlice(0, 1, extent) for extent in tensor.shape]
-    for start, end, axis, step in zip(starts, ends, axes, steps or [1] * len(starts), strict=True):
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         extent = tensor.shape[axis]
         if step == 0:
             raise source.unsupported("steps, got 0, expected another number. Export the model again")
@@ -172,11 +180,17 @@ def cut(source: Operator, make: Builder) -> Tensor:
     return make.take(tensor, slices)
 
 
+#: Modes of `Pad`.
+_PADDINGS = ("constant", "reflect", "edge", "wrap")
+
+
 @reads("Pad")
 def pad(source: Operator, make: Builder) -> Tensor:
     """Adds elements on both sides of axes, or crops where their number is below 0."""
     tensor, mode = source.input(0), str(source.options["mode"])
     rank = len(tensor.shape)
+    if mode not in _PADDINGS:
+        raise source.unsupported(f"mode, got {mode}, expected one of {', '.join(_PADDINGS)}. Export the model again")
     pads = source.integers(1) if source.since >= 11 else [int(n) for n in source.options["pads"]]
     axes = source.integers(3) if source.optional(3) is not None else list(range(rank))
     if len(pads) != 2 * len(axes):
@@ -210,8 +224,20 @@ def _padding_value(source: Operator) -> float | int:
         return float(source.options["value"])
     if source.optional(2) is None:
         return 0
-    value: float | int = source.constant(2).reshape(-1)[0].item()
+    value: float | int = single(source, 2).item()
     return value
+
+
+def single(source: Operator, index: int) -> Array:
+    """Returns the one element of a constant operand.
+
+    Raises:
+        ModelError: It has another number of elements.
+    """
+    values = source.constant(index)
+    if values.size != 1:
+        raise source.unsupported(f"operand {index}, got shape {values.shape}, expected one number. Export again")
+    return values.reshape(())
 
 
 def pick(make: Builder, tensor: Tensor, axis: int, indices: Array) -> Tensor:
@@ -260,7 +286,7 @@ def triangle(source: Operator, make: Builder) -> Tensor:
     x = source.input(0)
     if len(x.shape) < 2:
         raise source.unsupported(f"operand, got shape {x.shape}, expected matrices. Export the model again")
-    diagonal = int(source.constant(1).reshape(-1)[0]) if source.optional(1) is not None else 0
+    diagonal = int(single(source, 1)) if source.optional(1) is not None else 0
     ones = np.ones(x.shape[-2:], np.bool_)
     kept = make.array(np.triu(ones, diagonal) if source.options["upper"] else np.tril(ones, diagonal), DType.BOOL)
     return make.op("select", [kept, x, make.scalar(0, x.dtype)], dtype=x.dtype)
