@@ -87,7 +87,8 @@ def test_another_format(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("{}")
     with pytest.raises(
-        ModelError, match=r"^x\.json: not a model file, got bytes b'\{\}', expected TFLite \(\.tflite, "
+        ModelError,
+        match=r"^x\.json: not a model file, got bytes b'\{\}', expected ONNX \(\.onnx\), TFLite \(\.tflite, ",
     ):
         load(path)
 
