@@ -8,15 +8,15 @@ from onnx import helper
 
 import aboard
 from aboard.check.reference import Reference
-from aboard.passes.transposition import moved_elements
+from aboard.passes.transposition import moved_bytes
 from support import models
 from support.onnx_models import model, node
 
 
-def _files():
+def _files(*, quantised=False):
     found = models.folder()
     paths = sorted((found / "onnx").glob("*.onnx")) if found is not None and (found / "onnx").is_dir() else []
-    return [path for path in paths if not path.stem.endswith("_qdq")]
+    return [path for path in paths if path.stem.endswith("_qdq") is quantised]
 
 
 def _transposes(graph):
@@ -37,12 +37,31 @@ def test_as_onnxruntime(path):
             np.testing.assert_allclose(results[name], wanted, atol=2e-5 * np.abs(wanted).max() + 1e-6)
 
 
+def _step(graph):
+    """Returns the largest step of what the last layers compute."""
+    return max(each.input(0).quant.scale for each in graph.nodes if each.op == "dequantize")
+
+
+@pytest.mark.parametrize("path", _files(quantised=True), ids=lambda path: path.stem)
+def test_quantised_networks_are_integers_inside(path):
+    module = aboard.compile(path, target="c -runtime=host")
+    reference, rng = Reference.open(path), np.random.default_rng(7)
+    inside = [each for each in module.graph.nodes if each.op not in ("quantize", "dequantize")]
+    real = [t for each in inside for t in each.outputs if t.dtype.is_float and t not in module.graph.outputs]
+    assert not real
+    for _ in range(3):
+        feed = {t.name: rng.normal(size=t.shape).astype(np.float32) for t in reference.graph.inputs}
+        (wanted,) = reference.run(feed).values()
+        got = module.run(next(iter(feed.values())))
+        assert np.abs(got - wanted).max() <= 2 * _step(module.graph) * 1.001
+
+
 @pytest.mark.parametrize("path", [p for p in _files() if p.stem.startswith(("dscnn", "digits", "resnet8"))])
 def test_a_convolutional_network_has_no_transpose_inside(path):
     graph = aboard.compile(path, target="c -runtime=host").graph
     inside = [each for each in _transposes(graph) if each.input(0) not in graph.inputs]
     assert not inside
-    assert moved_elements(graph) <= sum(tensor.type.elements for tensor in graph.inputs)
+    assert moved_bytes(graph) <= sum(tensor.type.bytes for tensor in graph.inputs)
 
 
 def test_inner_tensors_of_the_reference_are_those_of_the_file():

@@ -26,7 +26,7 @@ from aboard.ops.transpose import TransposeAttributes
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.rewriting import free_name, merged_sources
-from aboard.passes.transposition import Undo, cost, is_free, moved_elements, moved_type, of_higher_rank, reshaped
+from aboard.passes.transposition import Undo, cost, is_free, moved_bytes, moved_type, of_higher_rank, reshaped
 
 #: Moves at most, for each node of a graph. Each makes the cost less, or brings a transpose further down, so that they
 #: come to an end; costs are estimates, though.
@@ -36,18 +36,18 @@ _MOST_MOVES = 20
 @register
 @dataclass(frozen=True)
 class MoveTransposes(Pass):
-    """Moves transposes past other nodes and merges them, where the elements that they move become no more."""
+    """Moves transposes past other nodes and merges them, where the bytes that they move become no more."""
 
     name: ClassVar[str] = "move-transposes"
     summary: ClassVar[str] = "moves transposes past other nodes until they cancel or reach the border"
 
     @override
     def run(self, graph: Graph) -> None:
-        before, undo = moved_elements(graph), Undo(graph)
+        before, undo = moved_bytes(graph), Undo(graph)
         for _ in range(_MOST_MOVES * len(graph.nodes)):
             if not _Mover(graph).step():
                 break
-        if moved_elements(graph) > before:
+        if moved_bytes(graph) > before:
             undo()
 
     @override
@@ -207,7 +207,7 @@ class _Mover:
             elif not is_free(of_higher_rank(operand, len(order)), inverse(order)) and not self._is_there(
                 operand, order
             ):
-                total += operand.type.elements + 1  # More than it can save elsewhere: moves must come to an end.
+                total += operand.type.bytes + 1  # More than it can save elsewhere: moves must come to an end.
         return total
 
     def _is_there(self, tensor: Tensor, order: Order) -> bool:

@@ -20,6 +20,7 @@ from aboard.passes.fold_constants import FoldConstants
 from aboard.passes.fuse_activations import FuseActivations
 from aboard.passes.fuse_dilation import FuseDilation
 from aboard.passes.fuse_padding import FusePadding
+from aboard.passes.fuse_quantisation import FuseQuantisation
 from aboard.passes.merge_reshapes import MergeReshapes
 from aboard.passes.move_transposes import MoveTransposes
 from aboard.passes.registry import registered
@@ -28,8 +29,11 @@ from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.remove_no_ops import RemoveNoOps
 
 NEUTRAL: tuple[Pass, ...] = (
-    FoldConstants(),
     MoveTransposes(),
+    FuseQuantisation(),
+    RemoveDeadCode(),
+    MoveTransposes(),
+    FoldConstants(),
     RemoveNoOps(),
     MergeReshapes(),
     RemoveDeadCode(),

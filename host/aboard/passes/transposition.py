@@ -29,15 +29,15 @@ def of_higher_rank(tensor: Tensor, rank: int) -> tuple[int, ...]:
     return (1,) * (rank - len(tensor.shape)) + tensor.shape
 
 
-def moved_elements(graph: Graph) -> float:
-    """Returns how many elements the transposes of a graph move."""
+def moved_bytes(graph: Graph) -> float:
+    """Returns how many bytes the transposes of a graph move."""
     nodes = (node for node in graph.nodes if node.op == "transpose")
     return sum(cost(node.output, transpose.attributes(node).order) for node in nodes)
 
 
 def cost(result: Tensor, order: Order) -> float:
-    """Returns the elements that a transpose with this result moves; 0 if it is a reshape."""
-    return 0.0 if is_free(result.shape, inverse(order)) else float(result.type.elements)
+    """Returns the bytes that a transpose with this result moves; 0 if it is a reshape."""
+    return 0.0 if is_free(result.shape, inverse(order)) else float(result.type.bytes)
 
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> TensorType:

@@ -18,7 +18,8 @@ from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.text import parse
 
 DEFAULT = (
-    "fold-constants,move-transposes,remove-no-ops,merge-reshapes,remove-dead-code,partition,"
+    "move-transposes,fuse-quantisation,remove-dead-code,move-transposes,fold-constants,remove-no-ops,merge-reshapes,"
+    "remove-dead-code,partition,"
     "fuse-dilation,fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,depthwise-to-conv,"
     "divide-wide-nodes"
 )

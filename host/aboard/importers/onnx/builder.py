@@ -22,9 +22,20 @@ class Builder(Chain):
     Tensors get their names from the reader. Types are those that the operators infer.
     """
 
-    def __init__(self, source: SourceNode) -> None:
+    def __init__(self, source: SourceNode, weights: set[int] | None = None) -> None:
+        """Begins without nodes.
+
+        Args:
+            source: The node of the file.
+            weights: Identities of tensors that are constants behind a `dequantize`; this adds to them.
+        """
         super().__init__(source)
         self._file_node = source
+        self.weights = set() if weights is None else weights
+
+    def is_weights(self, tensor: Tensor) -> bool:
+        """True for a constant, and for one behind a `dequantize`."""
+        return tensor.data is not None or id(tensor) in self.weights
 
     def op(
         self,
@@ -73,13 +84,13 @@ class Builder(Chain):
     @override
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
         if tensor.data is None or tensor.type.quant is not None:
-            return super().reshape(tensor, shape)
+            return self._kept(tensor, super().reshape(tensor, shape))
         return self.constant(tensor.data.reshape(tuple(shape)), tensor.dtype)
 
     @override
     def transpose(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
         if tensor.data is None or tensor.type.quant is not None:
-            return super().transpose(tensor, order)
+            return self._kept(tensor, super().transpose(tensor, order))
         return self.constant(np.ascontiguousarray(tensor.data.transpose(order)), tensor.dtype)
 
     @override
@@ -99,6 +110,12 @@ class Builder(Chain):
     def cast(self, tensor: Tensor, dtype: DType) -> Tensor:
         """Converts the elements to another type."""
         return tensor if tensor.dtype is dtype else self.op("cast", [tensor], dtype=dtype)
+
+    def _kept(self, before: Tensor, after: Tensor) -> Tensor:
+        """Notes that a tensor is weights if the one before was."""
+        if id(before) in self.weights:
+            self.weights.add(id(after))
+        return after
 
     def _first(self, inputs: Sequence[Tensor | None]) -> Tensor:
         return next(tensor for tensor in inputs if tensor is not None)

@@ -7,6 +7,7 @@ defines by other operators is replaced by these.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -54,6 +55,7 @@ class _Reader:
         self._count = 0
         self._named: dict[int, Tensor] = {}
         self._named_nodes = 0
+        self._weights: set[int] = set()
 
     def graph(self) -> Graph:
         """Returns the verified graph."""
@@ -160,7 +162,7 @@ class _Reader:
                 raise _UnknownError
             return self._inline(body, node, operands, label)
         source = self._operator(node, number, label, [self._tensor(each, label) for each in operands])
-        make = Builder(source)
+        make = Builder(source, self._weights)
         made = readers()[kind](source, make)
         self._nodes += make.nodes
         return [made] if isinstance(made, Tensor) else made
@@ -258,7 +260,6 @@ class _Reader:
     def _outputs(self, proto: onnx.GraphProto) -> list[Tensor]:
         """Returns the outputs; each is computed by a node under its own name, as callers get a buffer for each."""
         found = list[Tensor]()
-        made = {id(tensor) for node in self._nodes for tensor in node.outputs}
         for each in proto.output:
             value = self._values.get(each.name)
             if value is None:
@@ -268,7 +269,8 @@ class _Reader:
             tensor = self._output(each, value)
             if tensor is None:
                 continue
-            if id(tensor) not in made or any(other is tensor for other in found) or tensor.name != each.name:
+            made = any(result is tensor for node in self._nodes for result in node.outputs)
+            if not made or any(other is tensor for other in found) or tensor.name != each.name:
                 tensor = self._copy(tensor, each.name)
             found.append(tensor)
         return found
@@ -280,6 +282,13 @@ class _Reader:
             self._diagnostics.add(f"output {value.name}", str(error).removeprefix(f"output {value.name}: "))
             return None
         wanted = _dtype(value.type.tensor_type.elem_type)
+        if (
+            tensor is not None
+            and wanted is DType.UINT8
+            and tensor.dtype is DType.INT8
+            and tensor.type.quant is not None
+        ):
+            tensor = self._unsigned(tensor, value.name)
         if tensor is None or 0 in tensor.shape or tensor.dtype is not wanted:
             got = "nothing" if tensor is None else str(tensor.type)
             expected = _type_name(value.type.tensor_type.elem_type)
@@ -290,6 +299,18 @@ class _Reader:
             self._diagnostics.add(f"output {value.name}", _too_many_axes(tensor.shape), [value.name])
             return None
         return tensor
+
+    def _unsigned(self, tensor: Tensor, name: str) -> Tensor:
+        """Returns the unsigned integers that a tensor of signed ones stands for."""
+        points = tuple(point + 128 for point in tensor.quant.zero_points)
+        quant = dataclasses.replace(tensor.quant, zero_points=points)
+        if tensor.name == name:
+            tensor.name = self._free_name(f"{name}/signed")
+            for node in self._nodes:
+                node.name = node.outputs[0].name
+        unsigned = Tensor(name, TensorType(tensor.shape, DType.UINT8, quant), None, self._numbers.get(name))
+        self._nodes.append(Node("quantize", name, [tensor], [unsigned]))
+        return unsigned
 
     def _copy(self, tensor: Tensor, name: str) -> Tensor:
         if tensor.name == name:

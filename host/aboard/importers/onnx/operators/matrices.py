@@ -32,7 +32,7 @@ def product(source: Operator, make: Builder, a: Tensor, b: Tensor) -> Tensor:
         raise source.unsupported(f"shapes, got {left} and {right}, expected matrices that fit. Export the model again")
     first = make.reshape(a, (1, *left)) if len(left) == 1 else a
     second = make.reshape(b, (*right, 1)) if len(right) == 1 else b
-    if len(second.shape) == 2 and second.data is not None and a.dtype is DType.FLOAT32:
+    if len(second.shape) == 2 and make.is_weights(second) and a.dtype is DType.FLOAT32:
         weights = make.transpose(second, (1, 0))
         attrs = FullyConnectedAttributes(Activation.NONE, keep_dims=True)
         made = make.op("fully_connected", [first, weights], attrs)
@@ -63,7 +63,7 @@ def gemm(source: Operator, make: Builder) -> Tensor:
         raise source.unsupported(f"shapes, got {a.shape} and {b.shape}, expected matrices that fit. Export again")
     outputs = weights.shape[0]
     bias_fits = c is None or (c.type.elements in (1, outputs) and math.prod(c.shape[:-1]) == 1)
-    if not bias_fits or (weights.data is None and alpha != 1) or (c is not None and c.data is None):
+    if not bias_fits or not _is_plain(make, weights, float(alpha)) or (c is not None and c.data is None):
         total = product(source, make, a, make.transpose(weights, (1, 0)))
         scaled = total if alpha == 1 else make.op("mul", [total, make.scalar(float(alpha))])
         if c is None:
@@ -76,6 +76,11 @@ def gemm(source: Operator, make: Builder) -> Tensor:
     if c is not None and c.data is not None:
         inputs.append(make.array(np.broadcast_to(c.data.reshape(-1), outputs).astype(np.float32) * beta))
     return make.op("fully_connected", inputs, FullyConnectedAttributes(), DType.FLOAT32)
+
+
+def _is_plain(make: Builder, weights: Tensor, alpha: float) -> bool:
+    """True for weights that a factor can be folded into."""
+    return weights.data is not None or (make.is_weights(weights) and alpha == 1)
 
 
 @reads("Einsum")

@@ -1,0 +1,308 @@
+"""Layers of real numbers between a dequantize and a quantize become layers of integers.
+
+This is how ONNX files write quantised models::
+
+    int8 -> dequantize -> conv2d -> relu -> quantize -> int8          int8 -> conv2d with relu -> int8
+    int8 weights -> dequantize --^
+
+The integer layer is that of TensorFlow Lite Micro, and rounds as it does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from aboard import ops
+from aboard.errors import VerifyError
+from aboard.ir import Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.ops import pad, reshape, strided_slice, transpose
+from aboard.ops.activation import Activation
+from aboard.passes.contract import Pass
+from aboard.passes.registry import register
+from aboard.passes.rewriting import free_name, merged_sources, only_reader
+from aboard.passes.transposition import moved_type
+
+_WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected")
+_CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6}
+
+#: Quantisations of results that operators fix; others are reached by a quantize behind.
+_FIXED = {
+    "softmax": Quantization((1 / 256,), (-128,)),
+    "logistic": Quantization((1 / 256,), (-128,)),
+    "tanh": Quantization((1 / 128,), (0,)),
+}
+
+
+@register
+@dataclass(frozen=True)
+class FuseQuantisation(Pass):
+    """Makes layers integer layers whose operands come from dequantize and whose result goes to quantize."""
+
+    name: ClassVar[str] = "fuse-quantisation"
+    summary: ClassVar[str] = "makes layers between dequantize and quantize integer layers"
+
+    @override
+    def run(self, graph: Graph) -> None:
+        _move_weights(graph)
+        _move_dequantize(graph)
+        _move_quantize(graph)
+        for node in list(graph.nodes):
+            if node.op == "quantize" and node.input(0).dtype is DType.FLOAT32:
+                _Layer(graph, node).fuse()
+
+    @override
+    def pending(self, graph: Graph) -> str | None:
+        """Returns None: a layer that integers cannot compute stays as it is."""
+        return None
+
+
+def _move_weights(graph: Graph) -> None:
+    """Applies transposes and reshapes of dequantised constants to the integers."""
+    for node in list(graph.nodes):
+        if node.op not in ("transpose", "reshape", "strided_slice") or graph.is_result(node.output):
+            continue
+        before = graph.producer(node.input(0))
+        stored = before.input(0) if before is not None and before.op == "dequantize" else None
+        if before is None or stored is None or stored.data is None:
+            continue
+        moved = _moved_constant(node, stored)
+        if moved is None:
+            continue
+        moved.name = free_name(graph, f"{stored.name}/moved")
+        place = graph.nodes.index(node)
+        graph.nodes[place] = Node("dequantize", node.name, [moved], node.outputs, Attributes(), node.sources)
+        if not graph.consumers(before.output) and not graph.is_result(before.output):
+            graph.nodes[place].sources = merged_sources(before, node)
+            graph.remove([before])
+
+
+def _move_dequantize(graph: Graph) -> None:
+    """Puts each dequantize behind nodes that only move data: they then move integers."""
+    for node in list(graph.nodes):
+        before = graph.producer(node.input(0)) if _moves(node) else None
+        if before is None or before.op != "dequantize" or before.input(0).type.quant is None:
+            continue
+        stored = before.input(0)
+        attrs = _integer_attributes(node, stored)
+        if stored.quant.per_channel or attrs is None:
+            continue
+        kind = TensorType(node.output.shape, stored.dtype, stored.quant)
+        moved = Tensor(free_name(graph, f"{node.output.name}/integers"), kind)
+        place = graph.nodes.index(node)
+        graph.nodes[place : place + 1] = [
+            Node(node.op, moved.name, [stored], [moved], attrs, node.sources),
+            Node("dequantize", node.name, [moved], node.outputs, Attributes()),
+        ]
+        if not graph.consumers(before.output) and not graph.is_result(before.output):
+            graph.nodes[place].sources = merged_sources(before, node)
+            graph.remove([before])
+
+
+def _move_quantize(graph: Graph) -> None:
+    """Puts each quantize before nodes that only move data and that nothing else reads."""
+    for node in reversed(list(graph.nodes)):
+        if node.op != "quantize" or node.input(0).dtype is not DType.FLOAT32:
+            continue
+        while (before := graph.producer(node.input(0))) is not None and _moves(before):
+            if only_reader(graph, before.output) is not node:
+                break
+            attrs = _integer_attributes(before, node.output)
+            if attrs is None:
+                break
+            kind = TensorType(before.input(0).shape, node.output.dtype, node.output.quant)
+            early = Tensor(free_name(graph, f"{before.input(0).name}/integers"), kind)
+            moved = Node(before.op, node.name, [early], node.outputs, attrs, merged_sources(before, node))
+            node.inputs, node.outputs, node.name = [before.input(0)], [early], early.name
+            graph.nodes.insert(graph.nodes.index(node) + 1, moved)
+            graph.remove([before])
+
+
+def _moves(node: Node) -> bool:
+    """True for a node that only moves the data of its one operand, and is no border of the model."""
+    one = len(node.inputs) == 1 and len(node.outputs) == 1 and node.inputs[0] is not None
+    return one and ops.get(node.op).moves_data and node.input(0).dtype is DType.FLOAT32 and node.op in _MOVING
+
+
+#: Nodes past which quantize and dequantize move.
+_MOVING = ("broadcast_to", "mirror_pad", "pad", "reshape", "resize_nearest_neighbor", "strided_slice", "transpose")
+
+
+def _integer_attributes(node: Node, stored: Tensor) -> Attributes | None:
+    """Returns the attributes of a node that moves integers: padding has the integer of its value, if there is one."""
+    if node.op != "pad":
+        return node.attrs
+    attrs = pad.attributes(node)
+    steps = attrs.value / stored.quant.scale + stored.quant.zero_point
+    info = np.iinfo(stored.dtype.value)
+    exact = steps == round(steps) and info.min <= steps <= info.max
+    return dataclasses.replace(attrs, value=round(steps)) if exact else None
+
+
+def _moved_constant(node: Node, stored: Tensor) -> Tensor | None:
+    if stored.data is None:
+        return None
+    if node.op == "transpose":
+        order = transpose.attributes(node).order
+        return Tensor("", moved_type(stored.type, order), np.ascontiguousarray(stored.data.transpose(order)))
+    if node.op == "strided_slice":
+        data = ops.get(node.op).evaluate(node, [stored.data])[0]
+        quant = stored.type.quant
+        axis = None if quant is None or not quant.per_channel else quant.axis
+        whole = data.ndim == stored.data.ndim and (axis is None or data.shape[axis] == stored.shape[axis])
+        turned = axis is not None and strided_slice.attributes(node).slices[axis].stride < 0
+        return Tensor("", TensorType(data.shape, stored.dtype, quant), data) if whole and not turned else None
+    shape, quant = reshape.attributes(node).shape, stored.type.quant
+    if quant is not None and quant.per_channel and quant.axis is not None:
+        before = math.prod(stored.shape[: quant.axis])
+        fits = [
+            axis
+            for axis in range(len(shape))
+            if math.prod(shape[:axis]) == before and shape[axis] == stored.shape[quant.axis]
+        ]
+        if not fits:
+            return None
+        quant = dataclasses.replace(quant, axis=fits[0])
+    return Tensor("", TensorType(shape, stored.dtype, quant), stored.data.reshape(shape))
+
+
+class _Layer:
+    """A layer that computes the operand of a quantize."""
+
+    def __init__(self, graph: Graph, quantize: Node) -> None:
+        self._graph, self._quantize = graph, quantize
+        self._result = quantize.output
+        self._nodes: list[Node] = []
+
+    def fuse(self) -> None:
+        """Replaces the layer, if integers can compute it and nothing else reads its result."""
+        stored = self._stored(self._quantize.input(0))
+        if stored is not None:
+            self._requantise(stored)
+            return
+        layer = self._producer(self._quantize.input(0))
+        if layer is None:
+            return
+        replaced, nodes = [layer], self._integers(layer, Activation.NONE)
+        inner = self._producer(layer.input(0)) if layer.op in _CLAMPS else None
+        if inner is not None and getattr(inner.attrs, "activation", None) is Activation.NONE:
+            both = self._integers(inner, _CLAMPS[layer.op])
+            replaced, nodes = (replaced, nodes) if both is None else ([layer, inner], both)
+        if nodes is None:
+            return
+        nodes[0].sources = merged_sources(*nodes, *replaced, self._quantize)
+        place = self._graph.nodes.index(self._quantize)
+        self._graph.nodes[place : place + 1] = nodes
+        self._graph.remove(replaced)
+
+    def _requantise(self, stored: Tensor) -> None:
+        """Makes the quantize read integers; it goes where these are the result."""
+        graph, node = self._graph, self._quantize
+        if stored.type == self._result.type and not graph.is_result(self._result):
+            graph.remove([node])
+            graph.replace_uses(self._result, stored)
+            return
+        integers = Node("quantize", node.name, [stored], node.outputs, node.attrs, node.sources)
+        if _is_sound(integers):
+            node.inputs = integers.inputs
+
+    def _producer(self, tensor: Tensor) -> Node | None:
+        """Returns the node that computes a tensor which one other node reads, and nothing else."""
+        node = self._graph.producer(tensor)
+        alone = node is not None and len(node.outputs) == 1 and only_reader(self._graph, tensor) is not None
+        return node if alone else None
+
+    def _stored(self, tensor: Tensor | None) -> Tensor | None:
+        """Returns the integers that a tensor stands for; None if it stands for none."""
+        node = None if tensor is None else self._graph.producer(tensor)
+        return node.input(0) if node is not None and node.op == "dequantize" else None
+
+    def _integers(self, layer: Node, activation: Activation) -> list[Node] | None:
+        """Returns the nodes that compute the result from integers; None where there are none."""
+        if layer.op in _WEIGHTED:
+            return self._weighted(layer, activation)
+        operands = [self._stored(tensor) for tensor in layer.inputs]
+        stored = [tensor for tensor in operands if tensor is not None]
+        if len(stored) != len(layer.inputs) or not stored or any(t.dtype is not self._result.dtype for t in stored):
+            return None
+        attrs: Any = layer.attrs
+        if activation is not Activation.NONE:
+            attrs = dataclasses.replace(attrs, activation=activation)
+        if layer.op == "concatenation":
+            return self._joined(layer, stored)
+        attrs = _integer_attributes(layer, stored[0]) if layer.op == "pad" else attrs
+        if attrs is None:
+            return None
+        for quant in (self._result.quant, _FIXED.get(layer.op), stored[0].type.quant):
+            nodes = None if quant is None else self._made(layer, stored, attrs, quant)
+            if nodes is not None:
+                return nodes
+        return None
+
+    def _made(
+        self, layer: Node, operands: Sequence[Tensor], attrs: Attributes, quant: Quantization
+    ) -> list[Node] | None:
+        """Returns a node with a quantisation of its result, and a quantize behind it where that is another."""
+        moves = ops.get(layer.op).moves_data
+        if moves and operands[0].type.quant != quant:
+            return None
+        same = quant == self._result.quant
+        made = self._result if same else self._tensor(layer.output.shape, quant)
+        node = Node(layer.op, layer.name, list(operands), [made], attrs, layer.sources)
+        nodes = [node] if same else [node, Node("quantize", self._result.name, [made], [self._result])]
+        return nodes if all(map(_is_sound, nodes)) else None
+
+    def _tensor(self, shape: tuple[int, ...], quant: Quantization) -> Tensor:
+        name = free_name(self._graph, f"{self._result.name}/before")
+        return Tensor(name, TensorType(shape, self._result.dtype, quant))
+
+    def _joined(self, layer: Node, stored: Sequence[Tensor]) -> list[Node] | None:
+        """Returns the concatenation of operands that are brought to the result's quantisation first."""
+        nodes, operands = list[Node](), list[Tensor]()
+        for number, tensor in enumerate(stored):
+            if tensor.type.quant == self._result.quant:
+                operands.append(tensor)
+                continue
+            name = free_name(self._graph, f"{self._result.name}/part_{number}")
+            part = Tensor(name, TensorType(tensor.shape, tensor.dtype, self._result.quant))
+            nodes.append(Node("quantize", name, [tensor], [part]))
+            operands.append(part)
+        nodes.append(Node(layer.op, layer.name, list(operands), [self._result], layer.attrs, layer.sources))
+        return nodes if all(map(_is_sound, nodes)) else None
+
+    def _weighted(self, layer: Node, activation: Activation) -> list[Node] | None:
+        """Returns the integer form of a convolution or a product with constant weights."""
+        x, weights, bias = self._stored(layer.input(0)), self._stored(layer.input(1)), layer.optional_input(2)
+        if x is None or weights is None or weights.data is None or any(weights.quant.zero_points):
+            return None
+        if (bias is not None and bias.data is None) or x.dtype is not self._result.dtype:
+            return None
+        attrs: Any = layer.attrs
+        inputs: list[Tensor | None] = [x, weights]
+        if bias is not None and bias.data is not None:
+            wide = DType.INT64 if x.dtype is DType.INT16 else DType.INT32
+            scales = np.float64(x.quant.scale) * np.array(weights.quant.scales, np.float64)
+            steps = np.rint(bias.data.reshape(-1).astype(np.float64) / scales)
+            info = np.iinfo(np.int32)
+            stored = np.clip(steps, info.min, info.max).astype(wide.numpy)
+            name = free_name(self._graph, f"{bias.name}/integers")
+            inputs.append(Tensor(name, TensorType(stored.shape, wide), stored))
+        fused = dataclasses.replace(attrs, activation=activation)
+        node = Node(layer.op, layer.name, inputs, [self._result], fused, layer.sources)
+        return [node] if _is_sound(node) else None
+
+
+def _is_sound(node: Node) -> bool:
+    """True if an operator computes a node of these types and quantisations."""
+    op = ops.get(node.op)
+    try:
+        op.verify(node)
+        return [each.shape for each in op.infer(node)] == [each.shape for each in node.outputs]
+    except VerifyError:
+        return False
