@@ -55,7 +55,7 @@ class FuseQuantisation(Pass):
         _move_quantize(graph)
         for node in list(graph.nodes):
             if node.op == "quantize" and node.input(0).dtype is DType.FLOAT32:
-                _Layer(graph, node).fuse()
+                _QuantisedLayer(graph, node).fuse()
 
     @override
     def pending(self, graph: Graph) -> str | None:
@@ -172,7 +172,7 @@ def _moved_constant(node: Node, stored: Tensor) -> Tensor | None:
     return Tensor("", TensorType(shape, stored.dtype, quant), stored.data.reshape(shape))
 
 
-class _Layer:
+class _QuantisedLayer:
     """A layer that computes the operand of a quantize."""
 
     def __init__(self, graph: Graph, quantize: Node) -> None:

@@ -99,17 +99,25 @@ def _spread(source: Operator, tensor: Tensor, shape: tuple[int, ...], make: Buil
 def groups(source: Operator, make: Builder) -> Tensor:
     """Each channel, or each group of channels, of each sample; then a factor and a summand for each channel."""
     x, scale, bias = (source.input(index) for index in range(3))
+    _check_channels(source, x)
     batch, channels = x.shape[:2]
     count = int(source.options.get("num_groups", channels))
-    if channels % count:
+    if count < 1 or channels % count:
         raise source.unsupported(f"groups, got {count} for {channels} channels, expected a divisor. Export again")
     flat = make.reshape(x, (batch * count, x.type.elements // (batch * count)))
     ones, zeros = (_factor(None, flat.shape[1], value, make) for value in (1.0, 0.0))
     attrs = LayerNormalizationAttributes(float(source.options["epsilon"]))
     normal = make.reshape(make.op("layer_normalization", [flat, ones, zeros], attrs), x.shape)
-    if scale.type.elements == count != channels:  # before version 21 a number for each group
+    if source.since < 21 and scale.type.elements == count != channels:  # then a number for each group
         scale, bias = (_repeated(each, channels // count, make) for each in (scale, bias))
     return _by_channel(normal, scale, bias, make)
+
+
+def _check_channels(source: Operator, x: Tensor) -> None:
+    if len(x.shape) < 2:
+        raise source.unsupported(
+            f"operand, got shape {x.shape}, expected [batch, channels, ...]. Export the model again"
+        )
 
 
 def _repeated(tensor: Tensor, times: int, make: Builder) -> Tensor:
@@ -134,7 +142,12 @@ def batch(source: Operator, make: Builder) -> Tensor:
     if source.options.get("training_mode", 0):
         raise source.unsupported("training mode, got true, expected false. Export the model with `model.eval()`")
     x = source.input(0)
-    scale, bias, mean, variance = (source.constant(index).astype(np.float64) for index in range(1, 5))
+    _check_channels(source, x)
+    given = [source.constant(index).astype(np.float64) for index in range(1, 5)]
+    if any(each.shape != x.shape[1:2] for each in given):
+        shapes = [each.shape for each in given]
+        raise source.unsupported(f"statistics, got shapes {shapes}, expected {x.shape[1:2]} for each. Export again")
+    scale, bias, mean, variance = given
     factor = scale / np.sqrt(variance + float(source.options["epsilon"]))
     return _by_channel(x, make.array(factor), make.array(bias - mean * factor), make)
 
@@ -156,6 +169,8 @@ def norm(source: Operator, make: Builder) -> Tensor:
     """X divided by the sum of magnitudes, or by the root of the sum of squares, along an axis; 0 where that is 0."""
     x = source.input(0)
     over = ReductionAttributes((source.axis(int(source.options["axis"]), len(x.shape)),), True)
+    if int(source.options["p"]) not in (1, 2):
+        raise source.unsupported(f"p, got {source.options['p']}, expected 1 or 2. Export the model again")
     if int(source.options["p"]) == 1:
         total = make.op("sum", [make.op("abs", [x])], over)
     else:
@@ -168,6 +183,9 @@ def norm(source: Operator, make: Builder) -> Tensor:
 def local_response(source: Operator, make: Builder) -> Tensor:
     """X / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta."""
     x, size = source.input(0), int(source.options["size"])
+    _check_channels(source, x)
+    if size < 1:
+        raise source.unsupported(f"size, got {size}, expected a number from 1. Export the model again")
     batch_size, channels = x.shape[:2]
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
     squares = make.reshape(make.op("mul", [x, x]), (batch_size, channels, math.prod(x.shape[2:]), 1))

@@ -25,6 +25,8 @@ def _squares(x: Tensor, make: Builder) -> Tensor:
 def _magnitudes(x: Tensor, make: Builder) -> Tensor:
     if x.dtype.is_float:
         return make.op("abs", [x])
+    if x.dtype.numpy.kind == "u":
+        return x
     return make.op("maximum", [x, make.op("sub", [make.scalar(0, x.dtype), x])])
 
 
@@ -58,8 +60,13 @@ def composed(source: Operator, make: Builder) -> Tensor:
 def _log_sum_exp(source: Operator, x: Tensor, make: Builder) -> Tensor:
     """The maximum is subtracted before and added behind, so that no power is infinite."""
     over, kept = _over(source, make), _over(source, make, keeps=True)
-    powers = make.op("exp", [make.op("sub", [x, kept("reduce_max", x)])])
+    largest = make.op("minimum", [kept("reduce_max", x), make.scalar(_MOST_FINITE)])
+    powers = make.op("exp", [make.op("sub", [x, largest])])
     return make.op("add", [make.op("log", [over("sum", powers)]), over("reduce_max", x)])
+
+
+#: Largest finite float32: what is subtracted from an infinite maximum.
+_MOST_FINITE = float(np.finfo(np.float32).max)
 
 
 def _over(source: Operator, make: Builder, *, keeps: bool | None = None) -> _Over:
@@ -93,6 +100,8 @@ def pool_of_all(source: Operator, make: Builder) -> Tensor:
     if source.kind == "GlobalAveragePool":
         return make.op("mean", [x], attrs)
     p = int(source.options["p"])
+    if p < 1:
+        raise source.unsupported(f"p, got {p}, expected a number from 1. Export the model again")
     if p == 2:
         return make.op("sqrt", [make.op("sum", [_squares(x, make)], attrs)])
     powers = make.op("pow", [make.op("abs", [x]), make.scalar(p)])
@@ -129,14 +138,14 @@ def _refused(source: Operator, x: Tensor) -> Tensor:
 def running_sum(source: Operator, make: Builder) -> Tensor:
     """Sums of the elements up to each along an axis."""
     x = source.input(0)
-    (given,) = source.integers(1)
-    axis = source.axis(given, len(x.shape))
+    given = source.integers(1)
+    if len(given) != 1:
+        raise source.unsupported(f"axis, got {given}, expected one number. Export the model again")
+    axis = source.axis(given[0], len(x.shape))
     attrs = CumsumAttributes(axis, bool(source.options["exclusive"]), bool(source.options["reverse"]))
     if x.dtype.is_float:
         return make.op("cumsum", [x], attrs)
-    if x.dtype not in (DType.INT8, DType.UINT8, DType.INT16, DType.INT32):
-        _refused(source, x)
-    return make.op("cumsum", [x], attrs)
+    raise source.unsupported(f"element type, got {x.dtype.value}, expected float32. Convert the sum to float32")
 
 
 @reads("TopK")
@@ -144,7 +153,8 @@ def largest(source: Operator, make: Builder) -> list[Tensor]:
     """The k largest or smallest elements along an axis and their indices, the lower index first among equals."""
     x = source.input(0)
     rank = len(x.shape)
-    (count,) = source.integers(1) if source.since >= 10 else [int(source.options["k"])]
+    counts = source.integers(1) if source.since >= 10 else [int(source.options["k"])]
+    count = counts[0] if len(counts) == 1 else 0
     axis = source.axis(int(source.options["axis"]), rank)
     if not 1 <= count <= x.shape[axis]:
         raise source.unsupported(
