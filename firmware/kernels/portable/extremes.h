@@ -67,7 +67,7 @@ typedef struct {
 #define ABOARD_REDUCTIONS(name, type, bits, least, most)                                                               \
     ABOARD_REDUCE(aboard_reduce_max_##name, type, least, element > best ? element : best)                              \
     ABOARD_REDUCE(aboard_reduce_min_##name, type, most, element < best ? element : best)                               \
-    ABOARD_REDUCE(aboard_sum_##name, type, 0, (type)((bits)best + (bits)element))                                      \
+    ABOARD_REDUCE(aboard_reduce_sum_##name, type, 0, (type)((bits)best + (bits)element))                               \
     ABOARD_REDUCE(aboard_reduce_prod_##name, type, 1, (type)((bits)best * (bits)element))
 
 ABOARD_REDUCTIONS(s8, int8_t, uint32_t, INT8_MIN, INT8_MAX)

@@ -24,7 +24,7 @@
  * @param bits  Unsigned type of at least 32 bits in which the type wraps.
  */
 #define ABOARD_SIGNED_DIVISION(name, type, bits)                                                                       \
-    ABOARD_INLINE type aboard_quotient_##name(type a, type b) {                                                        \
+    ABOARD_INLINE type aboard_quotient_of_##name(type a, type b) {                                                     \
         return b == -1 ? (type)((bits)0 - (bits)a) : b == 0 ? 0 : (type)(a / b);                                       \
     }                                                                                                                  \
     ABOARD_INLINE type aboard_remainder_of_##name(type a, type b) {                                                    \
@@ -37,7 +37,7 @@
 
 /** Defines quotient and remainders of an unsigned type; parameters as for ABOARD_SIGNED_DIVISION. */
 #define ABOARD_UNSIGNED_DIVISION(name, type)                                                                           \
-    ABOARD_INLINE type aboard_quotient_##name(type a, type b) {                                                        \
+    ABOARD_INLINE type aboard_quotient_of_##name(type a, type b) {                                                     \
         return b == 0 ? 0 : (type)(a / b);                                                                             \
     }                                                                                                                  \
     ABOARD_INLINE type aboard_remainder_of_##name(type a, type b) {                                                    \
@@ -52,7 +52,7 @@
     ABOARD_BINARY_KERNEL(plain_add_##name, aboard_binary_t, type, type, type, (type)((bits)u + (bits)v))               \
     ABOARD_BINARY_KERNEL(plain_sub_##name, aboard_binary_t, type, type, type, (type)((bits)u - (bits)v))               \
     ABOARD_BINARY_KERNEL(plain_mul_##name, aboard_binary_t, type, type, type, (type)((bits)u * (bits)v))               \
-    ABOARD_BINARY_KERNEL(plain_div_##name, aboard_binary_t, type, type, type, aboard_quotient_##name(u, v))            \
+    ABOARD_BINARY_KERNEL(plain_div_##name, aboard_binary_t, type, type, type, aboard_quotient_of_##name(u, v))         \
     ABOARD_BINARY_KERNEL(plain_remainder_##name, aboard_binary_t, type, type, type, aboard_remainder_of_##name(u, v))  \
     ABOARD_BINARY_KERNEL(plain_floor_mod_##name, aboard_binary_t, type, type, type, aboard_floor_mod_of_##name(u, v))  \
     ABOARD_BINARY_KERNEL(plain_maximum_##name, aboard_binary_t, type, type, type, u > v ? u : v)                       \

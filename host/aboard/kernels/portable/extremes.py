@@ -26,6 +26,11 @@ class _Reduce(Implementation):
     name = "portable"
     strided = True
 
+    @property
+    def function(self) -> str:
+        """Name of the C function, without its prefix and element type."""
+        return self.op
+
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         """Refuses more axes than the kernel has counters for."""
@@ -34,10 +39,10 @@ class _Reduce(Implementation):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         (source,) = present(inputs)
-        ctype = node.output.dtype.c
+        ctype, infinite = node.output.dtype.c, "_infinite" if knows_infinity(node) else ""
         return KernelCall(
             header="portable/extremes.h",
-            function=f"aboard_{self.op}{'_infinite' if knows_infinity(node) else ''}{_SUFFIXES[node.output.dtype]}",
+            function=f"aboard_{self.function}{infinite}{_SUFFIXES[node.output.dtype]}",
             params_type="aboard_reduce_t",
             params={"axes": axes_of(node, source, outputs[0])},
             arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
@@ -98,6 +103,8 @@ class SumPlain(_Reduce):
     """The sum of integers that stand for themselves."""
 
     op, name = "sum", "portable_plain"
+    # `aboard_sum_s8` adds two tensors.
+    function = "reduce_sum"
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
