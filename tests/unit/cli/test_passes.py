@@ -79,7 +79,7 @@ def test_the_ir_is_printed_where_it_is_asked_for(capsys: pytest.CaptureFixture[s
     assert call(capsys, *words)["ir"] is None
     assert cli.invoke([*words, "--print-ir-after=remove-dead-code"]) == 0
     captured = capsys.readouterr()
-    assert captured.err.count("IR after remove-dead-code\n\ngraph digits from digits.tflite {\n") == 2
+    assert captured.err.count("IR after remove-dead-code\n\ngraph digits from digits.tflite {\n") == 3
     assert "graph digits" not in captured.out
 
 

@@ -71,7 +71,7 @@ def _parsed(data: bytes, where: str) -> onnx.ModelProto:
         import onnx
     except ImportError as error:
         raise ModelError(
-            f"{where}: an ONNX file, and the package onnx is not installed. Run: pip install 'aboard[onnx]'"
+            f"{where}: an ONNX file, and the package onnx is not installed. Run: pip install onnx"
         ) from error
     from google.protobuf.message import DecodeError
 
@@ -80,7 +80,7 @@ def _parsed(data: bytes, where: str) -> onnx.ModelProto:
         onnx.checker.check_model(model)
     except (DecodeError, onnx.checker.ValidationError, ValueError, RuntimeError) as error:
         reason = str(error).split("\n")[0][:200]
-        raise ModelError(f"{where}: the file is no valid ONNX model ({reason}). Export the model again") from error
+        raise ModelError(f"{where}: the file is not a valid ONNX model ({reason}). Export the model again") from error
     return model
 
 
@@ -124,8 +124,8 @@ def _fix_dimensions(model: onnx.ModelProto, where: str, dimensions: Mapping[str,
         )
     if free:
         raise ModelError(
-            f"{where}: inputs have dimensions without a size: {', '.join(free)}; expected static shapes. Fix a named "
-            "dimension with `--dimension NAME=SIZE`, or export the model with fixed shapes"
+            f"{where}: inputs have dimensions without a size: {', '.join(free)}; expected static shapes. Give a named "
+            "dimension its size with `--dimension NAME=SIZE`, or export the model with fixed shapes"
         )
     return notes
 

@@ -179,10 +179,12 @@ class _Reader:
         try:
             results = folding.fold(node, arrays, self._file.opsets)
         except ValueError as error:
-            raise ModelError(f"{label}: its operands are constant and cannot be computed: {error}") from error
+            raise ModelError(
+                f"{label}: its operands are constant and cannot be computed ({error}). Export the model again"
+            ) from error
         if not all(isinstance(each, np.ndarray | np.generic) for each in results):
             raise ModelError(
-                f"{label}: results, got no tensors, expected tensors. Sequences and maps are not supported"
+                f"{label}: results, got no tensors, expected tensors. Export the model without sequences and maps"
             )
         return [np.asarray(each) for each in results]
 
