@@ -8,12 +8,35 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from aboard.errors import VerifyError
-from aboard.ir import Attributes, DType, Quantization, Tensor, TensorType
+from aboard.errors import ModelError, VerifyError
+from aboard.ir import Array, Attributes, DType, Quantization, Tensor, TensorType
 from aboard.ops import get
 from aboard.ops.chain import Chain
 from aboard.ops.registry import SourceNode
 from aboard.ops.strided_slice import AxisSlice
+
+#: Element types of the intermediate representation by the names of numpy.
+DTYPES = {dtype.value: dtype for dtype in DType if dtype is not DType.FLOAT16}
+
+#: What a message calls them.
+TYPES = ", ".join(sorted(DTYPES))
+
+
+def constant_tensor(value: Tensor | Array, label: str) -> Tensor:
+    """Returns a value of the file as a tensor; an array becomes a constant.
+
+    Raises:
+        ModelError: No kernel computes the element type.
+    """
+    if isinstance(value, Tensor):
+        return value
+    dtype = DTYPES.get(value.dtype.name)
+    if dtype is None:
+        raise ModelError(
+            f"{label}: element type of a constant, got {value.dtype.name}, expected one of {TYPES}. Export the model "
+            "in float32 or quantised"
+        )
+    return Tensor("constant", TensorType(value.shape, dtype), np.asarray(value, dtype.numpy))
 
 
 class Builder(Chain):
@@ -95,9 +118,20 @@ class Builder(Chain):
 
     @override
     def take(self, tensor: Tensor, slices: Sequence[AxisSlice]) -> Tensor:
+        """As the chain's; a slice without elements is a constant, as there is nothing to compute."""
+        if any(part.count == 0 for part in slices):
+            return self.array(np.zeros([part.count for part in slices]), tensor.dtype)
         if tensor.data is None or tensor.type.quant is not None:
             return super().take(tensor, slices)
         return self.constant(tensor.data[np.ix_(*(part.indices for part in slices))], tensor.dtype)
+
+    def value(self, value: Tensor | Array) -> Tensor:
+        """Returns a value of the file as a tensor; an array becomes a constant.
+
+        Raises:
+            ModelError: No kernel computes the element type.
+        """
+        return constant_tensor(value, self._file_node.where)
 
     def scalar(self, value: float, dtype: DType = DType.FLOAT32) -> Tensor:
         """Returns a constant without axes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,9 +17,9 @@ import numpy as np
 from aboard.base.manifest_records import MOST_AXES
 from aboard.errors import AboardError, ModelError
 from aboard.importers.diagnostics import Diagnostics
+from aboard.importers.onnx import control, folding, functions
 from aboard.importers.onnx import file as files
-from aboard.importers.onnx import folding, functions
-from aboard.importers.onnx.builder import Builder
+from aboard.importers.onnx.builder import DTYPES, TYPES, Builder, constant_tensor
 from aboard.importers.onnx.operator import Operator, readers
 from aboard.ir import Array, DType, Graph, Node, Tensor, TensorType
 from aboard.ops.reshape import ReshapeAttributes
@@ -27,11 +27,6 @@ from aboard.ops.verify import verify
 
 if TYPE_CHECKING:
     import onnx
-
-_DTYPES = {dtype.value: dtype for dtype in DType if dtype is not DType.FLOAT16}
-
-#: What a message calls a type that no kernel computes.
-_TYPES = ", ".join(sorted(_DTYPES))
 
 
 def read(file: files.File, where: str) -> Graph:
@@ -61,7 +56,7 @@ class _Reader:
         """Returns the verified graph."""
         proto = self._file.model.graph
         self._number_values(proto)
-        self._constants(proto)
+        self._values |= self._stored(proto)
         inputs = self._inputs(proto)
         for node in proto.node:
             self._node(node)
@@ -83,19 +78,22 @@ class _Reader:
         self._numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         self._names.update(self._numbers)
 
-    def _constants(self, proto: onnx.GraphProto) -> None:
+    def _stored(self, proto: onnx.GraphProto) -> dict[str, Tensor | Array | None]:
+        """Returns the weights of a graph by name; None for those with a problem, which is noted."""
         from onnx import numpy_helper
 
         if proto.sparse_initializer:
             name = proto.sparse_initializer[0].values.name
             self._diagnostics.add(f"weights {name}", "are sparse, expected dense ones. Export the model again")
+        found: dict[str, Tensor | Array | None] = {}
         for each in proto.initializer:
             try:
-                self._values[each.name] = numpy_helper.to_array(each)
+                found[each.name] = numpy_helper.to_array(each)
             except (ValueError, TypeError, KeyError) as error:
                 text = f"cannot be read ({str(error)[:100]}). The file is corrupt; export the model again"
                 self._diagnostics.add(f"weights {each.name}", text)
-                self._values[each.name] = None
+                found[each.name] = None
+        return found
 
     def _inputs(self, proto: onnx.GraphProto) -> list[Tensor]:
         found = []
@@ -121,7 +119,7 @@ class _Reader:
         shape = tuple(int(each.dim_value) for each in described.shape.dim)
         if dtype is None:
             got = _type_name(described.elem_type)
-            text = f"element type, got {got}, expected one of {_TYPES}. Export the model in float32 or quantised"
+            text = f"element type, got {got}, expected one of {TYPES}. Export the model in float32 or quantised"
             self._diagnostics.add(f"input {value.name}", text, [value.name])
             return None
         if not described.HasField("shape") or 0 in shape:
@@ -142,12 +140,16 @@ class _Reader:
             self._values.setdefault(name, None)
         if any(name and self._values.get(name) is None for name in node.input):
             return  # Noted where the value should have come from.
+        if any(name in self._values and self._values[name] is None for name in _captured(node)):
+            return
         try:
             self._results(node, self._read(node, number, label))
-        except _UnknownError:
-            self._diagnostics.operator(number, _kind(node))
+        except _UnknownError as error:
+            within = "" if error.kind == _kind(node) else f"inside {_kind(node)}, "
+            self._diagnostics.operator(number, error.kind, within)
         except ModelError as error:
-            self._diagnostics.add(label, str(error).removeprefix(f"{self._where}: {label}: "))
+            text = str(error).removeprefix(f"{self._where}: ").removeprefix(label)
+            self._diagnostics.add(label, text.lstrip(":, "))
 
     def _read(self, node: onnx.NodeProto, number: int, label: str) -> Sequence[Tensor | Array | None]:
         """Returns the results of a node."""
@@ -156,14 +158,18 @@ class _Reader:
         if known is not None:
             return known
         kind = _kind(node)
+        if kind in control.KINDS:
+            return self._control(node, number, label, operands)
         if kind not in readers():
             body = functions.body(self._file, node, operands)
             if body is None:
-                raise _UnknownError
+                raise _UnknownError(kind)
             return self._inline(body, node, operands, label)
         source = self._operator(node, number, label, [self._tensor(each, label) for each in operands])
         make = Builder(source, self._weights)
+        _refuse_empty(source, source.inputs[:1] if kind != "Concat" else [])
         made = readers()[kind](source, make)
+        _refuse_empty(source, [tensor for each in make.nodes for tensor in (*each.operands, *each.outputs)])
         self._nodes += make.nodes
         return [made] if isinstance(made, Tensor) else made
 
@@ -192,12 +198,44 @@ class _Reader:
         self, body: functions.Body, node: onnx.NodeProto, operands: Sequence[Tensor | Array | None], label: str
     ) -> list[Tensor | Array | None]:
         """Reads the nodes that the standard defines an operator by, and returns the results."""
-        outer, self._values = self._values, dict(zip(body.inputs, operands, strict=False))
+        values = dict(zip(body.inputs, operands, strict=False))
+        outputs = body.outputs[: len(node.output)]
+        return self._scope(values, body.nodes, outputs, lambda kind: f"{label}, {kind} of its definition")
+
+    def _control(
+        self, node: onnx.NodeProto, number: int, label: str, operands: Sequence[Tensor | Array | None]
+    ) -> list[Tensor | Array | None]:
+        """Reads a branch or a loop, whose graphs see the values around them."""
+
+        def read(graph: onnx.GraphProto, given: Sequence[Tensor | Array | None]) -> list[Tensor | Array | None]:
+            if len(given) != len(graph.input):
+                raise source.unsupported(
+                    f"inner graph {graph.name}, got {len(graph.input)} inputs, expected {len(given)}. Export again"
+                )
+            values = {**self._values, **dict(zip((each.name for each in graph.input), given, strict=True))}
+            values |= self._stored(graph)
+            outputs = [each.name for each in graph.output]
+            return self._scope(values, graph.node, outputs, lambda kind: f"{label}, {kind} inside it")
+
+        source = self._operator(node, number, label, [])
+        make = Builder(source, self._weights)
+        make.nodes = self._nodes
+        return control.results(source, make, operands, read)
+
+    def _scope(
+        self,
+        values: dict[str, Tensor | Array | None],
+        nodes: Iterable[onnx.NodeProto],
+        outputs: Iterable[str],
+        label: Callable[[str], str],
+    ) -> list[Tensor | Array | None]:
+        """Reads nodes for which names stand for other values, and returns values of theirs."""
+        outer, self._values = self._values, values
         try:
-            for each in body.nodes:
-                operators = self._read(each, self._count - 1, f"{label}, {each.op_type} of its definition")
+            for each in nodes:
+                operators = self._read(each, self._count - 1, label(each.op_type))
                 self._values.update(zip(each.output, operators, strict=False))
-            return [self._values.get(name) for name in body.outputs[: len(node.output)]]
+            return [self._values.get(name) for name in outputs]
         finally:
             self._values = outer
 
@@ -220,15 +258,7 @@ class _Reader:
 
     def _tensor(self, value: Tensor | Array | None, label: str) -> Tensor | None:
         """Returns a value as an operand; an array becomes a constant."""
-        if value is None or isinstance(value, Tensor):
-            return value
-        dtype = _DTYPES.get(value.dtype.name)
-        if dtype is None:
-            raise ModelError(
-                f"{label}: element type of a constant, got {value.dtype.name}, expected one of {_TYPES}. Export the "
-                "model in float32 or quantised"
-            )
-        return Tensor("constant", TensorType(value.shape, dtype), np.asarray(value, dtype.numpy))
+        return None if value is None else constant_tensor(value, label)
 
     def _results(self, node: onnx.NodeProto, results: Sequence[Tensor | Array | None]) -> None:
         """Gives the results of a node of the file their names."""
@@ -325,7 +355,33 @@ class _Reader:
 
 
 class _UnknownError(Exception):
-    """No function reads an operator."""
+    """No function reads an operator.
+
+    Attributes:
+        kind: Its name.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+def _captured(node: onnx.NodeProto) -> Iterator[str]:
+    """Yields the names that the inner graphs of a node read, of their own values and of those around them."""
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from inner.input
+            yield from _captured(inner)
+
+
+def _refuse_empty(source: Operator, tensors: Sequence[Tensor | None]) -> None:
+    """Raises for a tensor without elements, which the file may name, but no kernel computes with."""
+    for tensor in tensors:
+        if tensor is not None and 0 in tensor.shape:
+            raise source.unsupported(
+                f"operands or results, got one of shape {list(tensor.shape)}, expected elements. Tensors without "
+                "elements can be joined with others, and no more"
+            )
 
 
 def _kind(node: onnx.NodeProto) -> str:
@@ -333,7 +389,7 @@ def _kind(node: onnx.NodeProto) -> str:
 
 
 def _dtype(number: int) -> DType | None:
-    return _DTYPES.get(_type_name(number))
+    return DTYPES.get(_type_name(number))
 
 
 def _too_many_axes(shape: Sequence[int]) -> str:

@@ -111,9 +111,10 @@ def tile(source: Operator, make: Builder) -> Tensor:
 
 @reads("Concat")
 def concat(source: Operator, make: Builder) -> Tensor:
-    """Joins tensors along an axis."""
+    """Joins tensors along an axis; those without elements add nothing."""
     operands = [source.input(index) for index in range(len(source.inputs))]
     axis = source.axis(int(source.options["axis"]), len(operands[0].shape))
+    operands = [each for each in operands if 0 not in each.shape] or operands[:1]
     return operands[0] if len(operands) == 1 else make.join(operands, axis)
 
 
@@ -130,10 +131,10 @@ def split(source: Operator, make: Builder) -> list[Tensor]:
     if not sizes:
         part = -(-extent // count)
         sizes = [min(part, extent - first) for first in range(0, extent, part)]
-    if len(sizes) != count or sum(sizes) != extent or min(sizes) < 1:
+    if len(sizes) != count or sum(sizes) != extent or min(sizes) < 0:
         raise source.unsupported(
-            f"sizes, got {sizes} for {count} results and an extent of {extent}, expected as many as results, from 1, "
-            "which add up to the extent. Export the model again"
+            f"sizes, got {sizes} for {count} results and an extent of {extent}, expected as many as results, which "
+            "add up to the extent. Export the model again"
         )
     parts, first = [], 0
     for size in sizes:
@@ -171,12 +172,8 @@ def cut(source: Operator, make: Builder) -> Tensor:
         )
         if step < 0 and end < -extent:
             taken = range(taken.start, -1, step)
-        if not taken:
-            raise source.unsupported(
-                f"indices {start} to {end} of axis {axis} with {extent} elements, got none, expected at least 1. "
-                "Tensors without elements are not supported"
-            )
-        slices[axis] = AxisSlice(taken[0], step if len(taken) > 1 else 1, len(taken))
+        first = taken[0] if taken else 0
+        slices[axis] = AxisSlice(first, step if len(taken) > 1 else 1, len(taken))
     return make.take(tensor, slices)
 
 
