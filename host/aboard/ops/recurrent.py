@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +30,19 @@ class Cell(Enum):
 
 
 class Function(Enum):
-    """Activation of a gate; the value is its number in `recurrent.h`."""
+    """Activation of a gate; the value is its number in `recurrent.h`. Some have parameters alpha and beta."""
 
     SIGMOID = 0
     TANH = 1
     RELU = 2
+    HARDSIGMOID = 3
+    LEAKYRELU = 4
+    SOFTSIGN = 5
 
 
-_FUNCTIONS: dict[Function, Callable[[Any], Any]] = {
-    Function.SIGMOID: lambda x: 1 / (1 + np.exp(-x)),
-    Function.TANH: np.tanh,
-    Function.RELU: lambda x: np.maximum(x, 0),
-}
+#: A function for each of the three places, and a parameter.
+Functions = tuple[Function, Function, Function]
+Parameters = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,21 @@ class RecurrentAttributes(Attributes):
     Attributes:
         cell: Kind of the layer.
         functions: Of the gates, of the candidate, and of the cell's state in the result (LSTM).
+        alpha: Parameters of the functions.
+        beta: Further parameters of the functions.
         is_reverse: True if steps run from the last to the first.
         resets_product: True if the reset gate of a GRU multiplies the product of the hidden state and not the state.
-        clip: Limit of what the functions are applied to; infinite for none.
+        is_coupled: True if an LSTM forgets what its input gate leaves, instead of having a gate for that.
+        clip: Limit of what the functions of gates and candidate are applied to; infinite for none.
     """
 
     cell: Cell = Cell.LSTM
-    functions: tuple[Function, Function, Function] = (Function.SIGMOID, Function.TANH, Function.TANH)
+    functions: Functions = (Function.SIGMOID, Function.TANH, Function.TANH)
+    alpha: Parameters = (0.0, 0.0, 0.0)
+    beta: Parameters = (0.0, 0.0, 0.0)
     is_reverse: bool = False
     resets_product: bool = False
+    is_coupled: bool = False
     clip: float = math.inf
 
 
@@ -139,7 +146,20 @@ def _sums(part: tuple[_Float64, ...], x: _Float64, hidden: _Float64) -> _Float64
 
 
 def _applied(attrs: RecurrentAttributes, place: int, x: _Float64) -> _Float64:
-    return np.asarray(_FUNCTIONS[attrs.functions[place]](np.clip(x, -attrs.clip, attrs.clip)))
+    return _activated(attrs, place, np.clip(x, -attrs.clip, attrs.clip))
+
+
+def _activated(attrs: RecurrentAttributes, place: int, x: _Float64) -> _Float64:
+    alpha, beta = attrs.alpha[place], attrs.beta[place]
+    functions: dict[Function, Callable[[], object]] = {
+        Function.SIGMOID: lambda: 1 / (1 + np.exp(-x)),
+        Function.TANH: lambda: np.tanh(x),
+        Function.RELU: lambda: np.maximum(x, 0),
+        Function.HARDSIGMOID: lambda: np.clip(alpha * x + beta, 0, 1),
+        Function.LEAKYRELU: lambda: np.where(x < 0, alpha * x, x),
+        Function.SOFTSIGN: lambda: x / (1 + np.abs(x)),
+    }
+    return np.asarray(functions[attrs.functions[place]]())
 
 
 def _rnn(
@@ -168,10 +188,10 @@ def _lstm(
     into, out, kept = np.zeros((3, hidden.shape[-1])) if holes is None else np.split(holes, 3)
     sums = [_sums(each, x, hidden) for each in _parts(given, 4)]
     entered = _applied(attrs, 0, sums[0] + into * cell)
-    forgot = _applied(attrs, 0, sums[2] + kept * cell)
+    forgot = 1 - entered if attrs.is_coupled else _applied(attrs, 0, sums[2] + kept * cell)
     cell = forgot * cell + entered * _applied(attrs, 1, sums[3])
     shown = _applied(attrs, 0, sums[1] + out * cell)
-    return [shown * np.asarray(_FUNCTIONS[attrs.functions[2]](cell)), cell]
+    return [shown * _activated(attrs, 2, cell), cell]
 
 
 def attributes(node: Node) -> RecurrentAttributes:
