@@ -74,11 +74,11 @@ def test_a_trace_that_needs_several_runs_is_one_step() -> None:
     def step(data: bytes) -> bytes:
         nonlocal lost
         sent = device.step(data)
-        if lost and b"\x44" in sent and len(sent) > 60:
+        frames = [frame for frame in sent.split(b"\0") if frame]
+        kept = [frame for frame in frames if frame[1] != 0x44]
+        if lost and len(kept) < len(frames):
             # Without the TRACE event, which comes between ACCEPTED and the reply.
             lost -= 1
-            frames = [frame for frame in sent.split(b"\0") if frame]
-            kept = [frame for frame in frames if frame[1] != 0x44]
             assert len(kept) == len(frames) - 1
             sent = b"".join(b"\0" + frame + b"\0" for frame in kept)
         return sent
