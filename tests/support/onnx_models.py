@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -97,3 +98,12 @@ def refusal(data: bytes) -> str:
     with pytest.raises(ModelError) as caught:
         load(data, name="model")
     return str(caught.value)
+
+
+def runtime(data: bytes, feed: Feed) -> list[np.ndarray]:
+    """Returns the outputs of onnxruntime without optimisations, for operators that the reference evaluator lacks."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    return [np.asarray(each) for each in session.run(None, dict(feed))]
