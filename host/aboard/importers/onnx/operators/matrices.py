@@ -14,7 +14,7 @@ from aboard.ops.batch_matmul import BatchMatmulAttributes
 from aboard.ops.fully_connected import FullyConnectedAttributes
 from aboard.ops.reduction import ReductionAttributes
 
-#: Axes that `batch_matmul` takes.
+#: Axes that kernels of products take: `batch_matmul`, and for integers `mul` with one more.
 _MOST_AXES = 5
 
 
@@ -35,9 +35,7 @@ def product(source: Operator, make: Builder, a: Tensor, b: Tensor) -> Tensor:
         raise source.unsupported(f"operands, got {a.type} and {b.type}, expected matrices that fit. Export again")
     first = make.reshape(a, (1, *left)) if len(left) == 1 else a
     second = make.reshape(b, (*right, 1)) if len(right) == 1 else b
-    if not a.dtype.is_float:
-        made = _integers(make, first, second)
-    elif len(second.shape) == 2 and make.is_weights(second):
+    if a.dtype.is_float and len(second.shape) == 2 and make.is_weights(second):
         weights = make.transpose(second, (1, 0))
         attrs = FullyConnectedAttributes(Activation.NONE, keep_dims=True)
         made = make.op("fully_connected", [first, weights], attrs)
@@ -66,24 +64,29 @@ def _broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def _batches(make: Builder, a: Tensor, b: Tensor) -> Tensor:
-    """Returns the products of float32. Where the kernel has too few axes, those of batches become one."""
-    batches = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    rows, cols = a.shape[-2], b.shape[-1]
+    """Returns the products of matrices of each batch."""
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     if math.prod(b.shape[:-2]) == 1:
-        flat = make.reshape(a, (math.prod(a.shape[:-1]), a.shape[-1]))
-        second = make.reshape(b, b.shape[-2:])
-        made = make.op("batch_matmul", [flat, second], BatchMatmulAttributes())
-        return make.reshape(made, (*batches, rows, cols))
-    rank = len(batches) + 2
-    wide = [make.reshape(each, (1,) * (rank - len(each.shape)) + each.shape) for each in (a, b)]
-    if rank > _MOST_AXES:
-        single = [math.prod(each.shape[:-2]) in (1, math.prod(batches)) for each in wide]
-        wide = [
-            each if is_single else make.broadcast(each, (*batches, *each.shape[-2:]))
-            for each, is_single in zip(wide, single, strict=True)
-        ]
-        wide = [make.reshape(each, (math.prod(each.shape[:-2]), *each.shape[-2:])) for each in wide]
-    return make.reshape(make.op("batch_matmul", wide, BatchMatmulAttributes()), (*batches, rows, cols))
+        a = make.reshape(a, (math.prod(a.shape[:-1]), a.shape[-1]))
+        b = make.reshape(b, b.shape[-2:])
+    a, b = _few_axes(make, a, b)
+    made = make.op("batch_matmul", [a, b], BatchMatmulAttributes()) if a.dtype.is_float else _integers(make, a, b)
+    return make.reshape(made, shape)
+
+
+def _few_axes(make: Builder, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Gives two operands as many axes; those of batches become one where kernels take fewer."""
+    batches = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    rank, count = len(batches) + 2, math.prod(batches)
+    made = []
+    for each in (a, b):
+        wide = make.reshape(each, (1,) * (rank - len(each.shape)) + each.shape)
+        if rank > _MOST_AXES:
+            if math.prod(wide.shape[:-2]) not in (1, count):
+                wide = make.broadcast(wide, (*batches, *wide.shape[-2:]))
+            wide = make.reshape(wide, (math.prod(wide.shape[:-2]), *wide.shape[-2:]))
+        made.append(wide)
+    return made[0], made[1]
 
 
 def _integers(make: Builder, a: Tensor, b: Tensor) -> Tensor:
