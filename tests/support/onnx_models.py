@@ -48,6 +48,21 @@ def model(nodes: Sequence[onnx.NodeProto], feed: Feed, constants: Feed | None = 
     return onnx.shape_inference.infer_shapes(made, strict_mode=True).SerializeToString()
 
 
+def unchecked(
+    nodes: Sequence[onnx.NodeProto], feed: Feed, outputs: str, constants: Feed | None = None, opset: int = OPSET
+) -> bytes:
+    """Returns a model file as `model` does, whose shapes nobody has inferred: they need not fit.
+
+    `outputs` are names of results of float32, separated by blanks.
+    """
+    inputs = [_value(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in feed.items()]
+    results = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n"]) for name in outputs.split()]
+    initializers = [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()]
+    graph = helper.make_graph(list(nodes), "test", inputs, results, initializers)
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+
+
 def _value(name: str, kind: int, shape: Sequence[int]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, list(shape))
 

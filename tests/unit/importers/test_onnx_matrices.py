@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import helper
 
 from support.examples import examples
-from support.onnx_models import check, model, node, refusal
+from support.onnx_models import check, model, node, refusal, unchecked
 
 
 def whole_numbers(seed: int, shape: tuple[int, ...], dtype: type) -> np.ndarray:
@@ -108,37 +106,33 @@ def test_equations_as_c():
     check(data, feed, wanted=[np.einsum("bii,bij->bj", *feed.values())], compiled=True)
 
 
-def unchecked(kind: str, *extents: tuple[int, ...], **attributes: Any) -> bytes:
-    """Returns a model whose operands need not fit."""
-    names = [f"x{place}" for place in range(len(extents))]
-    inputs = [helper.make_tensor_value_info(name, 1, shape) for name, shape in zip(names, extents, strict=True)]
-    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])
-    graph = helper.make_graph([node(kind, " ".join(names), **attributes)], "test", inputs, [output])
-    imports = [helper.make_opsetid("", 22)]
-    return helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+def shaped(kind: str, *extents: tuple[int, ...], **attributes: Any) -> bytes:
+    """Returns a model of one node whose operands need not fit."""
+    feed = {f"x{place}": np.zeros(shape, np.float32) for place, shape in enumerate(extents)}
+    return unchecked([node(kind, " ".join(feed), **attributes)], feed, "y")
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         (
-            unchecked("MatMul", (2, 3), (4, 5)),
+            shaped("MatMul", (2, 3), (4, 5)),
             "operands, got float32[2x3] and float32[4x5], expected matrices",
         ),
-        (unchecked("MatMul", (2, 2, 3), (3, 3, 5)), "operands, got float32[2x2x3] and float32[3x3x5], expected mat"),
-        (unchecked("MatMul", (), (3,)), "operands, got float32[] and float32[3], expected matrices that fit"),
-        (unchecked("Gemm", (2, 3, 4), (4, 5)), "shapes, got (2, 3, 4) and (4, 5), expected two matrices"),
-        (unchecked("Gemm", (2, 3), (4, 5)), "shapes, got [(2, 3), (4, 5)], expected matrices that fit"),
-        (unchecked("Gemm", (2, 3), (3, 5), (4,)), "shapes, got [(2, 3), (3, 5), (4,)], expected matrices that fit"),
-        (unchecked("Gemm", (2, 3), (3, 5), (1, 2, 5)), "expected matrices that fit"),
-        (unchecked("Einsum", (2, 3), equation="ij->ik"), "equation, got ij->ik for shapes [(2, 3)], expected a letter"),
-        (unchecked("Einsum", (2, 3), equation="ij->ii"), "in the result each letter at most once"),
-        (unchecked("Einsum", (2, 3), equation="ij,jk"), "equation, got ij,jk for shapes [(2, 3)], expected a letter"),
-        (unchecked("Einsum", (2, 3), equation="i......j"), "expected a letter for each axis"),
-        (unchecked("Einsum", (2,), equation="...ij"), "expected a letter for each axis"),
-        (unchecked("Einsum", (2, 3), equation="i1->"), "expected a letter for each axis"),
+        (shaped("MatMul", (2, 2, 3), (3, 3, 5)), "operands, got float32[2x2x3] and float32[3x3x5], expected mat"),
+        (shaped("MatMul", (), (3,)), "operands, got float32[] and float32[3], expected matrices that fit"),
+        (shaped("Gemm", (2, 3, 4), (4, 5)), "shapes, got (2, 3, 4) and (4, 5), expected two matrices"),
+        (shaped("Gemm", (2, 3), (4, 5)), "shapes, got [(2, 3), (4, 5)], expected matrices that fit"),
+        (shaped("Gemm", (2, 3), (3, 5), (4,)), "shapes, got [(2, 3), (3, 5), (4,)], expected matrices that fit"),
+        (shaped("Gemm", (2, 3), (3, 5), (1, 2, 5)), "expected matrices that fit"),
+        (shaped("Einsum", (2, 3), equation="ij->ik"), "equation, got ij->ik for shapes [(2, 3)], expected a letter"),
+        (shaped("Einsum", (2, 3), equation="ij->ii"), "in the result each letter at most once"),
+        (shaped("Einsum", (2, 3), equation="ij,jk"), "equation, got ij,jk for shapes [(2, 3)], expected a letter"),
+        (shaped("Einsum", (2, 3), equation="i......j"), "expected a letter for each axis"),
+        (shaped("Einsum", (2,), equation="...ij"), "expected a letter for each axis"),
+        (shaped("Einsum", (2, 3), equation="i1->"), "expected a letter for each axis"),
         (
-            unchecked("Einsum", (2, 3), (4, 5), equation="ij,jk"),
+            shaped("Einsum", (2, 3), (4, 5), equation="ij,jk"),
             "extents of one letter of ij,jk, got 3 and 4, expe",
         ),
     ],
