@@ -4,6 +4,9 @@
 |---|---|
 | `file` | reads the protocol buffer; fixes free dimensions; refuses what no operator can express |
 | `reader` | goes through the nodes in order, and builds the graph |
+| `control` | branches and loops, whose graphs the reader reads |
+| `border` | inputs and outputs |
+| `names` | names of tensors and nodes |
 | `operator` | one node of the file, and the table of functions that read nodes |
 | `builder` | makes nodes of the intermediate representation |
 | `folding` | computes nodes of constants, with the reference evaluator of the package `onnx` |

@@ -7,22 +7,20 @@ defines by other operators is replaced by these.
 
 from __future__ import annotations
 
-import dataclasses
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aboard.base.manifest_records import MOST_AXES
 from aboard.errors import AboardError, ModelError
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.onnx import control, folding, functions
 from aboard.importers.onnx import file as files
-from aboard.importers.onnx.builder import DTYPES, TYPES, Builder, constant_tensor
+from aboard.importers.onnx.border import Border
+from aboard.importers.onnx.builder import Builder, constant_tensor
+from aboard.importers.onnx.names import Names
 from aboard.importers.onnx.operator import Operator, readers
 from aboard.ir import Array, DType, Graph, Node, Tensor, TensorType
-from aboard.ops.reshape import ReshapeAttributes
 from aboard.ops.verify import verify
 
 if TYPE_CHECKING:
@@ -45,23 +43,20 @@ class _Reader:
         self._diagnostics = Diagnostics(where)
         self._values: dict[str, Tensor | Array | None] = {}
         self._nodes: list[Node] = []
-        self._names = Counter[str]()
-        self._numbers: dict[str, int] = {}
+        self._names = Names(file.model.graph)
+        self._border = Border(self._values, self._nodes, self._names, self._diagnostics)
         self._count = 0
-        self._named: dict[int, Tensor] = {}
-        self._named_nodes = 0
         self._weights: set[int] = set()
 
     def graph(self) -> Graph:
         """Returns the verified graph."""
         proto = self._file.model.graph
-        self._number_values(proto)
         self._values |= self._stored(proto)
-        inputs = self._inputs(proto)
+        inputs = self._border.inputs(proto)
         for node in proto.node:
             self._node(node)
         self._diagnostics.report()
-        outputs = self._outputs(proto)
+        outputs = self._border.outputs(proto)
         self._diagnostics.report()
         graph = Graph("model", inputs, outputs, self._nodes, self._where)
         graph.notes = list(self._file.notes)
@@ -70,13 +65,6 @@ class _Reader:
         except AboardError as error:
             raise ModelError(f"{self._where}: {error}") from error
         return graph
-
-    def _number_values(self, proto: onnx.GraphProto) -> None:
-        """Gives every value of the file a number, in the order in which the file mentions them."""
-        names = [each.name for each in proto.input] + [each.name for each in proto.initializer]
-        names += [name for node in proto.node for name in node.output if name]
-        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        self._names.update(self._numbers)
 
     def _stored(self, proto: onnx.GraphProto) -> dict[str, Tensor | Array | None]:
         """Returns the weights of a graph by name; None for those with a problem, which is noted."""
@@ -95,43 +83,6 @@ class _Reader:
                 found[each.name] = None
         return found
 
-    def _inputs(self, proto: onnx.GraphProto) -> list[Tensor]:
-        found = []
-        for each in proto.input:
-            if each.name in self._values:  # files of old versions name weights as inputs too
-                continue
-            tensor_type = self._input_type(each)
-            self._values[each.name] = None
-            if tensor_type is not None:
-                tensor = Tensor(each.name, tensor_type, None, self._numbers[each.name])
-                self._values[each.name] = tensor
-                found.append(tensor)
-        return found
-
-    def _input_type(self, value: onnx.ValueInfoProto) -> TensorType | None:
-        kind = value.type.WhichOneof("value")
-        if kind != "tensor_type":
-            text = f"got {(kind or 'no type').removesuffix('_type')}, expected a tensor. Export the model with tensors"
-            self._diagnostics.add(f"input {value.name}", text, [value.name])
-            return None
-        described = value.type.tensor_type
-        dtype = _dtype(described.elem_type)
-        shape = tuple(int(each.dim_value) for each in described.shape.dim)
-        if dtype is None:
-            got = _type_name(described.elem_type)
-            text = f"element type, got {got}, expected one of {TYPES}. Export the model in float32 or quantised"
-            self._diagnostics.add(f"input {value.name}", text, [value.name])
-            return None
-        if not described.HasField("shape") or 0 in shape:
-            stated = list(shape) if described.HasField("shape") else "none"
-            text = f"shape, got {stated}, expected a size from 1 for each axis. Export the model with fixed shapes"
-            self._diagnostics.add(f"input {value.name}", text, [value.name])
-            return None
-        if len(shape) > MOST_AXES:
-            self._diagnostics.add(f"input {value.name}", _too_many_axes(shape), [value.name])
-            return None
-        return TensorType(shape, dtype)
-
     def _node(self, node: onnx.NodeProto) -> None:
         """Reads one node; a problem is noted, and its results are not usable."""
         number, self._count = self._count, self._count + 1
@@ -143,7 +94,9 @@ class _Reader:
         if any(name in self._values and self._values[name] is None for name in _captured(node)):
             return
         try:
-            self._results(node, self._read(node, number, label))
+            results = self._read(node, number, label)
+            self._values.update((name, value) for name, value in zip(node.output, results, strict=False) if name)
+            self._names.results(node, results, self._nodes)
         except _UnknownError as error:
             within = "" if error.kind == _kind(node) else f"inside {_kind(node)}, "
             self._diagnostics.operator(number, error.kind, within)
@@ -260,99 +213,6 @@ class _Reader:
         """Returns a value as an operand; an array becomes a constant."""
         return None if value is None else constant_tensor(value, label)
 
-    def _results(self, node: onnx.NodeProto, results: Sequence[Tensor | Array | None]) -> None:
-        """Gives the results of a node of the file their names."""
-        made = {id(tensor) for each in self._nodes[self._named_nodes :] for tensor in each.outputs}
-        for name, value in zip(node.output, results, strict=False):
-            if not name:
-                continue
-            self._values[name] = value
-            if isinstance(value, Tensor) and id(value) in made and value.source is None:
-                value.name, value.source = name, self._numbers.get(name)
-        self._name_apart(next((name for name in node.output if name), node.op_type))
-
-    def _name_apart(self, name: str) -> None:
-        """Gives tensors that are no value of the file, and nodes, names of their own."""
-        for node in self._nodes[self._named_nodes :]:
-            for tensor in [*node.operands, *node.outputs]:
-                if tensor.source is None and id(tensor) not in self._named:
-                    self._named[id(tensor)] = tensor
-                    tensor.name = self._free_name(f"{name}/{'constant' if tensor.is_constant else node.op}")
-            node.name = node.outputs[0].name
-        self._named_nodes = len(self._nodes)
-
-    def _free_name(self, wanted: str) -> str:
-        name = wanted
-        while name in self._names:
-            self._names[wanted] += 1
-            name = f"{wanted}_{self._names[wanted]}"
-        self._names[name] += 1
-        return name
-
-    def _outputs(self, proto: onnx.GraphProto) -> list[Tensor]:
-        """Returns the outputs; each is computed by a node under its own name, as callers get a buffer for each."""
-        found = list[Tensor]()
-        for each in proto.output:
-            value = self._values.get(each.name)
-            if value is None:
-                text = "is neither computed nor an input, expected a value. Export the model again"
-                self._diagnostics.add(f"output {each.name}", text, [each.name])
-                continue
-            tensor = self._output(each, value)
-            if tensor is None:
-                continue
-            made = any(result is tensor for node in self._nodes for result in node.outputs)
-            if not made or any(other is tensor for other in found) or tensor.name != each.name:
-                tensor = self._copy(tensor, each.name)
-            found.append(tensor)
-        return found
-
-    def _output(self, value: onnx.ValueInfoProto, found: Tensor | Array) -> Tensor | None:
-        try:
-            tensor = self._tensor(found, f"output {value.name}")
-        except ModelError as error:
-            self._diagnostics.add(f"output {value.name}", str(error).removeprefix(f"output {value.name}: "))
-            return None
-        wanted = _dtype(value.type.tensor_type.elem_type)
-        if (
-            tensor is not None
-            and wanted is DType.UINT8
-            and tensor.dtype is DType.INT8
-            and tensor.type.quant is not None
-        ):
-            tensor = self._unsigned(tensor, value.name)
-        if tensor is None or 0 in tensor.shape or tensor.dtype is not wanted:
-            got = "nothing" if tensor is None else str(tensor.type)
-            expected = _type_name(value.type.tensor_type.elem_type)
-            text = f"got {got}, expected {expected} with elements. Export the model again"
-            self._diagnostics.add(f"output {value.name}", text, [value.name])
-            return None
-        if len(tensor.shape) > MOST_AXES:
-            self._diagnostics.add(f"output {value.name}", _too_many_axes(tensor.shape), [value.name])
-            return None
-        return tensor
-
-    def _unsigned(self, tensor: Tensor, name: str) -> Tensor:
-        """Returns the unsigned integers that a tensor of signed ones stands for."""
-        points = tuple(point + 128 for point in tensor.quant.zero_points)
-        quant = dataclasses.replace(tensor.quant, zero_points=points)
-        if tensor.name == name:
-            tensor.name = self._free_name(f"{name}/signed")
-            for node in self._nodes:
-                node.name = node.outputs[0].name
-        unsigned = Tensor(name, TensorType(tensor.shape, DType.UINT8, quant), None, self._numbers.get(name))
-        self._nodes.append(Node("quantize", name, [tensor], [unsigned]))
-        return unsigned
-
-    def _copy(self, tensor: Tensor, name: str) -> Tensor:
-        if tensor.name == name:
-            tensor.name = self._free_name(f"{name}/value")
-        elif tensor.is_constant and tensor.name == "constant":
-            tensor.name = self._free_name(f"{name}/constant")
-        copy = Tensor(name, tensor.type, None, self._numbers.get(name))
-        self._nodes.append(Node("reshape", name, [tensor], [copy], ReshapeAttributes(tensor.shape)))
-        return copy
-
 
 class _UnknownError(Exception):
     """No function reads an operator.
@@ -386,21 +246,3 @@ def _refuse_empty(source: Operator, tensors: Sequence[Tensor | None]) -> None:
 
 def _kind(node: onnx.NodeProto) -> str:
     return node.op_type if node.domain in files.STANDARD else f"{node.domain}.{node.op_type}"
-
-
-def _dtype(number: int) -> DType | None:
-    return DTYPES.get(_type_name(number))
-
-
-def _too_many_axes(shape: Sequence[int]) -> str:
-    return f"shape, got {list(shape)}, expected at most {MOST_AXES} axes. Reshape it in the model"
-
-
-def _type_name(number: int) -> str:
-    import onnx
-
-    try:
-        name = onnx.TensorProto.DataType.Name(number).lower()
-    except ValueError:
-        return f"type {number}"
-    return "float32" if name == "float" else str(name)
