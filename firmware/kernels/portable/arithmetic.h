@@ -16,16 +16,19 @@
 
 /** The operation on two int8 elements; always a literal. */
 typedef enum {
-    ABOARD_SUM,          /**< TFLite's sum of two rescaled operands. */
-    ABOARD_SUM_SHORT,    /**< The short form, proven by the host to be equal for all operands. */
-    ABOARD_PRODUCT,      /**< TFLite's rescaled product. */
-    ABOARD_PRODUCT_SHORT /**< The short form, proven by the host to be equal for all operands. */
+    ABOARD_SUM,           /**< TFLite's sum of two rescaled operands. */
+    ABOARD_SUM_SHORT,     /**< The short form, proven by the host to be equal for all operands. */
+    ABOARD_PRODUCT,       /**< TFLite's rescaled product. */
+    ABOARD_PRODUCT_SHORT, /**< The short form, proven by the host to be equal for all operands. */
+    ABOARD_SUM_EXACT,     /**< The sum rounded once, ties to even. */
+    ABOARD_PRODUCT_EXACT  /**< The product rounded once, ties to even. */
 } aboard_arithmetic_t;
 
 /** Parameters of the int8 kernels. */
 typedef struct {
     aboard_broadcast_t over;
-    aboard_scaling_t a;   /**< Long sum: from the operand, shifted left by 20 bits, to the common scale. */
+    aboard_scaling_t a;   /**< Long sum: from the operand, shifted left by 20 bits, to the common scale. Exact sum: the
+                             multiplier is the operand's factor. */
     aboard_scaling_t b;   /**< The same for b; the multiplier is negative in a difference. */
     aboard_scaling_t out; /**< Long forms: from the sum or product to the result. */
     int32_t a_factor;     /**< Short forms: result = (a_factor * a + b_factor * b + constant) >> shift, */
@@ -53,10 +56,16 @@ ABOARD_INLINE int8_t aboard_arithmetic_element_s8(const aboard_arithmetic_s8_t *
     } else if (form == ABOARD_SUM) {
         const int32_t sum = aboard_sum_operand(&p->a, x) + aboard_sum_operand(&p->b, y);
         result = aboard_requantize(sum, p->out.multiplier, p->out.shift) + p->out.zero_point;
+    } else if (form == ABOARD_SUM_EXACT) {
+        const int64_t sum =
+            (int64_t)p->a.multiplier * (x - p->a.zero_point) + (int64_t)p->b.multiplier * (y - p->b.zero_point);
+        result = aboard_requantize_exactly(sum, p->out.multiplier, p->out.shift) + p->out.zero_point;
     } else {
         const int32_t product = (x - p->a.zero_point) * (y - p->b.zero_point);
         if (form == ABOARD_PRODUCT_SHORT) {
             result = (int32_t)(((int64_t)product * p->a_factor + p->constant) >> p->shift);
+        } else if (form == ABOARD_PRODUCT_EXACT) {
+            result = aboard_requantize_exactly(product, p->out.multiplier, p->out.shift) + p->out.zero_point;
         } else {
             result = aboard_requantize(product, p->out.multiplier, p->out.shift) + p->out.zero_point;
         }
@@ -114,6 +123,18 @@ ABOARD_INLINE void aboard_product_s8(const aboard_arithmetic_s8_t *p, const int8
 ABOARD_INLINE void aboard_product_short_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b,
                                            int8_t *out, int32_t first, int32_t last) {
     aboard_arithmetic_s8(p, ABOARD_PRODUCT_SHORT, a, b, out, first, last);
+}
+
+/** Sum or difference, rounded once; rows [first, last), as aboard_arithmetic_s8. */
+ABOARD_INLINE void aboard_sum_exact_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
+                                       int32_t first, int32_t last) {
+    aboard_arithmetic_s8(p, ABOARD_SUM_EXACT, a, b, out, first, last);
+}
+
+/** Product, rounded once; rows [first, last), as aboard_arithmetic_s8. */
+ABOARD_INLINE void aboard_product_exact_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b,
+                                           int8_t *out, int32_t first, int32_t last) {
+    aboard_arithmetic_s8(p, ABOARD_PRODUCT_EXACT, a, b, out, first, last);
 }
 
 /** The operation on two floats; always a literal. */

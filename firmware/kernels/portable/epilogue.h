@@ -15,7 +15,8 @@
 /** The common constants of a layer's results. */
 typedef struct {
     int32_t fast; /**< 0: the general form; 1: the short form, for which the host has proven the ranges; 2: the short
-                     form with the limits of int8; 3: single rounding, see aboard_epilogue_single. */
+                     form with the limits of int8; 3: single rounding, see aboard_epilogue_single;
+                     4: as aboard_requantize_exactly. */
     int32_t zero_point; /**< Zero point of the result. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */
@@ -36,7 +37,8 @@ ABOARD_INLINE int8_t aboard_epilogue_clamp(int32_t x, int32_t low, int32_t high)
  *
  * @param f            Constants of the layer.
  * @param accumulator  Sum of products of raw inputs; the input's zero point is folded into the bias.
- * @param bias         Short form: twice the bias. General form: the bias; the sum wraps as in TFLite.
+ * @param bias         Short form: twice the bias. General form: the bias; the sum wraps as in TFLite, and does not wrap
+ *                     with exact rounding.
  * @param multiplier   Short form: 0, or in [2^30, 2^31). General form: as for aboard_requantize.
  * @param shift        Short form: right shift less 1, in [0, 30]. General form: as for aboard_requantize.
  *
@@ -46,6 +48,10 @@ ABOARD_INLINE int8_t aboard_epilogue_clamp(int32_t x, int32_t low, int32_t high)
  */
 ABOARD_INLINE int8_t aboard_epilogue(const aboard_epilogue_t *f, int32_t accumulator, int32_t bias, int32_t multiplier,
                                      int32_t shift) {
+    if (f->fast == 4) {
+        const int32_t rounded = aboard_requantize_exactly(accumulator + bias, multiplier, shift);
+        return aboard_epilogue_clamp(rounded + f->zero_point, f->low, f->high);
+    }
     if (f->fast) {
         const int32_t x = aboard_rounded_high_mul(bias + 2 * accumulator, multiplier);
         const int32_t y = (((x + (x >> 31)) >> shift) + (2 * f->zero_point + 1)) >> 1;

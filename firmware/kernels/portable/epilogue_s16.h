@@ -20,7 +20,9 @@ typedef enum {
     /** TFLite's form for 64-bit sums: (sum * multiplier + 2^(shift - 1)) >> shift, reduced to 32 bits. */
     ABOARD_S16_WIDE,
     /** TFLite's form for 32-bit sums, which may wrap: double rounding. */
-    ABOARD_S16_DOUBLE
+    ABOARD_S16_DOUBLE,
+    /** As aboard_requantize_exactly, of sums below 2^47. */
+    ABOARD_S16_EXACT
 } aboard_s16_form_t;
 
 /** The common constants of a layer's results. */
@@ -62,6 +64,9 @@ ABOARD_INLINE int16_t aboard_epilogue_s16(const aboard_epilogue_s16_t *f, int64_
     if (f->form == ABOARD_S16_WIDE) {
         const int64_t rounded = total * c[1] + (INT64_C(1) << (c[3] - 1));
         return aboard_clamp_s16((int32_t)(uint32_t)(uint64_t)(rounded >> c[3]), f->low, f->high);
+    }
+    if (f->form == ABOARD_S16_EXACT) {
+        return aboard_clamp_s16(aboard_requantize_exactly(total, c[1], c[3]), f->low, f->high);
     }
     const uint32_t left = c[3] > 0 ? (uint32_t)c[3] : 0;
     const uint32_t right = c[3] > 0 ? 0 : (uint32_t)-c[3];

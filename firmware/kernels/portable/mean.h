@@ -51,6 +51,7 @@ typedef struct {
     int32_t multiplier; /**< From the sum to the result's scale; includes the division by count. */
     int32_t shift;      /**< Shift of `multiplier`. */
     int32_t zero_point; /**< Zero point of the result. */
+    int32_t exact;      /**< 1: rounded once, ties to even; 0: as TFLite does. */
 } aboard_mean_s8_t;
 
 /** Sum over the averaged axes, from an address on. */
@@ -87,8 +88,9 @@ ABOARD_INLINE void aboard_mean_s8(const aboard_mean_s8_t *p, const int8_t *in, i
         for (int32_t col = 0; col < p->axes.col.extent; ++col) {
             for (int32_t c = 0; c < p->axes.channel.extent; ++c) {
                 const int32_t sum = aboard_mean_sum_s8(&p->axes, x + c * p->axes.channel.bytes) - p->correction;
-                const int32_t result = aboard_requantize(sum, p->multiplier, p->shift) + p->zero_point;
-                y[c] = (int8_t)aboard_clamp(result, INT8_MIN, INT8_MAX);
+                const int32_t result = p->exact ? aboard_requantize_exactly(sum, p->multiplier, p->shift)
+                                                : aboard_requantize(sum, p->multiplier, p->shift);
+                y[c] = (int8_t)aboard_clamp(result + p->zero_point, INT8_MIN, INT8_MAX);
             }
             x += p->axes.col.bytes;
             y += p->axes.out.pixel_stride;

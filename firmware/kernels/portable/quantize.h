@@ -16,13 +16,23 @@
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    float scale;        /**< Scale of the integers. */
-    int32_t zero_point; /**< Zero point of the integers. */
+    float scale;          /**< Scale of the integers. */
+    int32_t zero_point;   /**< Zero point of the integers. */
+    int32_t ties_to_even; /**< Of two equally near integers: 1 takes the even number of steps from the zero point, 0
+                             the one further from it. */
 } aboard_quantize_t;
 
-/** The int8 nearest to x / scale + zero_point, ties away from the zero point; saturates, and NaN gives -128. */
-ABOARD_INLINE int8_t aboard_quantize_element(float x, float scale, int32_t zero_point) {
-    const float steps = x / scale;
+/** The nearest whole number of steps, |steps| at most 2^17; `ties_to_even` as in aboard_quantize_t. */
+ABOARD_INLINE int32_t aboard_quantize_nearest(float steps, int32_t ties_to_even) {
+    const int32_t whole = (int32_t)steps;
+    const float rest = steps - (float)whole;
+    const int32_t odd = ties_to_even ? whole & 1 : 1;
+    return odd ? whole + (rest >= 0.5f) - (rest <= -0.5f) : whole + (rest > 0.5f) - (rest < -0.5f);
+}
+
+/** The int8 nearest to x / scale + zero point; saturates, and NaN gives -128. */
+ABOARD_INLINE int8_t aboard_quantize_element(const aboard_quantize_t *p, float x) {
+    const float steps = x / p->scale;
     /* Not (steps <= 1024): NaN must be excluded before the conversion to an integer. */
     if (!(steps > -1024.0f)) {
         return INT8_MIN;
@@ -30,10 +40,7 @@ ABOARD_INLINE int8_t aboard_quantize_element(float x, float scale, int32_t zero_
     if (steps > 1024.0f) {
         return INT8_MAX;
     }
-    const int32_t whole = (int32_t)steps;
-    const float rest = steps - (float)whole;
-    const int32_t nearest = whole + (rest >= 0.5f) - (rest <= -0.5f);
-    return (int8_t)aboard_clamp(nearest + zero_point, INT8_MIN, INT8_MAX);
+    return (int8_t)aboard_clamp(aboard_quantize_nearest(steps, p->ties_to_even) + p->zero_point, INT8_MIN, INT8_MAX);
 }
 
 /**
@@ -51,7 +58,7 @@ ABOARD_INLINE void aboard_quantize_s8(const aboard_quantize_t *p, const float *i
         int8_t *y = aboard_row_out_s8(&p->out, out, r);
         for (int32_t col = 0; col < p->out.cols; ++col) {
             for (int32_t c = 0; c < p->out.channels; ++c) {
-                y[c] = aboard_quantize_element(x[c], p->scale, p->zero_point);
+                y[c] = aboard_quantize_element(p, x[c]);
             }
             x += p->in.pixel_stride / (int32_t)sizeof(float);
             y += p->out.pixel_stride;

@@ -12,9 +12,9 @@
 #include "aboard/view.h"
 #include "quantize.h"
 
-/** The int16 nearest to x / scale, ties away from 0; saturates, and NaN gives -32768. */
-ABOARD_INLINE int16_t aboard_quantize_element_s16(float x, float scale) {
-    const float steps = x / scale;
+/** The int16 nearest to x / scale; saturates, and NaN gives -32768. */
+ABOARD_INLINE int16_t aboard_quantize_element_s16(const aboard_quantize_t *p, float x) {
+    const float steps = x / p->scale;
     /* Not (steps <= 65536): NaN has to be caught before it becomes an integer. */
     if (!(steps > -65536.0f)) {
         return INT16_MIN;
@@ -22,9 +22,7 @@ ABOARD_INLINE int16_t aboard_quantize_element_s16(float x, float scale) {
     if (steps > 65536.0f) {
         return INT16_MAX;
     }
-    const int32_t whole = (int32_t)steps;
-    const float rest = steps - (float)whole;
-    return (int16_t)aboard_clamp(whole + (rest >= 0.5f) - (rest <= -0.5f), INT16_MIN, INT16_MAX);
+    return (int16_t)aboard_clamp(aboard_quantize_nearest(steps, p->ties_to_even), INT16_MIN, INT16_MAX);
 }
 
 /**
@@ -42,7 +40,7 @@ ABOARD_INLINE void aboard_quantize_s16(const aboard_quantize_t *p, const float *
         int16_t *y = aboard_row_out_s16(&p->out, out, r);
         for (int32_t col = 0; col < p->out.cols; ++col) {
             for (int32_t c = 0; c < p->out.channels; ++c) {
-                y[c] = aboard_quantize_element_s16(x[c], p->scale);
+                y[c] = aboard_quantize_element_s16(p, x[c]);
             }
             x += p->in.pixel_stride / (int32_t)sizeof(float);
             y += p->out.pixel_stride / (int32_t)sizeof(int16_t);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/requantize.h
- * TensorFlow Lite's double-rounding requantisation in 32-bit C: host/aboard/ir/numerics.py is the same in numpy.
+ * TensorFlow Lite's double-rounding requantisation in 32-bit C, and an exact one: host/aboard/ir/numerics.py is the
+ * same in numpy.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_REQUANTIZE_H
 #define ABOARD_KERNELS_PORTABLE_REQUANTIZE_H
@@ -115,6 +116,27 @@ ABOARD_INLINE int32_t aboard_requantize(int32_t x, int32_t multiplier, int32_t s
     const int32_t right = shift > 0 ? 0 : -shift;
     const int32_t shifted = (int32_t)((uint32_t)x << left);
     return aboard_rounding_shift(aboard_doubling_high_mul(shifted, multiplier), right);
+}
+
+/**
+ * round(x * multiplier / 2^31 * 2^shift) in one step, ties to even.
+ *
+ * @param x          |x| < 2^47.
+ * @param multiplier 0, or in [2^30, 2^31).
+ * @param shift      In [-31, 14].
+ * @return The result; |result| >= 2^30 becomes 2^30 or -2^30, so that a zero point can be added.
+ */
+ABOARD_SHARED int32_t aboard_requantize_exactly(int64_t x, int32_t multiplier, int32_t shift) {
+    /* The product has up to 78 bits: its 16 lowest are kept apart. */
+    const int64_t low = (x & 0xffff) * multiplier;
+    const int64_t high = (x >> 16) * multiplier + (low >> 16);
+    const int32_t right = 15 - shift;
+    const int64_t down = high >> right;
+    const int64_t rest = (high & ((INT64_C(1) << right) - 1)) << 16 | (low & 0xffff);
+    const int64_t half = INT64_C(1) << (right + 15);
+    const int64_t nearest = down + (rest > half || (rest == half && (down & 1)));
+    const int64_t most = INT64_C(1) << 30;
+    return (int32_t)(nearest < -most ? -most : nearest > most ? most : nearest);
 }
 
 #endif

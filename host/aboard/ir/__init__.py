@@ -1,7 +1,7 @@
 """The intermediate representation: types, graph, verifier, printer."""
 
 from aboard.ir.graph import Attributes, Graph, Node, State, Tensor
-from aboard.ir.types import Array, ChannelMap, DType, Quantization, TensorType
+from aboard.ir.types import Array, ChannelMap, DType, Quantization, Rounding, TensorType
 
 __all__ = [
     "Array",
@@ -11,6 +11,7 @@ __all__ = [
     "Graph",
     "Node",
     "Quantization",
+    "Rounding",
     "State",
     "Tensor",
     "TensorType",

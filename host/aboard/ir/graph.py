@@ -13,12 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from aboard.ir.types import Array, ChannelMap, DType, Quantization, TensorType
+from aboard.ir.types import Array, ChannelMap, DType, Quantization, Rounding, TensorType
 
 
 @dataclass(frozen=True)
 class Attributes:
-    """Base of the attribute classes that each op defines in `aboard.ops`."""
+    """Base of the attribute classes that each op defines in `aboard.ops`.
+
+    Attributes:
+        rounding: How an integer result is rounded; only ops that compute the node exactly (`Op.is_exact`) take EXACT.
+    """
+
+    rounding: Rounding = field(default=Rounding.TFLITE, kw_only=True)
 
 
 @dataclass(eq=False)

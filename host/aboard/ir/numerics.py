@@ -17,6 +17,9 @@ from aboard.errors import ModelError
 Int64 = npt.NDArray[np.int64]
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
+#: Largest shift of a multiplier that `multiply_exactly` takes.
+MOST_EXACT_SHIFT = 14
+
 
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """Splits a real multiplier into a 31-bit mantissa and a power of two.
@@ -80,6 +83,26 @@ def multiply_by_quantized_multiplier(x: npt.ArrayLike, multiplier: npt.ArrayLike
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
     shifted = wrap32(np.asarray(x, np.int64) << left)
     return rounding_divide_by_pot(saturating_doubling_high_mul(shifted, multiplier), right)
+
+
+def multiply_exactly(x: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
+    """Returns round(x * multiplier / 2**31 * 2**shift), ties to even, in one step.
+
+    Args:
+        x: Values below 2**47 in absolute value.
+        multiplier: The mantissa from `quantize_multiplier`; broadcast against `x`.
+        shift: The shift from `quantize_multiplier`, at most `MOST_EXACT_SHIFT`; broadcast against `x`.
+    """
+    x, multiplier = np.asarray(x, np.int64), np.asarray(multiplier, np.int64)
+    # The product has up to 78 bits: 16 of them are kept apart.
+    low = (x & 0xFFFF) * multiplier
+    high = (x >> 16) * multiplier + (low >> 16)
+    right = 15 - np.asarray(shift, np.int64)
+    rest = ((high & ((np.int64(1) << right) - 1)) << 16) | (low & 0xFFFF)
+    half = np.int64(1) << (right + 15)
+    down = high >> right
+    rounded: Int64 = down + ((rest > half) | ((rest == half) & (down & 1 == 1)))
+    return rounded
 
 
 def reduced_multiplier(multiplier: npt.ArrayLike) -> Int64:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from aboard.base import printable
 from aboard.ir.graph import Graph, Node, State, Tensor
-from aboard.ir.types import Array
+from aboard.ir.types import Array, Rounding
 
 _SHORT = 8
 
@@ -64,10 +64,12 @@ def _node(node: Node) -> str:
 
 
 def attributes(node: Node) -> str:
-    """Returns the attributes of a node as text, ` {name=value, ...}`; empty without attributes."""
+    """Returns the attributes of a node as text, ` {name=value, ...}`; the rounding last, and only if it is exact."""
     if isinstance(node.attrs, Summarized):
         return f" {{{printable.one_line(node.attrs.summary())}}}"
-    fields = [(field.name, getattr(node.attrs, field.name)) for field in dataclasses.fields(node.attrs)]
+    names = [field.name for field in dataclasses.fields(node.attrs) if field.name != "rounding"]
+    names += ["rounding"] if node.attrs.rounding is not Rounding.TFLITE else []
+    fields = [(name, getattr(node.attrs, name)) for name in names]
     return " {" + ", ".join(f"{name}={_plain(value)}" for name, value in fields) + "}" if fields else ""
 
 

@@ -47,6 +47,18 @@ class DType(Enum):
         return self is DType.FLOAT32
 
 
+class Rounding(Enum):
+    """How an op brings its result to the result's scale.
+
+    Attributes:
+        TFLITE: As TensorFlow Lite Micro does, often in two steps.
+        EXACT: In one step from the real number, to the nearest integer, ties to even.
+    """
+
+    TFLITE = "tflite"
+    EXACT = "exact"
+
+
 @dataclass(frozen=True)
 class Quantization:
     """Affine quantisation: real = scale * (integer - zero_point).

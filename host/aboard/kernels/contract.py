@@ -290,6 +290,7 @@ class Implementation(ABC):
         align: Alignment in bytes that operands and results need beyond the alignment of their elements.
         by_rows: True if it can compute one row after another, with operands and results in rolling buffers
             (`View.buffer_rows`).
+        exact: True if it computes nodes of both roundings (`aboard.ir.Rounding`), False for that of TFLite alone.
     """
 
     op: ClassVar[str]
@@ -300,6 +301,7 @@ class Implementation(ABC):
     strided: ClassVar[bool] = False
     align: ClassVar[int] = 1
     by_rows: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
 
     def label(self, node: Node) -> str:
         """Returns the name of this implementation of a node in tables."""

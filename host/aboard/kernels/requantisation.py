@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aboard.ir import Array, Node
-from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, multiply_by_quantized_multiplier, wrap32
+from aboard.ir import Array, Node, Rounding
+from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
 from aboard.kernels.contract import Literal, UnsupportedNodeError
-from aboard.kernels.single_rounding import DoubleRounding, SingleRounding, find
+from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, find
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 
@@ -101,7 +101,7 @@ def requantised(
         raise UnsupportedNodeError("sums may wrap")
     zero_point = node.output.quant.zero_point
     ends = np.stack([smallest, largest])
-    values = np.clip(multiply_by_quantized_multiplier(ends, multiplier, scale) + zero_point, low, high)
+    values = np.clip(weighted.rescaled(node, ends, axis) + zero_point, low, high)
     varies = values[0] != values[1] if per_channel else np.ones(len(wide), np.bool_)
     if np.any(scale[varies] >= 0):
         raise UnsupportedNodeError("results are not smaller than sums")
@@ -120,8 +120,17 @@ def requantised(
         swar,
         limit or (SWAR_LIMIT if swar else _WIDE_LIMIT),
         half,
+        channel_type(node),
     )
-    return sums.single_rounding(shift) or sums.double_rounding()
+    single = sums.single_rounding(shift)
+    if single is None and node.attrs.rounding is Rounding.EXACT:
+        raise UnsupportedNodeError("has no single rounding that equals the exact one")
+    return single or sums.double_rounding()
+
+
+def channel_type(node: Node) -> type[DoubleRounding]:
+    """Returns the class of a channel's requantisation."""
+    return ExactRounding if node.attrs.rounding is Rounding.EXACT else DoubleRounding
 
 
 def requantised_once(
@@ -154,6 +163,7 @@ class _LayerSums:
         swar: As in `requantised`.
         limit: As in `requantised`.
         half: As in `requantised`.
+        channel: Class of a channel's requantisation.
     """
 
     weights: Int64
@@ -167,6 +177,7 @@ class _LayerSums:
     swar: bool
     limit: int
     half: int
+    channel: type[DoubleRounding]
 
     def single_rounding(self, shift: int) -> RequantisedLayer | None:
         """Returns the layer with a single rounding in each channel, or None if a channel has none."""
@@ -187,7 +198,7 @@ class _LayerSums:
     def _found(self, channel: int, shift: int) -> SingleRounding | None:
         if not self.varies[channel]:
             return SingleRounding(0, 0, int(self.fixed[channel]) << shift, self.half)
-        rounding = DoubleRounding(
+        rounding = self.channel(
             int(self.multiplier[channel]),
             int(self.scale[channel]),
             *self.result,

@@ -11,7 +11,7 @@ shift. Cores without such an instruction omit the 2**30. With O = offset * facto
 (constant + 2**(shift-1)) * 2**31 the line reaches k if a * factor + O >= k * 2**(31+shift). So each threshold T of the
 step function bounds O from both sides. Only thresholds that the accumulator can reach count. If all bounds agree, the
 smallest `offset` with O between them is taken. Most functions that step on both sides of zero have none, because ties
-go away from zero there.
+go away from zero there. Functions that round exactly have one, unless the accumulator can reach ties.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from typing_extensions import override
 
-from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, multiply_by_quantized_multiplier
+from aboard.ir.numerics import (
+    INT32_MAX,
+    INT32_MIN,
+    Int64,
+    multiply_by_quantized_multiplier,
+    multiply_exactly,
+)
 
 #: DoubleRounding of the factor around its rounded value, offsets tried, and how many at a time.
 _NEIGHBOURS, _MOST_OFFSETS, _BATCHES = (0, 1, -1, 2, -2, 3, -3), 1 << 22, (1 << 10, 1 << 14, 1 << 18)
@@ -66,6 +73,23 @@ class DoubleRounding:
         half = (1 << exponent) >> 1
         product = (scaled << exponent) - half + (1 if scaled <= 0 and exponent else 0)
         return -(-((product << 31) - (1 << 30)) // self.multiplier)
+
+
+@dataclass(frozen=True)
+class ExactRounding(DoubleRounding):
+    """A channel's requantisation in one step, ties to even."""
+
+    @override
+    def value(self, accumulator: int) -> int:
+        scaled = int(multiply_exactly(accumulator, self.multiplier, self.shift))
+        return min(max(scaled + self.zero_point, self.low), self.high)
+
+    @override
+    def _first(self, scaled: int) -> int:
+        bound = (2 * scaled - 1) << (30 - self.shift)
+        first = -(-bound // self.multiplier)
+        # A tie below an odd number goes to the even number under it.
+        return first + (first * self.multiplier == bound and scaled % 2 == 1)
 
 
 @dataclass(frozen=True)

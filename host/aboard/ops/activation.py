@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import numpy as np
@@ -60,6 +61,11 @@ class Activation(Enum):
             f"scale of the result, got {scale:g} with {self.name}, expected more than {largest / 2**31:g}. "
             "Quantise the model again"
         )
+
+    def is_tie(self, scale: float) -> bool:
+        """True if a limit lies midway between two integers of a scale: `range` takes the one further from zero."""
+        steps = [quotient32(limit or 0.0, scale) for limit in self.limits]
+        return any(abs(step - math.trunc(step)) == 0.5 for step in steps if math.isfinite(step))
 
     @property
     def limits(self) -> tuple[float | None, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -9,8 +10,15 @@ from typing import ClassVar, cast
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Attributes, DType, Node
-from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, quantize_multiplier, wrap32
+from aboard.ir import Attributes, DType, Node, Rounding
+from aboard.ir.numerics import (
+    MOST_EXACT_SHIFT,
+    Int64,
+    multiply_by_quantized_multiplier,
+    multiply_exactly,
+    quantize_multiplier,
+    wrap32,
+)
 from aboard.ops.activation import Activation
 from aboard.ops.broadcasting import WHOLE, Broadcasting, Numbers, alike
 from aboard.ops.registry import SourceNode, register
@@ -63,8 +71,16 @@ class Arithmetic(Broadcasting):
         wide = a.astype(np.int64), b.astype(np.int64)
         if dtype is DType.INT32:
             return np.clip(wrap32(self.plain(*wide)), *activation.whole_range())
-        result = self.quantized(node, *wide) + node.output.quant.zero_point
+        computed = self.exact if node.attrs.rounding is Rounding.EXACT else self.quantized
+        result = computed(node, *wide) + node.output.quant.zero_point
         return np.clip(result, *activation.range(node.output.quant, dtype))
+
+    @override
+    def is_exact(self, node: Node) -> bool:
+        """True for int8, if the limits of the activation are no ties."""
+        if node.output.dtype is not DType.INT8 or node.output.type.quant is None:
+            return False
+        return not attributes(node).activation.is_tie(node.output.quant.scale)
 
     @abstractmethod
     def plain(self, a: Numbers, b: Numbers) -> Numbers:
@@ -72,7 +88,11 @@ class Arithmetic(Broadcasting):
 
     @abstractmethod
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
-        """Computes quantised elements, before the result's zero point and clamp."""
+        """Computes quantised elements as TensorFlow Lite does, before the result's zero point and clamp."""
+
+    @abstractmethod
+    def exact(self, node: Node, a: Int64, b: Int64) -> Int64:
+        """Computes quantised elements of int8, rounded once, before the result's zero point and clamp."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +108,20 @@ class SumScaling:
     first: Scaling
     second: Scaling
     out: Scaling
+
+
+#: Bits of the larger factor of an exact sum, the most that its shift may have, and the multiplier that leaves it as it
+#: is but for a shift.
+_FACTOR_BITS, _MOST_SUM_SHIFT, ONE_HALF = 30, 32, 1 << 30
+
+
+@dataclass(frozen=True)
+class ExactSum:
+    """The rescaling of an int8 add or sub that rounds once: (first * a + second * b) / 2^shift, of centred operands."""
+
+    first: int
+    second: int
+    shift: int
 
 
 class _Sum(Arithmetic):
@@ -124,6 +158,24 @@ class _Sum(Arithmetic):
         centred = (x - node.input(index).quant.zero_point) << _LEFT_SHIFT[node.output.dtype]
         scaled = multiply_by_quantized_multiplier(centred, multiplier, shift)
         return -scaled if index == 1 and self.name == "sub" else scaled
+
+    def exact_scaling(self, node: Node) -> ExactSum:
+        """Returns the rescaling of an int8 node that rounds exactly."""
+        a, b, result = (tensor.quant.scale for tensor in (node.input(0), node.input(1), node.output))
+        shift = min(_FACTOR_BITS - math.frexp(max(a, b) / result)[1], _MOST_SUM_SHIFT)
+        first, second = (round(math.ldexp(scale / result, shift)) for scale in (a, b))
+        return ExactSum(first, -second if self.name == "sub" else second, shift)
+
+    @override
+    def is_exact(self, node: Node) -> bool:
+        return super().is_exact(node) and 1 - self.exact_scaling(node).shift <= MOST_EXACT_SHIFT
+
+    @override
+    def exact(self, node: Node, a: Int64, b: Int64) -> Int64:
+        scaling = self.exact_scaling(node)
+        total = scaling.first * (a - node.input(0).quant.zero_point)
+        total = total + scaling.second * (b - node.input(1).quant.zero_point)
+        return multiply_exactly(total, ONE_HALF, 1 - scaling.shift)
 
     @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
@@ -198,6 +250,15 @@ class Mul(Arithmetic):
         return a * b
 
     @override
+    def exact(self, node: Node, a: Int64, b: Int64) -> Int64:
+        return multiply_exactly(_product(node, a, b), *self.scaling(node))
+
+    @override
     def quantized(self, node: Node, a: Int64, b: Int64) -> Int64:
-        product = (a - node.input(0).quant.zero_point) * (b - node.input(1).quant.zero_point)
-        return multiply_by_quantized_multiplier(product, *self.scaling(node))
+        return multiply_by_quantized_multiplier(_product(node, a, b), *self.scaling(node))
+
+
+def _product(node: Node, a: Int64, b: Int64) -> Int64:
+    """Returns the product of the centred operands."""
+    product: Int64 = (a - node.input(0).quant.zero_point) * (b - node.input(1).quant.zero_point)
+    return product

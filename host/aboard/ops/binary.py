@@ -27,6 +27,7 @@ class Maximum(Broadcasting):
     """The larger element, b where neither is. Integers are compared as they are, whatever they stand for."""
 
     name = "maximum"
+    selects = True
     tflite = ("MAXIMUM",)
     signatures = _EXTREMES
     plain_signatures = _OTHERS
@@ -43,6 +44,7 @@ class Minimum(Broadcasting):
     """The smaller element, b where neither is. Integers are compared as they are, whatever they stand for."""
 
     name = "minimum"
+    selects = True
     tflite = ("MINIMUM",)
     signatures = _EXTREMES
     plain_signatures = _OTHERS

@@ -26,6 +26,7 @@ class CircularBuffer(Op):
     """Drops the oldest input and appends the newest."""
 
     name = "circular_buffer"
+    selects = True
     tflite = ("CUSTOM CIRCULAR_BUFFER",)
     types = (DType.INT8,)
 

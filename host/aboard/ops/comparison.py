@@ -155,6 +155,7 @@ class Select(Broadcasting):
     """The second operand where the first is true, else the third. Integers are not rescaled."""
 
     name = "select"
+    selects = True
     tflite = ("SELECT_V2",)
     signatures = tuple(((DType.BOOL, dtype, dtype), dtype) for dtype in (DType.INT8, DType.INT16, DType.FLOAT32))
     plain_signatures = tuple(((DType.BOOL, dtype, dtype), dtype) for dtype in (*WHOLE, DType.BOOL))

@@ -167,6 +167,10 @@ class Conv2d(Op):
         require(wrong is None, node, wrong or "")
 
     @override
+    def is_exact(self, node: Node) -> bool:
+        return weighted.is_exact(node, AXIS)
+
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the convolution tap by tap with matrix products of doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)

@@ -40,6 +40,7 @@ class DynamicSlice(Op):
     """
 
     name = "dynamic_slice"
+    selects = True
     attributes = DynamicSliceAttributes
 
     def problem(self, node: Node) -> str | None:

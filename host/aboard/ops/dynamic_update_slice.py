@@ -21,6 +21,7 @@ class DynamicUpdateSlice(Op):
     """
 
     name = "dynamic_update_slice"
+    selects = True
     tflite = ("DYNAMIC_UPDATE_SLICE",)
     types = (DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32)
 

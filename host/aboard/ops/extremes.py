@@ -73,6 +73,7 @@ class ReduceMax(_Extreme):
     """The largest element over axes."""
 
     name = "reduce_max"
+    selects = True
     tflite = ("REDUCE_MAX",)
     plain_function = np.maximum
     sign = 1
@@ -83,6 +84,7 @@ class ReduceMin(_Extreme):
     """The smallest element over axes."""
 
     name = "reduce_min"
+    selects = True
     tflite = ("REDUCE_MIN",)
     plain_function = np.minimum
     sign = -1

@@ -89,6 +89,10 @@ class FullyConnected(Op):
         require(wrong is None, node, wrong or "")
 
     @override
+    def is_exact(self, node: Node) -> bool:
+        return weighted.is_exact(node, AXIS)
+
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the product in doubles (exact for integers)."""
         x, weights, bias = weighted.values(operands)

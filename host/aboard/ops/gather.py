@@ -43,6 +43,7 @@ class Gather(Op):
     """result[batch, outer, i, inner] = operand[batch, outer, indices[batch, i], inner]; operand 1 is int32."""
 
     name = "gather"
+    selects = True
     attributes = GatherAttributes
     tflite = ("GATHER",)
     types = _TYPES
@@ -104,6 +105,7 @@ class GatherNd(Op):
     """result[i] = operand[indices[i]], where each element of `indices` but on the last axis is a tuple of indices."""
 
     name = "gather_nd"
+    selects = True
     tflite = ("GATHER_ND",)
     types = _TYPES
 

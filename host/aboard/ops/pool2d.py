@@ -208,6 +208,7 @@ class MaxPool2d(_Pool):
     """Largest of the pixels of a window."""
 
     name = "max_pool2d"
+    selects = True
     tflite = ("MAX_POOL_2D",)
 
     @override

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Array, DType, Node, TensorType
+from aboard.ir import Array, DType, Node, Rounding, TensorType
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, wrap32
 from aboard.ops.registry import Op, SourceNode, register, require
 from aboard.ops.rescaling import overflow_problem, scaling
-from aboard.ops.unary import Float32, saturate
+from aboard.ops.unary import Float32, nearest, real_values, saturate
 from aboard.ops.uniform import quantization_problem
 
 _QUANTIZED = {
@@ -89,9 +89,17 @@ class Quantize(_Conversion):
         return overflow_problem(operand, result, spare_bits=int(shifted))
 
     @override
+    def is_exact(self, node: Node) -> bool:
+        """True from float32, and between quantisations of int8, for which a table has the result of each element."""
+        return node.input(0).dtype.is_float or node.input(0).dtype is DType.INT8 is node.output.dtype
+
+    @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Computes the result; values out of range saturate, and NaN becomes the lowest value."""
         x, result = np.asarray(operands[0]), node.output
+        if node.attrs.rounding is Rounding.EXACT:
+            real = x if node.input(0).dtype.is_float else real_values(x, node.input(0).quant)
+            return [nearest(real.astype(np.float32), result)]
         if node.input(0).dtype is DType.FLOAT32:
             with np.errstate(over="ignore"):
                 steps = _round_half_away(x.astype(np.float32) / np.float32(result.quant.scale))

@@ -126,6 +126,7 @@ class Op(ABC):
         elementwise: True if output element i depends only on element i of each operand (after broadcasting), so that
             the op may run in place.
         moves_data: True if the op only moves values (reshape, transpose, concatenation).
+        selects: True if each element of the result is an element of the operand, as a maximum is.
         holds_graphs: True if attributes of its nodes hold graphs. Such a node is not folded, and no device claims it.
         attributes: Class of the attributes of this op's nodes.
         tflite_updates: Indices of the operands that the op's TFLite operators change: variable tensors. For each of
@@ -142,6 +143,7 @@ class Op(ABC):
     tflite_updates: ClassVar[tuple[int, ...]] = ()
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
+    selects: ClassVar[bool] = False
     holds_graphs: ClassVar[bool] = False
     weights_axis: ClassVar[int | None] = None
     types: ClassVar[tuple[DType, ...]] = ()
@@ -195,6 +197,10 @@ class Op(ABC):
         Returns:
             Values of the outputs, with the types of `node.outputs`.
         """
+
+    def is_exact(self, node: Node) -> bool:
+        """True if the op also computes this node with `Rounding.EXACT`: real results to the nearest integers."""
+        return False
 
     def own_states(self, node: Node) -> list[State]:
         """Returns the states that a node reads and writes without a tensor of the model file.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -171,8 +171,9 @@ class SignalFilterBankSpectralSubtraction(SignalOp):
     def read(self, source: SourceNode) -> SubtractionAttributes:
         channels = source.input(0).type.elements
         integer(source, "num_channels", channels, channels)
+        coefficients: dict[str, Any] = {name: integer(source, name, *_INT32) & 0xFFFFFFFF for name in _COEFFICIENTS}
         return SubtractionAttributes(
-            **{name: integer(source, name, *_INT32) & 0xFFFFFFFF for name in _COEFFICIENTS},
+            **coefficients,
             smoothing_bits=integer(source, "smoothing_bits", 0, 31),
             bits=integer(source, "spectral_subtraction_bits", 0, 63),
             clamping=bool(integer(source, "clamping", *_INT32)),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ir import Array, Attributes, DType, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ir.numerics import Int64
 from aboard.ops.registry import Op, SourceNode, require
 from aboard.ops.uniform import COMPUTED, types_problem
@@ -52,7 +52,11 @@ class Unary(Op):
 
     @override
     def verify(self, node: Node) -> None:
-        wrong = self.problem(node)
+        if node.attrs.rounding is Rounding.EXACT:
+            # Limits of the reference's integers do not matter.
+            wrong = types_problem([node.input(0), node.output], self.types)
+        else:
+            wrong = self.problem(node)
         require(wrong is None, node, wrong or "")
 
     @override
@@ -61,7 +65,16 @@ class Unary(Op):
         if node.input(0).dtype is DType.FLOAT32:
             with np.errstate(over="ignore", invalid="ignore"):
                 return [np.asarray(self.real(node, x.astype(np.float32)), np.float32)]
+        if node.attrs.rounding is Rounding.EXACT:
+            with np.errstate(over="ignore", invalid="ignore"):
+                real = np.asarray(self.real(node, real_values(x, node.input(0).quant)), np.float32)
+            return [nearest(real, node.output)]
         return [np.asarray(self.quantized(node, x.astype(np.int64)), node.output.dtype.numpy)]
+
+    @override
+    def is_exact(self, node: Node) -> bool:
+        """True for int8: a table has the result of each element."""
+        return node.input(0).dtype is DType.INT8 is node.output.dtype
 
     def quantized(self, node: Node, x: Int64) -> Int64:
         """Computes quantised elements in the range of the result; only called if `problem` returns None."""
@@ -70,6 +83,23 @@ class Unary(Op):
     def real(self, node: Node, x: Float32) -> Float32:
         """Computes float32 elements; only called if `problem` returns None."""
         raise NotImplementedError
+
+
+def real_values(x: Array, quant: Quantization) -> Float32:
+    """Returns what integers of one scale stand for: scale * (x - zero point), as the product of two float32."""
+    centred = (x.astype(np.int64) - quant.zero_point).astype(np.float32)
+    return np.asarray(np.float32(quant.scale) * centred, np.float32)
+
+
+def nearest(x: Float32, result: Tensor) -> Array:
+    """Returns the nearest integers of a quantisation to float32 values, ties to even; saturates.
+
+    NaN becomes the lowest value, as in `quantize`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.nan_to_num(x / np.float32(result.quant.scale), nan=-(2.0**20), posinf=2.0**20, neginf=-(2.0**20))
+    whole = np.rint(np.clip(steps, -(2.0**20), 2.0**20)).astype(np.int64)
+    return saturate(whole + result.quant.zero_point, result.dtype).astype(result.dtype.numpy)
 
 
 def saturate(x: Int64, dtype: DType = DType.INT8) -> Int64:

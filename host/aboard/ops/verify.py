@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.errors import VerifyError
-from aboard.ir import Graph, Node
+from aboard.ir import Graph, Node, Rounding
 from aboard.ir.verify import verify_structure
 from aboard.ops.registry import get, require
 
@@ -36,6 +36,7 @@ def check_node(node: Node) -> None:
         f"attributes, got {type(node.attrs).__name__}, expected {op.attributes.__name__}",
     )
     op.verify(node)
+    require(node.attrs.rounding is Rounding.TFLITE or op.is_exact(node), node, "rounding, got exact, expected tflite")
     types = op.infer(node)
     require(len(types) == len(node.outputs), node, f"results, got {len(node.outputs)}, expected {len(types)}")
     for tensor, expected in zip(node.outputs, types, strict=True):

@@ -16,13 +16,16 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from aboard.ir import Array, DType, Node, Quantization, Tensor, TensorType
+from aboard.ir import Array, DType, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ir.numerics import (
+    MOST_EXACT_SHIFT,
     multiply_by_quantized_multiplier,
+    multiply_exactly,
     multiply_wide_by_quantized_multiplier,
     quantize_multiplier,
     wrap32,
@@ -313,9 +316,47 @@ def finish(node: Node, sums: Float64, bias: Array | None, activation: Activation
     total = sums.astype(np.int64)
     if bias is not None:
         total = total + bias.astype(np.int64).reshape(-1)
-    if has_wide_sums(node):
-        scaled = multiply_wide_by_quantized_multiplier(total, *multipliers(node, axis))
-    else:
-        scaled = multiply_by_quantized_multiplier(wrap32(total), *multipliers(node, axis))
+    scaled = rescaled(node, total, axis)
     limits = activation.range(node.output.quant, node.output.dtype)
     return np.clip(scaled + node.output.quant.zero_point, *limits).astype(node.output.dtype.numpy)
+
+
+def rescaled(node: Node, sums: Int64, axis: int) -> Int64:
+    """Returns sums in units of the result, as the rounding of an INT8 or INT16 node has it.
+
+    Args:
+        node: The node.
+        sums: Sums of products with the bias; output channels last. Sums of 32 bits wrap.
+        axis: Axis of the output channels in the weights.
+    """
+    if node.attrs.rounding is Rounding.EXACT:
+        return multiply_exactly(sums, *multipliers(node, axis))
+    if has_wide_sums(node):
+        return multiply_wide_by_quantized_multiplier(sums, *multipliers(node, axis))
+    return multiply_by_quantized_multiplier(wrap32(sums), *multipliers(node, axis))
+
+
+def is_exact(node: Node, axis: int) -> bool:
+    """True if a node of these types and scales can be rounded exactly: no sum wraps, and no limit is a tie.
+
+    Args:
+        node: A node without an error (`problem`).
+        axis: Axis of the output channels in the weights.
+    """
+    weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
+    if form(node) not in (Precision.INT8, Precision.INT16) or weights.data is None:
+        return False
+    if bias is not None and bias.data is None:
+        return False
+    if int(multipliers(node, axis)[1].max()) > MOST_EXACT_SHIFT or _activation(node).is_tie(node.output.quant.scale):
+        return False
+    largest = 1 << 15 if form(node) is Precision.INT16 else 1 << 8
+    others = tuple(other for other in range(len(weights.shape)) if other != axis)
+    sums = np.abs(weights.data.astype(np.int64)).sum(axis=others) * largest
+    if bias is not None and bias.data is not None:
+        sums = sums + np.abs(bias.data.astype(np.int64).reshape(-1))
+    return int(sums.max(initial=0)) < (_WIDE_SUM_LIMIT if has_wide_sums(node) else 1 << 31)
+
+
+def _activation(node: Node) -> Activation:
+    return cast(Activation, getattr(node.attrs, "activation", Activation.NONE))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aboard import ops
 from aboard.errors import TargetError, did_you_mean
-from aboard.ir import Graph, Node, Tensor
+from aboard.ir import Graph, Node, Rounding, Tensor
 from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import (
     ConstantPattern,
@@ -109,11 +109,21 @@ class Matcher:
     def _match(self, pattern: DevicePattern, root: Node) -> Match | None:
         best: _Found | None = None
         for found in self._node(pattern.pattern, root, ((), ())):
-            if self._closed(found[0], root, pattern.name) and (best is None or len(found[0]) > len(best[0])):
+            if (
+                self._rounds(pattern, found[0])
+                and self._closed(found[0], root, pattern.name)
+                and (best is None or len(found[0]) > len(best[0]))
+            ):
                 best = found
         if best is None:
             return None
         return Match(pattern, tuple(sorted(best[0], key=lambda n: self.uses.index[n])), dict(best[1]))
+
+    def _rounds(self, pattern: DevicePattern, nodes: Sequence[Node]) -> bool:
+        exact = [] if pattern.exact else [node for node in nodes if node.attrs.rounding is Rounding.EXACT]
+        for node in exact:
+            self._say(node, f"{pattern.name}: rounds as TensorFlow Lite does, is not for -arithmetic=exact")
+        return not exact
 
     def _closed(self, nodes: Sequence[Node], root: Node, pattern: str) -> bool:
         inside = set(nodes)

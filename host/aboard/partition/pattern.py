@@ -91,6 +91,7 @@ class DevicePattern:
         name: Name, unique among the patterns of the device; the code generator receives it in `Region.patterns`.
         pattern: The pattern.
         merge: True if a region may hold several matches of such patterns, one reading another's result.
+        exact: True if the device also computes nodes with `Rounding.EXACT` (`-arithmetic=exact`).
         priority: Among matches with equally many nodes, the highest priority wins, then the first name.
     """
 
@@ -98,6 +99,7 @@ class DevicePattern:
     pattern: Pattern
     merge: bool = False
     priority: int = 0
+    exact: bool = False
 
 
 def any_tensor() -> AnyTensor:

@@ -10,7 +10,7 @@ from aboard.errors import TargetError
 from aboard.ir import Graph
 from aboard.ops.control import graphs
 from aboard.partition.partitioner import Partition, apply, partition
-from aboard.passes import IMPORT, NEUTRAL, Pass, Pipeline, host, run_passes
+from aboard.passes import IMPORT, Pass, Pipeline, host, neutral, run_passes
 from aboard.passes.pipeline import check_lowerable
 from aboard.passes.text import parse
 from aboard.target import Target, columns
@@ -52,7 +52,8 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
     before, after = (_device_passes(target, place) for place in ("before_partition", "after_partition"))
     if passes is not None:
         return parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
-    return Pipeline((*NEUTRAL, *before), (*host_passes(target), *after))
+    arithmetic = str(target.host.attrs["arithmetic"])
+    return Pipeline((*neutral(arithmetic), *before), (*host_passes(target), *after))
 
 
 def decide(graph: Graph, target: Target) -> Partition:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from aboard.ir import Graph
 from aboard.passes.contract import Pass
-from aboard.passes.pipeline import HOST, IMPORT, NEUTRAL, PARTITION, Pipeline, host
+from aboard.passes.pipeline import HOST, IMPORT, NEUTRAL, PARTITION, Pipeline, host, neutral
 from aboard.passes.registry import register, registered
 from aboard.passes.runner import run_passes
 
@@ -38,6 +38,7 @@ __all__ = [
     "Pass",
     "Pipeline",
     "host",
+    "neutral",
     "register",
     "registered",
     "run_passes",

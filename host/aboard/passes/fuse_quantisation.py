@@ -5,7 +5,8 @@ This is how ONNX files write quantised models::
     int8 -> dequantize -> conv2d -> relu -> quantize -> int8          int8 -> conv2d with relu -> int8
     int8 weights -> dequantize --^
 
-The integer layer is that of TensorFlow Lite Micro, and rounds as it does.
+The integer layer is that of TensorFlow Lite Micro and rounds as it does; with `arithmetic=exact`, results are rounded
+once, and layers that round otherwise stay layers of real numbers.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ import numpy as np
 from typing_extensions import override
 
 from aboard import ops
-from aboard.errors import VerifyError
-from aboard.ir import Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.ir import Attributes, DType, Graph, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ops import pad, reshape, strided_slice, transpose
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.rewriting import free_name, merged_sources, only_reader
+from aboard.passes.round_exactly import is_sound
 from aboard.passes.transposition import moved_type
 
 _WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected")
@@ -43,7 +44,13 @@ _FIXED = {
 @register
 @dataclass(frozen=True)
 class FuseQuantisation(Pass):
-    """Makes layers integer layers whose operands come from dequantize and whose result goes to quantize."""
+    """Makes layers integer layers whose operands come from dequantize and whose result goes to quantize.
+
+    Attributes:
+        arithmetic: `tflite` or `exact`, as `-arithmetic` of a target.
+    """
+
+    arithmetic: str = "tflite"
 
     name: ClassVar[str] = "fuse-quantisation"
     summary: ClassVar[str] = "makes layers between dequantize and quantize integer layers"
@@ -55,7 +62,7 @@ class FuseQuantisation(Pass):
         _move_quantize(graph)
         for node in list(graph.nodes):
             if node.op == "quantize" and node.input(0).dtype is DType.FLOAT32:
-                _QuantisedLayer(graph, node).fuse()
+                _QuantisedLayer(graph, node, Rounding(self.arithmetic)).fuse()
 
     @override
     def pending(self, graph: Graph) -> str | None:
@@ -175,8 +182,8 @@ def _moved_constant(node: Node, stored: Tensor) -> Tensor | None:
 class _QuantisedLayer:
     """A layer that computes the operand of a quantize."""
 
-    def __init__(self, graph: Graph, quantize: Node) -> None:
-        self._graph, self._quantize = graph, quantize
+    def __init__(self, graph: Graph, quantize: Node, rounding: Rounding) -> None:
+        self._graph, self._quantize, self._rounding = graph, quantize, rounding
         self._result = quantize.output
         self._nodes: list[Node] = []
 
@@ -209,7 +216,7 @@ class _QuantisedLayer:
             graph.replace_uses(self._result, stored)
             return
         integers = Node("quantize", node.name, [stored], node.outputs, node.attrs, node.sources)
-        if _is_sound(integers):
+        if is_sound(integers):
             node.inputs = integers.inputs
 
     def _producer(self, tensor: Tensor) -> Node | None:
@@ -249,14 +256,22 @@ class _QuantisedLayer:
         self, layer: Node, operands: Sequence[Tensor], attrs: Attributes, quant: Quantization
     ) -> list[Node] | None:
         """Returns a node with a quantisation of its result, and a quantize behind it where that is another."""
-        moves = ops.get(layer.op).moves_data
-        if moves and operands[0].type.quant != quant:
+        op = ops.get(layer.op)
+        if op.moves_data and operands[0].type.quant != quant:
             return None
         same = quant == self._result.quant
+        if self._rounding is Rounding.EXACT and not op.moves_data:
+            equal = same and all(tensor.type.quant == quant for tensor in operands)
+            if not same or (op.selects and not equal):
+                return None
+            attrs = attrs if op.selects else dataclasses.replace(attrs, rounding=Rounding.EXACT)
         made = self._result if same else self._tensor(layer.output.shape, quant)
         node = Node(layer.op, layer.name, list(operands), [made], attrs, layer.sources)
-        nodes = [node] if same else [node, Node("quantize", self._result.name, [made], [self._result])]
-        return nodes if all(map(_is_sound, nodes)) else None
+        nodes = [node] if same else [node, self._requantised(self._result.name, made, self._result)]
+        return nodes if all(map(is_sound, nodes)) else None
+
+    def _requantised(self, name: str, operand: Tensor, result: Tensor) -> Node:
+        return Node("quantize", name, [operand], [result], Attributes(rounding=self._rounding))
 
     def _tensor(self, shape: tuple[int, ...], quant: Quantization) -> Tensor:
         name = free_name(self._graph, f"{self._result.name}/before")
@@ -271,10 +286,10 @@ class _QuantisedLayer:
                 continue
             name = free_name(self._graph, f"{self._result.name}/part_{number}")
             part = Tensor(name, TensorType(tensor.shape, tensor.dtype, self._result.quant))
-            nodes.append(Node("quantize", name, [tensor], [part]))
+            nodes.append(self._requantised(name, tensor, part))
             operands.append(part)
         nodes.append(Node(layer.op, layer.name, list(operands), [self._result], layer.attrs, layer.sources))
-        return nodes if all(map(_is_sound, nodes)) else None
+        return nodes if all(map(is_sound, nodes)) else None
 
     def _weighted(self, layer: Node, activation: Activation) -> list[Node] | None:
         """Returns the integer form of a convolution or a product with constant weights."""
@@ -293,16 +308,6 @@ class _QuantisedLayer:
             stored = np.clip(steps, info.min, info.max).astype(wide.numpy)
             name = free_name(self._graph, f"{bias.name}/integers")
             inputs.append(Tensor(name, TensorType(stored.shape, wide), stored))
-        fused = dataclasses.replace(attrs, activation=activation)
+        fused = dataclasses.replace(attrs, activation=activation, rounding=self._rounding)
         node = Node(layer.op, layer.name, inputs, [self._result], fused, layer.sources)
-        return [node] if _is_sound(node) else None
-
-
-def _is_sound(node: Node) -> bool:
-    """True if an operator computes a node of these types and quantisations."""
-    op = ops.get(node.op)
-    try:
-        op.verify(node)
-        return [each.shape for each in op.infer(node)] == [each.shape for each in node.outputs]
-    except VerifyError:
-        return False
+        return [node] if is_sound(node) else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aboard.errors import PassError
-from aboard.ir import Graph
+from aboard.ir import Graph, Rounding
 from aboard.passes.contract import Pass
 from aboard.passes.depthwise_to_conv import DepthwiseToConv
 from aboard.passes.divide_wide_nodes import DivideWideNodes
@@ -27,6 +27,7 @@ from aboard.passes.registry import registered
 from aboard.passes.remove_channels import RemoveChannels
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.remove_no_ops import RemoveNoOps
+from aboard.passes.round_exactly import RoundExactly
 
 NEUTRAL: tuple[Pass, ...] = (
     MoveTransposes(),
@@ -58,6 +59,21 @@ IMPORT = "import"
 
 #: The step of a pipeline at which devices claim parts of the graph. Each claimed part becomes one node.
 PARTITION = "partition"
+
+
+def neutral(arithmetic: str = "tflite") -> tuple[Pass, ...]:
+    """Returns the passes for the whole graph.
+
+    Args:
+        arithmetic: How integer layers round, as `-arithmetic` names it.
+    """
+    if arithmetic == Rounding.TFLITE.value:
+        return NEUTRAL
+    return tuple(
+        step
+        for each in NEUTRAL
+        for step in ((RoundExactly(), FuseQuantisation(arithmetic)) if isinstance(each, FuseQuantisation) else (each,))
+    )
 
 
 def host(channel_block: int = 1, core: str = "", opt: str = "balanced") -> tuple[Pass, ...]:

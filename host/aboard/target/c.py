@@ -17,6 +17,13 @@ _ATTRIBUTES = (
         "the board's data region",
     ),
     Attribute(
+        "arithmetic",
+        "How integer layers round: as TensorFlow Lite Micro does for the same graph (`tflite`), or once from the real "
+        "result, ties to even, as the standard of ONNX defines it (`exact`)",
+        default="tflite",
+        allowed=("tflite", "exact"),
+    ),
+    Attribute(
         "flash-max",
         "Bytes of flash that the model may take, such as `64K`; the compiler chooses the fastest kernels and weight "
         "layouts that are predicted to fit",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import cffi
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from aboard.base import resources
 from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
-from aboard.ir.numerics import multiply_by_quantized_multiplier
+from aboard.ir.numerics import multiply_by_quantized_multiplier, multiply_exactly
 from aboard.kernels.portable.epilogue import epilogue
 from aboard.kernels.weights import refusal
 from aboard.ops.activation import Activation
@@ -26,17 +28,23 @@ void run(const int32_t *sums, int8_t *y, int32_t n, int32_t zero, int32_t bias, 
 """
 
 
-@pytest.fixture(scope="module")
-def short_form(tmp_path_factory: pytest.TempPathFactory):
-    """Returns a function that applies the short form of the C kernel to accumulators."""
-    folder = tmp_path_factory.mktemp("epilogue")
-    (folder / "run.c").write_text(_SOURCE)
+def built(folder: Path, source: str, declared: str) -> tuple[Any, cffi.FFI]:
+    """Returns the library of a C source, which stops on undefined behaviour."""
+    (folder / "run.c").write_text(source)
     include = [f"-I{resources.firmware() / 'include'}", f"-I{resources.firmware() / 'kernels'}"]
     command = ["gcc", "-std=c99", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", *include]
     subprocess.run([*command, str(folder / "run.c"), "-o", str(folder / "run.so")], check=True)
     ffi = cffi.FFI()
-    ffi.cdef("void run(const int32_t *, int8_t *, int32_t, int32_t, int32_t, int32_t, int32_t);")
-    library = ffi.dlopen(str(folder / "run.so"))
+    ffi.cdef(declared)
+    return ffi.dlopen(str(folder / "run.so")), ffi
+
+
+@pytest.fixture(scope="module")
+def short_form(tmp_path_factory: pytest.TempPathFactory):
+    """Returns a function that applies the short form of the C kernel to accumulators."""
+    folder = tmp_path_factory.mktemp("epilogue")
+    declared = "void run(const int32_t *, int8_t *, int32_t, int32_t, int32_t, int32_t, int32_t);"
+    library, ffi = built(folder, _SOURCE, declared)
 
     def run(sums: np.ndarray, zero_point: int, multiplier: int, exponent: int) -> np.ndarray:
         y = np.zeros(len(sums), np.int8)
@@ -94,3 +102,40 @@ def test_more_products_than_an_accumulator_holds_are_refused() -> None:
     assert message == "sums 131072 products, at most 131071 fit an accumulator of 32 bits"
     assert refusal(node(weights[:, 1:], 1.0), Precision.INT8, 0) is None
     assert refusal(node(weights, 1.0), Precision.FLOAT, 0) == "is for float32"
+
+
+_EXACT_SOURCE = """
+#include "portable/requantize.h"
+void run(const int64_t *sums, int32_t *y, int32_t n, int32_t multiplier, int32_t shift);
+void run(const int64_t *sums, int32_t *y, int32_t n, int32_t multiplier, int32_t shift) {
+    for (int32_t i = 0; i < n; ++i) { y[i] = aboard_requantize_exactly(sums[i], multiplier, shift); }
+}
+"""
+
+
+@pytest.mark.parametrize("shift", [-31, -20, -8, -1, 0, 1, 14])
+@pytest.mark.parametrize("multiplier", [0, 1 << 30, (1 << 31) - 1, 1_569_364_972])
+def test_exact_rounding_in_c_is_that_of_numpy(exact_form, multiplier: int, shift: int) -> None:
+    rng = np.random.default_rng(shift + 40)
+    halves = (np.arange(-300, 300) * 2 + 1) * 2.0 ** (30 - shift) / max(multiplier, 1)
+    near = (halves[:, np.newaxis] + np.arange(-2, 3)).reshape(-1)
+    near = np.clip(np.round(near), -(2.0**47) + 1, 2.0**47 - 1).astype(np.int64)
+    most = [2**47 - 1, -(2**47) + 1]
+    sums = np.concatenate([near, np.arange(-300, 300), rng.integers(-(2**47) + 1, 2**47, 500), most])
+    wanted = np.clip(multiply_exactly(sums, multiplier, shift), -(2**30), 2**30)
+    np.testing.assert_array_equal(exact_form(sums, multiplier, shift), wanted)
+
+
+@pytest.fixture(scope="module")
+def exact_form(tmp_path_factory: pytest.TempPathFactory):
+    """Returns a function that rounds sums exactly with the C function."""
+    folder = tmp_path_factory.mktemp("exact")
+    library, ffi = built(folder, _EXACT_SOURCE, "void run(const int64_t *, int32_t *, int32_t, int32_t, int32_t);")
+
+    def run(sums: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
+        y, data = np.zeros(len(sums), np.int32), np.ascontiguousarray(sums, np.int64)
+        pointers = ffi.cast("int64_t *", ffi.from_buffer(data)), ffi.cast("int32_t *", ffi.from_buffer(y))
+        library.run(*pointers, len(sums), multiplier, shift)
+        return y
+
+    return run

@@ -11,8 +11,8 @@ from aboard.importers import load
 from aboard.ir import Node
 from aboard.ir.numerics import INT32_MAX, INT32_MIN
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve.epilogue import Rounding, epilogue
-from aboard.kernels.single_rounding import DoubleRounding, SingleRounding, find
+from aboard.kernels.arm_mve.epilogue import EpilogueForm, epilogue
+from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, find
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected
 from aboard.ops.weighted import INPUT, multipliers
 from support import models
@@ -28,7 +28,8 @@ def channels(draw: st.DrawFn) -> DoubleRounding:
     high = draw(st.integers(low, 127))
     centre, width = draw(st.integers(-(2**20), 2**20)), draw(st.integers(0, 2**24))
     multiplier = draw(st.one_of(st.sampled_from([0, 2**30, 2**31 - 1]), st.integers(2**30, 2**31 - 1)))
-    return DoubleRounding(multiplier, -draw(st.integers(1, 31)), zero_point, low, high, centre - width, centre + width)
+    kind = draw(st.sampled_from([DoubleRounding, ExactRounding]))
+    return kind(multiplier, -draw(st.integers(1, 31)), zero_point, low, high, centre - width, centre + width)
 
 
 def interesting(steps: DoubleRounding) -> list[int]:
@@ -77,6 +78,20 @@ def test_there_is_a_line_after_relu(multiplier: int, exponent: int, bias: int) -
     check(steps, line, exponent)
 
 
+@pytest.mark.parametrize("multiplier", [1_171_292_447, 1_569_364_973, 1_900_000_001])
+@pytest.mark.parametrize("exponent", [4, 5, 6])
+@pytest.mark.parametrize("bias", [-400, 0, 77])
+def test_there_is_a_line_on_both_sides_of_zero_if_results_are_exact(multiplier: int, exponent: int, bias: int) -> None:
+    steps = ExactRounding(multiplier, -exponent, 5, -128, 127, bias - 2**9, bias + 2**9)
+    line = find(steps, exponent)
+    assert line is not None
+    check(steps, line, exponent)
+
+
+def test_sums_that_reach_ties_have_no_line() -> None:
+    assert find(ExactRounding(2**30, -4, 0, -128, 127, -1000, 1000), 4) is None
+
+
 def test_a_channel_with_one_result_needs_no_product() -> None:
     steps = DoubleRounding(2**30, -20, -128, -128, 127, -1000, 1000)
     assert find(steps, 3) == SingleRounding(0, 0, -128 << 3)
@@ -101,8 +116,8 @@ def test_every_channel_of_a_model_at_every_threshold(name: str) -> None:
         result = epilogue(node, matrix, bias, activation, module.AXIS)
         low, high = activation.range(node.output.quant)
         if low == node.output.quant.zero_point:
-            assert result.form is Rounding.SINGLE, node.name
-        if result.form is not Rounding.SINGLE:
+            assert result.form is EpilogueForm.SINGLE, node.name
+        if result.form is not EpilogueForm.SINGLE:
             continue
         relu += 1
         _check_layer(node, module.AXIS, result.rows, result.params["shift"], (low, high))

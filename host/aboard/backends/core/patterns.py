@@ -22,4 +22,6 @@ def patterns(target: Target) -> tuple[DevicePattern, ...]:
         return "; ".join(f"{c.implementation.name}: {c.refused}" for c in explained.candidates)
 
     computed = [name for name in ops.names() if not ops.get(name).holds_graphs and of(name)]
-    return tuple(DevicePattern(name, op(name, where=problem, name="layer"), merge=True) for name in computed)
+    return tuple(
+        DevicePattern(name, op(name, where=problem, name="layer"), merge=True, exact=True) for name in computed
+    )

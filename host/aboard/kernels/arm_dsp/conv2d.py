@@ -47,6 +47,7 @@ class DspS8(PixelPairs):
     """int8: two pixels and two channels at once, weights of two channels in a halfword."""
 
     name = "dsp_s8"
+    exact = True
     keys = frozenset({"arm_dsp"})
     swar: ClassVar[bool] = True
 
@@ -109,6 +110,7 @@ class DspWideS8(DspS8):
     """Like `DspS8` with 16-bit weights, which need no widening: for few taps and single roundings."""
 
     name = "dsp_wide_s8"
+    exact = True
     swar = False
 
     @override

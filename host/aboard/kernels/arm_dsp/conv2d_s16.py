@@ -46,6 +46,7 @@ class DspS16(ConvolutionS16):
     """int16: two pixels and two channels at once."""
 
     name = "dsp_s16"
+    exact = True
     keys = frozenset({"arm_dsp"})
 
     @override

@@ -59,6 +59,7 @@ class DspS8(Implementation):
 
     op = "depthwise_conv2d"
     name = "dsp_s8"
+    exact = True
     keys = frozenset({"arm_dsp"})
     strided = True
 

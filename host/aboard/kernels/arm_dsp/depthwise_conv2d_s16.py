@@ -27,6 +27,7 @@ class DspS16(DepthwiseS16):
     """int16: two channels of four pixels at once."""
 
     name = "dsp_s16"
+    exact = True
     keys = frozenset({"arm_dsp"})
 
     @override

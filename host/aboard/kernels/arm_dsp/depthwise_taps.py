@@ -41,6 +41,7 @@ class DspTapsS8(Windowed):
 
     op = "depthwise_conv2d"
     name = "dsp_taps_s8"
+    exact = True
     keys = frozenset({"arm_dsp"})
     by_rows = True
 

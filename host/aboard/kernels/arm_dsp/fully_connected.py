@@ -44,6 +44,7 @@ class DspS8(Implementation):
 
     op = "fully_connected"
     name = "dsp_s8"
+    exact = True
     keys = frozenset({"arm_dsp"})
 
     @override

@@ -39,6 +39,7 @@ class DspS16(Implementation):
 
     op = "fully_connected"
     name = "dsp_s16"
+    exact = True
     keys = frozenset({"arm_dsp"})
     align = 4
 

@@ -38,6 +38,7 @@ class DspPointsS8(Convolution):
     """int8: a pixel of 8 or 16 channels stays in registers; weights of 16 bits."""
 
     name = "dsp_points_s8"
+    exact = True
     keys = frozenset({"arm_dsp"})
     by_rows = True
 

@@ -19,6 +19,7 @@ class SumMve(Implementation):
     """Four elements at once, by a short form that is proven equal."""
 
     name = "arm_mve_s8"
+    exact = True
     keys = frozenset({"arm_mve"})
     in_place = ((0, 0), (0, 1))
     strided = True

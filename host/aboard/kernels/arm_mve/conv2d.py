@@ -11,7 +11,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import conv2d_four_pixels as four_pixels
-from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -112,6 +112,7 @@ class MveS8(Implementation):
 
     op = "conv2d"
     name = "arm_mve_s8"
+    exact = True
     keys = frozenset({"arm_mve"})
     strided = True
     by_rows = True
@@ -120,9 +121,10 @@ class MveS8(Implementation):
     def refuses(self, node: Node, target: Target) -> str | None:
         if op.attributes(node).dilations != (1, 1):
             return "is for windows without dilation"
-        return packing.refusal(node, Precision.INT8, op.AXIS) or (
-            None if groups(node) == 1 else "is for a single group"
-        )
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
+        if reason is not None or groups(node) != 1:
+            return reason or "is for a single group"
+        return refusal(node, op.attributes(node).activation, op.AXIS)
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:

@@ -15,7 +15,7 @@ from enum import IntEnum
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.kernels.arm_mve.epilogue import EpilogueMve, Rounding
+from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.contract import Literal, PackedConstant, Scratch, View
 from aboard.kernels.overlap import Reads
 from aboard.kernels.weights import padded
@@ -99,7 +99,7 @@ def chosen(node: Node, x: View, y: View, result: EpilogueMve) -> FourPixels | No
     if y.rows * y.cols < _LEAST_PIXELS:
         return None
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
-    if limited or result.form is Rounding.DOUBLE or y.channels % 2 or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
+    if limited or result.form is EpilogueForm.DOUBLE or y.channels % 2 or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
         return None
     possible = (_direct(node, x, y), _line_buffer(node, x, y), _im2col(node, x, y))
     return next((found for found in possible if found is not None), None)

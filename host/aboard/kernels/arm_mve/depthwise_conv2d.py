@@ -10,7 +10,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import depthwise_packed as packed
-from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -76,6 +76,7 @@ class MveS8(Implementation):
 
     op = "depthwise_conv2d"
     name = "arm_mve_s8"
+    exact = True
     keys = frozenset({"arm_mve"})
     strided = True
 
@@ -86,6 +87,7 @@ class MveS8(Implementation):
         if op.depth_multiplier(node) != 1:
             return "is for one output channel per input channel"
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
+        reason = reason or refusal(node, attributes(node).activation, op.AXIS)
         if reason is not None or _chosen(node) is not None:
             return reason
         if not _few_taps(node):

@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.kernels.arm_mve.epilogue import EpilogueMve, Rounding
+from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.contract import Literal, PackedConstant, View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
@@ -199,7 +199,7 @@ def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeomet
         result: The epilogue of its sums.
         alone: True if the other kernel cannot compute the node.
     """
-    if result.form is Rounding.DOUBLE or (result.params["low"], result.params["high"]) != (-128, 127):
+    if result.form is EpilogueForm.DOUBLE or (result.params["low"], result.params["high"]) != (-128, 127):
         return None
     rows, cols = _axes(node)
     possible = _geometries(node, View.whole(node.output.shape, 1))

@@ -11,10 +11,11 @@ from enum import IntEnum
 
 import numpy as np
 
-from aboard.ir import Array, Node
+from aboard.ir import Array, Node, Rounding
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
-from aboard.kernels.contract import Literal
-from aboard.kernels.requantisation import sum_range
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import Literal, UnsupportedNodeError
+from aboard.kernels.requantisation import channel_type, sum_range
 from aboard.kernels.single_rounding import DoubleRounding, find
 from aboard.kernels.weights import padded
 from aboard.ops import weighted
@@ -27,7 +28,7 @@ LANES = 4
 _MAX_NARROWING = 16
 
 
-class Rounding(IntEnum):
+class EpilogueForm(IntEnum):
     """ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT and ABOARD_MVE_ANY of `arm_mve/epilogue.h`."""
 
     SINGLE = 0
@@ -45,14 +46,14 @@ class EpilogueMve:
         params: Fields of the C struct `aboard_mve_epilogue_t`.
     """
 
-    form: Rounding
+    form: EpilogueForm
     rows: Int64
     params: Mapping[str, Literal]
 
     @property
     def is_single(self) -> bool:
         """True for a single rounding."""
-        return self.form is Rounding.SINGLE
+        return self.form is EpilogueForm.SINGLE
 
     @property
     def is_plain_single(self) -> bool:
@@ -82,6 +83,9 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
         bias: Its bias, or None.
         activation: Its activation.
         axis: Axis of the output channels in the node's weights.
+
+    Raises:
+        UnsupportedNodeError: The node rounds exactly, and no single rounding does.
     """
     quant = node.output.quant
     low, high = activation.range(quant)
@@ -91,26 +95,44 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
     multiplier, shift = weighted.multipliers(node, axis)
     params: dict[str, Literal] = {"zero_point": quant.zero_point, "low": low, "high": high}
     ends = folded + sum_range(wide)
-    single = _single(ends, folded, multiplier, shift, (quant.zero_point, low, high))
+    single = _single(ends, folded, multiplier, shift, (quant.zero_point, low, high), channel_type(node))
     if single is not None:
         narrowing, rows = single
-        return EpilogueMve(Rounding.SINGLE, rows, {"form": int(Rounding.SINGLE), "shift": narrowing, **params})
+        return EpilogueMve(EpilogueForm.SINGLE, rows, {"form": int(EpilogueForm.SINGLE), "shift": narrowing, **params})
+    if node.attrs.rounding is Rounding.EXACT:
+        raise UnsupportedNodeError("has no single rounding that equals the exact one")
     right = np.minimum(shift, 0)
     if np.all(shift <= 0):
-        form, rows = Rounding.DOUBLE_RIGHT, np.stack([wrap32(folded), multiplier, right])
+        form, rows = EpilogueForm.DOUBLE_RIGHT, np.stack([wrap32(folded), multiplier, right])
     else:
-        form, rows = Rounding.DOUBLE, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
+        form, rows = EpilogueForm.DOUBLE, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
     return EpilogueMve(form, rows, {"form": int(form), "shift": 0, **params})
 
 
+def refusal(node: Node, activation: Activation, axis: int) -> str | None:
+    """Returns why no epilogue for Helium computes an INT8 node with constant weights, or None."""
+    if node.attrs.rounding is Rounding.TFLITE:
+        return None
+    try:
+        epilogue(node, packing.matrix(node, axis), packing.bias(node), activation, axis)
+    except UnsupportedNodeError as error:
+        return str(error)
+    return None
+
+
 def _single(
-    ends: Int64, folded: Int64, multiplier: Int64, shift: Int64, result: tuple[int, int, int]
+    ends: Int64,
+    folded: Int64,
+    multiplier: Int64,
+    shift: Int64,
+    result: tuple[int, int, int],
+    channel: type[DoubleRounding],
 ) -> tuple[int, Int64] | None:
     """Returns shift and constants of a single rounding for each channel, or None if a channel has none."""
     if ends.min() < INT32_MIN or ends.max() > INT32_MAX or shift.max() > 0:
         return None
     channels = [
-        DoubleRounding(int(m), int(s), *result, int(first), int(last))
+        channel(int(m), int(s), *result, int(first), int(last))
         for m, s, first, last in zip(multiplier, shift, *ends, strict=True)
     ]
     moving = [-c.shift for c in channels if c.multiplier and c.value(c.smallest) != c.value(c.largest)]

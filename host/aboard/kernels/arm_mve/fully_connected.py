@@ -11,7 +11,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve.conv2d import CHUNK, reach
-from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, Rounding, epilogue
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -68,7 +68,7 @@ def _in_eights(matrix: Array, result: EpilogueMve) -> bool:
     """True if one loop computes all channels in blocks of eight: no limits, no left shift."""
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
     steps = math.ceil(matrix.shape[1] / CHUNK) * CHUNK <= _MAX_BACK
-    return steps and not limited and result.form is not Rounding.DOUBLE and len(matrix) % BLOCK == 0
+    return steps and not limited and result.form is not EpilogueForm.DOUBLE and len(matrix) % BLOCK == 0
 
 
 def _blocks(matrix: Array, channels: int) -> Array:
@@ -82,11 +82,13 @@ class MveS8(Implementation):
 
     op = "fully_connected"
     name = "arm_mve_s8"
+    exact = True
     keys = frozenset({"arm_mve"})
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        return packing.refusal(node, Precision.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
+        return reason or refusal(node, op.attributes(node).activation, op.AXIS)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -34,6 +34,7 @@ class SmlalS8(PixelPairs):
     """int8: two pixels and four channels at once, two products per instruction."""
 
     name = "smlal_s8"
+    exact = True
     keys = frozenset({"arm_smlal"})
 
     @override

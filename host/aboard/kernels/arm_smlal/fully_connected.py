@@ -32,6 +32,7 @@ class SmlalS8(Implementation):
 
     op = "fully_connected"
     name = "smlal_s8"
+    exact = True
     keys = frozenset({"arm_smlal"})
 
     @override

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import DType, Node, Quantization, Tensor, TensorType
+from aboard.ir import DType, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ir.numerics import Int64
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable import short_form
@@ -18,7 +18,7 @@ from aboard.kernels.portable.short_form import ShortForm
 from aboard.kernels.registry import implements
 from aboard.ops import get
 from aboard.ops.activation import Activation
-from aboard.ops.arithmetic import Add, ArithmeticAttributes, Mul, Sub, attributes
+from aboard.ops.arithmetic import ONE_HALF, Add, ArithmeticAttributes, Mul, Sub, attributes
 from aboard.target import Target
 
 
@@ -44,17 +44,19 @@ class ArithmeticS8(Arithmetic):
     """Int8: a short form if one is proven equal, else the reference's roundings."""
 
     name = "portable_s8"
+    exact = True
     dtype = DType.INT8
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         line = _short_product(signature(node)) if self.op == "mul" else short_sum(signature(node))
         kind = "product" if self.op == "mul" else "sum"
+        long = f"{kind}_exact" if node.attrs.rounding is Rounding.EXACT else kind
         low, high = attributes(node).activation.range(node.output.quant)
         short = line or ShortForm(0, 0, 0, 0)
         return KernelCall(
             header="portable/arithmetic.h",
-            function=f"aboard_{kind}_s8" if line is None else f"aboard_{kind}_short_s8",
+            function=f"aboard_{long}_s8" if line is None else f"aboard_{kind}_short_s8",
             params_type="aboard_arithmetic_s8_t",
             params={
                 "over": over(node, inputs, outputs[0]),
@@ -91,6 +93,13 @@ def scalings(node: Node) -> dict[str, Literal]:
             "out": scaling_fields(result.zero_point, *op.scaling(node)),
         }
     assert isinstance(op, Add | Sub)  # noqa: S101  an internal invariant that also narrows the type
+    if node.attrs.rounding is Rounding.EXACT:
+        exact = op.exact_scaling(node)
+        return {
+            "a": scaling_fields(a.zero_point, exact.first, 0),
+            "b": scaling_fields(b.zero_point, exact.second, 0),
+            "out": scaling_fields(result.zero_point, ONE_HALF, 1 - exact.shift),
+        }
     scaling = op.scaling(node)
     multiplier, shift = scaling.second
     return {

@@ -73,6 +73,7 @@ class PortableS8(PixelPairs):
     """int8: im2col columns of two pixels, blocks of two pixels and four channels."""
 
     name = "portable_s8"
+    exact = True
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:

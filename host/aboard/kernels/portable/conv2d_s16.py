@@ -53,6 +53,7 @@ class PortableS16(ConvolutionS16):
     """int16: blocks of two pixels and four channels."""
 
     name = "portable_s16"
+    exact = True
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -90,6 +90,7 @@ class PortableS8(_Portable):
     """int8: several pixels of a row at once; padded rows in a line buffer in scratch."""
 
     name = "portable_s8"
+    exact = True
     form = Precision.INT8
 
     @override

@@ -38,6 +38,7 @@ class PortableS16(DepthwiseS16):
     """int16: one channel of a pixel after another."""
 
     name = "portable_s16"
+    exact = True
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

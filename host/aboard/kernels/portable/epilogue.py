@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aboard.ir import Array, Node
+from aboard.ir import Array, Node, Rounding
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, wrap32
 from aboard.kernels.contract import Literal
 from aboard.kernels.weights import padded
@@ -23,6 +23,9 @@ _SHORT_LIMIT = 1 << 30
 
 #: ABOARD_EPILOGUE_SINGLE_SHIFT of `epilogue.h`.
 SINGLE_ROUNDING_SHIFT = 4
+
+#: Value of `aboard_epilogue_t.fast` for exact rounding.
+_EXACT = 4
 
 #: Channels of a block, and words of its constants.
 BLOCK, BLOCK_WORDS = 4, 9
@@ -80,6 +83,8 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
     largest = folded + 127 * np.maximum(wide, 0).sum(1) - 128 * np.minimum(wide, 0).sum(1)
     smallest = folded - 128 * np.maximum(wide, 0).sum(1) + 127 * np.minimum(wide, 0).sum(1)
     params: dict[str, Literal] = {"fast": 0, "zero_point": quant.zero_point, "low": low, "high": high}
+    if node.attrs.rounding is Rounding.EXACT:
+        return Epilogue(False, folded, multiplier, shift, {**params, "fast": _EXACT})
     full = (low, high) == (-128, 127)
     constant = ~wide.any(1)
     dead = constant | (multiplier == 0)

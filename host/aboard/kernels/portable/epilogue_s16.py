@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aboard.ir import Array, DType, Node
+from aboard.ir import Array, DType, Node, Rounding
 from aboard.ir.numerics import (
     INT32_MAX,
     Int64,
@@ -83,8 +83,9 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
     low, high = activation.range(node.output.quant, DType.INT16)
     fits = int(reach.max()) <= INT32_MAX
     chunk = weights.shape[1] if fits else CHUNK
-    short = _short(node, weights, given, axis) if fits else None
-    form = "SHORT" if short is not None else "WIDE" if weighted.has_wide_sums(node) else "DOUBLE"
+    exact = node.attrs.rounding is Rounding.EXACT
+    short = _short(node, weights, given, axis) if fits and not exact else None
+    form = "EXACT" if exact else "SHORT" if short is not None else "WIDE" if weighted.has_wide_sums(node) else "DOUBLE"
     constants = _long(node, given, axis) if short is None else short
     params: dict[str, Literal] = {"form": f"ABOARD_S16_{form}", "low": low, "high": high}
     return EpilogueS16(short is not None, constants, chunk, params)
@@ -116,6 +117,6 @@ def _scaled(node: Node, sums: Int64, axis: int) -> Int64:
 
 def _long(node: Node, bias: Int64, axis: int) -> Array:
     multiplier, shift = weighted.multipliers(node, axis)
-    if weighted.has_wide_sums(node):
+    if weighted.has_wide_sums(node) and node.attrs.rounding is Rounding.TFLITE:
         multiplier, shift = reduced_multiplier(multiplier), 15 - shift
     return np.stack([wrap32(bias), multiplier, bias >> 32, shift], 1).astype(np.int32)

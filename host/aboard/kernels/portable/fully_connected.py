@@ -52,6 +52,7 @@ class PortableS8(_Portable):
     """int8: eight output channels at a time."""
 
     name = "portable_s8"
+    exact = True
     form = Precision.INT8
 
     @override

@@ -24,6 +24,7 @@ class PortableS16(Implementation):
 
     op = "fully_connected"
     name = "portable_s16"
+    exact = True
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:

@@ -62,6 +62,7 @@ class Lookup(Implementation):
     in_place = ((0, 0),)
     strided = True
     by_rows = True
+    exact = True
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -100,6 +101,7 @@ class ScalarLookup(Implementation):
 
     name = "lookup"
     specialised = True
+    exact = True
     in_place = ((0, 0), (0, 1))
     strided = True
     by_rows = True

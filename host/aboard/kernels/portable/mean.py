@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from aboard.ir import DType, Node
+from aboard.ir import DType, Node, Rounding
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.portable.gather import axis_steps
@@ -107,6 +107,7 @@ class MeanS8(_Mean):
     """mean of int8."""
 
     name = "portable_s8"
+    exact = True
     dtype = DType.INT8
 
     @override
@@ -115,7 +116,8 @@ class MeanS8(_Mean):
             "correction": node.input(0).quant.zero_point * count(node),
             "zero_point": node.output.quant.zero_point,
         }
-        return {**super().scaling(node), **zero_points}
+        exact = {"exact": 1} if node.attrs.rounding is Rounding.EXACT else {}
+        return {**super().scaling(node), **zero_points, **exact}
 
 
 @implements

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from aboard.ir import DType, Node, Quantization
+from aboard.ir import DType, Node, Quantization, Rounding
 from aboard.kernels.contract import Argument, Implementation, InputArg, KernelCall, Literal, OutputArg, View
 from aboard.kernels.portable.elementwise import joined, present
 from aboard.kernels.registry import implements
@@ -44,6 +44,7 @@ class QuantizePortable(Implementation):
     op, name = "quantize", "portable"
     strided = True
     by_rows = True
+    exact = True
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -55,6 +56,8 @@ class QuantizePortable(Implementation):
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         (source,), result = present(inputs), outputs[0]
         params = _params(source, result, node.output.quant)
+        if node.attrs.rounding is Rounding.EXACT:
+            params = {**params, "ties_to_even": 1}
         arguments = (InputArg(0, "const float *"), OutputArg(0, f"{node.output.dtype.c} *"))
         return _call("quantize", node.output.dtype, params, arguments, result.rows)
 

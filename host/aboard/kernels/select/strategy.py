@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from aboard.errors import ModelError
-from aboard.ir import Graph, Node
+from aboard.ir import Graph, Node, Rounding
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
 from aboard.kernels.select.cost_model import KernelCost, cost, priority
@@ -164,6 +164,8 @@ def _candidates(node: Node, target: Target) -> Explanation:
 def _refused(implementation: Implementation, node: Node, target: Target) -> str:
     if not implementation.keys & target.keys:
         return f"needs one of {', '.join(sorted(implementation.keys))}"
+    if node.attrs.rounding is Rounding.EXACT and not implementation.exact:
+        return "rounds as TensorFlow Lite does, is not for -arithmetic=exact"
     return implementation.refuses(node, target) or ""
 
 
