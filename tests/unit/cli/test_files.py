@@ -91,7 +91,7 @@ def test_a_bundle_for_another_target_stays_where_no_folder_was_named(
     assert cli.invoke(["compile", "digits", *M4]) == 1
     err = capsys.readouterr().err
     assert "build/digits: holds the bundle of digits.tflite (" in err
-    assert ") for c -input=consumed" in err
+    assert ") for c -arithmetic=tflite -input=consumed" in err
     assert "arm/mps2_an386" in err.split("expected that of")[1]
     assert cli.invoke(["compile", "digits_f32", *HOST, "--name", "digits"]) == 1
     assert "expected that of digits_f32.tflite (" in capsys.readouterr().err

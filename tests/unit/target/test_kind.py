@@ -86,6 +86,7 @@ def test_every_attribute_of_c_has_help_and_a_way_to_its_value() -> None:
     own = [attribute.name for attribute in kind("c").attributes]
     names = [
         "arena",
+        "arithmetic",
         "flash-max",
         "hardware",
         "input",

@@ -13,7 +13,7 @@ from aboard.boards import cpu
 from aboard.errors import TargetError
 from aboard.target import Target
 
-M4 = "c -input=consumed -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -opt=balanced -runtime=standalone"
+M4 = "c -arithmetic=tflite -input=consumed -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -opt=balanced -runtime=standalone"
 
 CORES = [name for name in cpu.names() if not cpu.find(name).is_host_class]
 
@@ -122,6 +122,7 @@ def test_json_states_kind_and_attributes() -> None:
     value = json.loads(Target(M4).to_json())
     assert value == {
         "kind": "c",
+        "arithmetic": "tflite",
         "input": "consumed",
         "mcpu": "cortex-m4",
         "mfloat-abi": "hard",
