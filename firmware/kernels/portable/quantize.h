@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "aboard/config.h"
+#include "aboard/quantize.h"
 #include "aboard/view.h"
 #include "requantize.h"
 
@@ -22,25 +23,9 @@ typedef struct {
                              the one further from it. */
 } aboard_quantize_t;
 
-/** The nearest whole number of steps, |steps| at most 2^17; `ties_to_even` as in aboard_quantize_t. */
-ABOARD_INLINE int32_t aboard_quantize_nearest(float steps, int32_t ties_to_even) {
-    const int32_t whole = (int32_t)steps;
-    const float rest = steps - (float)whole;
-    const int32_t odd = ties_to_even ? whole & 1 : 1;
-    return odd ? whole + (rest >= 0.5f) - (rest <= -0.5f) : whole + (rest > 0.5f) - (rest < -0.5f);
-}
-
 /** The int8 nearest to x / scale + zero point; saturates, and NaN gives -128. */
 ABOARD_INLINE int8_t aboard_quantize_element(const aboard_quantize_t *p, float x) {
-    const float steps = x / p->scale;
-    /* Not (steps <= 1024): NaN must be excluded before the conversion to an integer. */
-    if (!(steps > -1024.0f)) {
-        return INT8_MIN;
-    }
-    if (steps > 1024.0f) {
-        return INT8_MAX;
-    }
-    return (int8_t)aboard_clamp(aboard_quantize_nearest(steps, p->ties_to_even) + p->zero_point, INT8_MIN, INT8_MAX);
+    return (int8_t)aboard_quantize_real(x, p->scale, p->zero_point, INT8_MIN, INT8_MAX, p->ties_to_even);
 }
 
 /**

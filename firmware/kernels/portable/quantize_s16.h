@@ -14,15 +14,7 @@
 
 /** The int16 nearest to x / scale; saturates, and NaN gives -32768. */
 ABOARD_INLINE int16_t aboard_quantize_element_s16(const aboard_quantize_t *p, float x) {
-    const float steps = x / p->scale;
-    /* Not (steps <= 65536): NaN has to be caught before it becomes an integer. */
-    if (!(steps > -65536.0f)) {
-        return INT16_MIN;
-    }
-    if (steps > 65536.0f) {
-        return INT16_MAX;
-    }
-    return (int16_t)aboard_clamp(aboard_quantize_nearest(steps, p->ties_to_even), INT16_MIN, INT16_MAX);
+    return (int16_t)aboard_quantize_real(x, p->scale, 0, INT16_MIN, INT16_MAX, p->ties_to_even);
 }
 
 /**

@@ -36,6 +36,7 @@ class TensorRecord(_ManifestRecord):
         shape: Outermost dimension first.
         scale: Quantisation scale; None for float.
         zero_point: Quantisation zero point; None for float.
+        rounding: How a real number becomes an integer: `tflite`, ties away from the zero point; `exact`, ties to even.
         arena: Number of the arena that stores the tensor; 0 if there is only one. The number of arenas for a state in
             memory of its own.
         offset: Bytes from the start of the arena.
@@ -48,6 +49,7 @@ class TensorRecord(_ManifestRecord):
     shape: _Shape
     scale: _Scale | None = None
     zero_point: _ZeroPoint | None = None
+    rounding: Literal["tflite", "exact"] = "tflite"
     arena: Size = 0
     offset: Size
     bytes: Size

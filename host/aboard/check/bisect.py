@@ -78,7 +78,7 @@ def bisect(
     """
     pipeline = pipelines.pipeline_of(target, passes)
     reference.reset()
-    search = _Search(inputs, [reference.run(feed) for feed in inputs])
+    search = _Search(reference, inputs, [reference.run(feed) for feed in inputs])
     pipelines.run(load(model), target, search.visit, passes=pipeline)
     found = search.first_wrong
     return Bisection(str(pipeline), tuple(search.checks), None if found is None else found.step, search.tensor)
@@ -97,6 +97,7 @@ class _Evaluated:
 class _Search:
     """Evaluates the graph between passes until its outputs differ from the expected outputs."""
 
+    reference: Reference
     inputs: Sequence[Named]
     expected: Sequence[Named]
     checks: list[StepCheck] = field(default_factory=list)
@@ -115,8 +116,8 @@ class _Search:
         if self._last is not None and self._last.text == text:
             self.checks.append(StepCheck(done, changed=False, differing=0))
             return
-        values = _evaluated(graph, self.inputs)
-        counts = [_differing(got, wanted) for got, wanted in zip(values, self.expected, strict=True)]
+        values = _evaluated(graph, [self.reference.inputs_of(graph, feed) for feed in self.inputs])
+        counts = [self._differing(graph, got, wanted) for got, wanted in zip(values, self.expected, strict=True)]
         self.checks.append(StepCheck(done, changed=self._last is not None, differing=sum(counts)))
         values = [_in_order_of_file(graph, each) for each in values]
         if any(counts) and self._last is not None:
@@ -124,8 +125,13 @@ class _Search:
         kept = {tensor.name: tensor.channel_map.kept for tensor in graph.tensors() if tensor.channel_map is not None}
         self._last = _Evaluated(text, values, kept)
 
+    def _differing(self, graph: Graph, values: Mapping[str, Array], expected: Named) -> int:
+        got = self.reference.outputs_of(graph, values)
+        allowed = {name: self.reference.allowed(wanted, name) for name, wanted in expected.items()}
+        return sum(int(differs(got[name], wanted, allowed[name]).sum()) for name, wanted in expected.items())
 
-def _evaluated(graph: Graph, inputs: Sequence[Named]) -> list[Mapping[str, Array]]:
+
+def _evaluated(graph: Graph, inputs: Sequence[Mapping[str, Array]]) -> list[Mapping[str, Array]]:
     """Returns the value of each tensor for each of some inputs that are run in sequence."""
     states, found = initial_states(graph), list[Mapping[str, Array]]()
     for feed in inputs:
@@ -138,10 +144,6 @@ def _in_order_of_file(graph: Graph, values: Mapping[str, Array]) -> Mapping[str,
     """Returns values with the axes of each tensor in the order of the model file."""
     moved = {tensor.name: inverse(tensor.order) for tensor in graph.tensors() if tensor.order is not None}
     return {name: value.transpose(moved[name]) if name in moved else value for name, value in values.items()}
-
-
-def _differing(values: Mapping[str, Array], expected: Named) -> int:
-    return sum(int(differs(values[name], wanted).sum()) for name, wanted in expected.items())
 
 
 def _first_changed(graph: Graph, values: Sequence[Mapping[str, Array]], before: _Evaluated) -> str | None:

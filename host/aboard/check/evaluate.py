@@ -11,6 +11,7 @@ import numpy as np
 
 from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import TensorRecord
+from aboard.device import real_values
 from aboard.device.session import Session
 from aboard.device.tensor_io import Values
 from aboard.device.timing import RunResult
@@ -159,10 +160,4 @@ def _read(path: Path) -> dict[str, Values]:
 
 def _typed(x: Values, tensor: TensorRecord) -> Values:
     """Returns inputs in the model's type; quantises floats."""
-    if x.dtype.kind != "f" or tensor.scale is None or np.dtype(tensor.dtype).kind == "f":
-        return x
-    limits = np.iinfo(tensor.dtype)
-    real = x.astype(np.float64)
-    quantised = np.round(real / tensor.scale) + (tensor.zero_point or 0)
-    clipped: Values = np.clip(quantised, limits.min, limits.max).astype(tensor.dtype)
-    return clipped
+    return real_values.quantised(x, tensor) if x.dtype.kind == "f" and real_values.is_quantised(tensor) else x

@@ -110,7 +110,8 @@ def compare(
     for number, feed in enumerate(inputs):
         expected = reference.run(feed)
         got = device.infer(feed).outputs
-        count = sum(_differing_bytes(got[name], values) for name, values in expected.items())
+        allowed = {name: reference.allowed(values, name) for name, values in expected.items()}
+        count = sum(_differing_bytes(got[name], values, allowed[name]) for name, values in expected.items())
         largest = max(largest, *(_largest(got[name], values) for name, values in expected.items()))
         if count and first is None:
             first = (number, feed)
@@ -119,11 +120,21 @@ def compare(
     return Verification(len(inputs), differing, largest, first)
 
 
-def differs(got: Values, expected: Values) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Returns a mask of the differing elements of two arrays; floats differ if they exceed the tolerance."""
+def differs(got: Values, expected: Values, allowed: float = 0.0) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Returns a mask of the differing elements of two arrays; floats differ if they exceed the tolerance.
+
+    Args:
+        got: Values.
+        expected: Values of the reference.
+        allowed: Absolute difference that is none, beside the tolerance of floats (`Reference.allowed`).
+    """
     if expected.dtype.kind != "f":
-        return np.asarray(got != expected)
-    return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=FLOAT_ABSOLUTE, equal_nan=True)
+        if not allowed or expected.dtype.kind not in "iu":
+            return np.asarray(got != expected)
+        return np.asarray(np.abs(got.astype(np.int64) - expected.astype(np.int64)) > allowed)
+    # A step of a scale in float32 is a little more than the step.
+    absolute = FLOAT_ABSOLUTE + allowed * (1 + FLOAT_RELATIVE)
+    return ~np.isclose(got, expected, rtol=FLOAT_RELATIVE, atol=absolute, equal_nan=True)
 
 
 def locate(traced: Session, reference: Reference, inputs: Sequence[Mapping[str, Values]]) -> Difference | None:
@@ -156,7 +167,8 @@ def _locate(traced: Session, reference: Reference, step: int, feed: Mapping[str,
             whole = expected[operand.source]
             ordered = whole if operand.order is None else whole.transpose(operand.order)
             wanted = ordered.reshape(tensor_layout.reference_shape(operand))
-            wrong = np.ma.filled(np.ma.masked_array(differs(np.ma.getdata(got), wanted), np.ma.getmask(got)), False)
+            mask = differs(np.ma.getdata(got), wanted, reference.allowed(wanted, operand.tensor))
+            wrong = np.ma.filled(np.ma.masked_array(mask, np.ma.getmask(got)), False)
             if wrong.any():
                 flat = int(np.argmax(wrong))
                 row, column, channel = _place(flat, operand)
@@ -185,9 +197,9 @@ def _place(flat: int, operand: OperandRecord) -> tuple[int, int, int]:
     return row, column, channel
 
 
-def _differing_bytes(got: Values, expected: Values) -> int:
-    if expected.dtype.kind == "f":
-        return int(differs(got, expected).sum()) * expected.dtype.itemsize
+def _differing_bytes(got: Values, expected: Values, allowed: float) -> int:
+    if expected.dtype.kind == "f" or allowed:
+        return int(differs(got, expected, allowed).sum()) * expected.dtype.itemsize
     one, other = (np.frombuffer(np.ascontiguousarray(a).tobytes(), np.uint8) for a in (got, expected))
     return int((one != other).sum())
 

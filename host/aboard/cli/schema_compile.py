@@ -19,6 +19,9 @@ class TensorInfo(Result):
     shape: list[int] = Field(description="Dimensions, outermost first.")
     scale: float | None = Field(description="Scale of the quantisation; null for floats.")
     zero_point: int | None = Field(description="Zero point of the quantisation; null for floats.")
+    rounding: str = Field(
+        description="Ties between integers of a real number: `tflite`, away from the zero point, or `exact`, to even."
+    )
     arena: int = Field(description="Index of the tensor's arena; 0 if there is only one.")
     offset: int = Field(description="Bytes from the start of the arena.")
     bytes: int = Field(description="Size of the tensor.")

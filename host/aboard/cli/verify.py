@@ -85,14 +85,15 @@ def command(
     """Compare the results of MODEL on a board with the reference interpreter, byte for byte.
 
     Exits with 1 if a byte differs. aboard then builds the image again with a trace, and prints the first operator, row
-    and channel that differ. Floats may differ by 0.0001 of the reference. A model with state runs all inputs as one
-    sequence. If accelerators compute a part of MODEL, each of their regions is compared too, so that no later operator
-    can hide a wrong result.
+    and channel that differ. Floats may differ by 0.0001 of the reference. Results of a quantised ONNX file may be two
+    steps of their scale away from onnxruntime's, or one with -arithmetic=exact. A model with state runs all inputs as
+    one sequence. If accelerators compute a part of MODEL, each of their regions is compared too, so that no later
+    operator can hide a wrong result.
 
     With --bisect, aboard also evaluates the graph on this machine after every pass, to tell a wrong pass from a
     fault in kernels, schedule or build.
     """
-    from aboard.check import verify
+    from aboard.check import border, verify
     from aboard.check.reference import Reference
 
     plan = deploy.prepare(place, means)
@@ -102,7 +103,7 @@ def command(
             f"{path}: a bundle, expected the model file that the reference interpreter runs. Name the .tflite file"
         )
     modules = compile_all(console, [model], place, name=None, opt=opt, toolchain=means.toolchain, passes=passes)
-    reference = Reference.open(path)
+    reference = border.fitted(Reference.open(path), modules[0].manifest)
     inputs = verify.samples(modules[0].manifest, samples)
     with deploy.folder_of(output_dir) as folder:
         project, _ = deploy.make(console, modules, plan, folder, force=force)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aboard.base.manifest_records import TensorRecord
+from aboard.device import real_values
 from aboard.errors import InputError, did_you_mean
 
 Values = npt.NDArray[np.generic]
@@ -25,7 +26,8 @@ def encode(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> list[by
     """Checks inputs and returns their bytes, in the order of the model's inputs.
 
     Args:
-        feed: One array, or arrays by tensor name.
+        feed: One array, or arrays by tensor name. Real numbers for a quantised input become the nearest integers;
+            integers are taken as they are.
         tensors: The model's inputs.
         where: Prefix of error messages, such as the model's name.
 
@@ -90,15 +92,15 @@ def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _cast(array: Values, wanted: np.dtype[np.generic], record: TensorRecord, where: str) -> Values:
-    """Returns the values in the wanted type; raises unless every value is exactly representable."""
+    """Returns the values in the wanted type; raises unless every value is exactly representable.
+
+    Real numbers for a tensor with a scale are quantised.
+    """
     problem = InputError(
-        f"{where} has a wrong type, got {array.dtype}, expected {wanted}. "
-        + (
-            f"Quantise it first: round(x / {record.scale:.9g}) + {record.zero_point}"
-            if array.dtype.kind == "f" and record.scale is not None
-            else f"Convert it with .astype(numpy.{wanted})"
-        )
+        f"{where} has a wrong type, got {array.dtype}, expected {wanted}. Convert it with .astype(numpy.{wanted})"
     )
+    if array.dtype.kind == "f" and real_values.is_quantised(record):
+        return real_values.quantised(array, record)
     if array.dtype.kind not in "iub" or wanted.kind == "f":
         if array.dtype.kind == "f" and wanted.kind == "f":
             return array.astype(wanted)

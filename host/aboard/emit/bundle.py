@@ -27,7 +27,7 @@ from aboard.base.manifest import Manifest
 from aboard.base.version import VERSION
 from aboard.emit import accelerators, constants, control, header, intrinsics, records, rolling, sample, source
 from aboard.emit.instances import Instances
-from aboard.ir import Graph
+from aboard.ir import Graph, Rounding
 from aboard.kernels.contract import KernelCall
 from aboard.memory.arenas import Layout
 from aboard.schedule.control import inside
@@ -35,7 +35,7 @@ from aboard.schedule.lowering import Program, Step
 from aboard.target import Target, runtimes
 
 GENERATOR = f"aboard {VERSION}"
-_PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "status.h", "view.h")
+_PUBLIC_HEADERS = ("config.h", "hooks.h", "model.h", "quantize.h", "status.h", "view.h")
 _OPT_FLAGS = {"size": ("-Os",), "balanced": ("-O2",), "speed": ("-O3", "-DABOARD_SPEED")}
 # Kernels keep sums in registers; gcc 12 packs them into Helium vectors lane by lane, so that kws takes 1.5 times as
 # long.
@@ -104,7 +104,7 @@ def emit(
         include_folders=added.include_folders,
         template=runtimes.template_name(target),
         prediction=records.prediction(target),
-        inputs=records.tensors(graph.inputs, "input", program, layout),
+        inputs=records.tensors(graph.inputs, "input", program, layout, _rounding(target)),
         outputs=records.tensors(graph.outputs, "output", program, layout),
         states=records.states(program, layout),
         state=records.state_block(program, layout),
@@ -151,6 +151,10 @@ def _resolve(path: PurePosixPath) -> str:
         else:
             parts.append(part)
     return "/".join(parts)
+
+
+def _rounding(target: Target) -> Rounding:
+    return Rounding(str(target.host.attrs["arithmetic"]))
 
 
 def _cmake(name: str, added: accelerators.Added, *, has_test: bool, hooks: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.base import quoting
-from aboard.emit import c_text, state, streamed_input
+from aboard.emit import c_text, conversion, state, streamed_input
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.banner import banner
 from aboard.ir import Graph, Tensor
@@ -26,7 +26,7 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         banner(graph, generator, target, f"The model {name}."),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
         "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n",
-        '#include "aboard/model.h"\n',
+        '#include "aboard/model.h"\n#include "aboard/quantize.h"\n',
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *_sizes(arenas),
         *state.size(graph, arenas),
@@ -36,6 +36,7 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         *filter(None, [state.declaration(program, arenas)]),
         *(
             _tensor(arenas, kind, index, tensor, names.get(tensor, tensor.name), program)
+            + _converted(graph, kind, index, tensor, target)
             for kind, index, tensor in tensors
         ),
         streamed_input.declarations(program, arenas),
@@ -46,6 +47,13 @@ def text(graph: Graph, program: Program, layout: Layout, generator: str, target:
         "#endif\n",
     ]
     return c_text.fitted("\n".join(parts))
+
+
+def _converted(graph: Graph, kind: str, index: int, tensor: Tensor, target: Target) -> str:
+    """Returns the function that converts an input or output; "" for another tensor."""
+    alone = len(graph.inputs if kind == "input" else graph.outputs) == 1
+    lines = conversion.function(graph.name, kind, index, tensor, alone, target)
+    return "\n".join(["", *lines, ""]) if lines else ""
 
 
 def _sizes(arenas: Arenas) -> list[str]:

@@ -18,7 +18,7 @@ from aboard.base.manifest_records import (
 )
 from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
-from aboard.ir import Tensor
+from aboard.ir import Rounding, Tensor
 from aboard.kernels.contract import ExternalCall, View
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.cost_model import Prediction
@@ -68,8 +68,18 @@ def macs(step: Step) -> int:
     return ops.get(step.node.op).macs(step.node)
 
 
-def tensors(wanted: Sequence[Tensor], kind: str, program: Program, layout: Layout) -> tuple[TensorRecord, ...]:
-    """Returns the records of the model's inputs, outputs or states."""
+def tensors(
+    wanted: Sequence[Tensor], kind: str, program: Program, layout: Layout, rounding: Rounding = Rounding.TFLITE
+) -> tuple[TensorRecord, ...]:
+    """Returns the records of the model's inputs, outputs or states.
+
+    Args:
+        wanted: The tensors.
+        kind: `input`, `output` or `state`.
+        program: The lowered model.
+        layout: The places of tensors.
+        rounding: How real numbers for an input become integers.
+    """
     records: list[TensorRecord] = []
     for index, tensor in enumerate(wanted):
         quant = tensor.type.quant
@@ -81,6 +91,7 @@ def tensors(wanted: Sequence[Tensor], kind: str, program: Program, layout: Layou
                 shape=tensor.shape,
                 scale=quant.scale if quant and not tensor.dtype.is_float else None,
                 zero_point=quant.zero_point if quant and not tensor.dtype.is_float else None,
+                rounding=rounding.value,
                 arena=home(tensor, program, layout),
                 offset=offset(tensor, program, layout),
                 bytes=tensor.type.bytes,

@@ -23,6 +23,7 @@ from aboard.passes.fuse_padding import FusePadding
 from aboard.passes.fuse_quantisation import FuseQuantisation
 from aboard.passes.merge_reshapes import MergeReshapes
 from aboard.passes.move_transposes import MoveTransposes
+from aboard.passes.quantise_border import QuantiseBorder
 from aboard.passes.registry import registered
 from aboard.passes.remove_channels import RemoveChannels
 from aboard.passes.remove_dead_code import RemoveDeadCode
@@ -61,19 +62,18 @@ IMPORT = "import"
 PARTITION = "partition"
 
 
-def neutral(arithmetic: str = "tflite") -> tuple[Pass, ...]:
+def neutral(arithmetic: str = "tflite", border: str = "file") -> tuple[Pass, ...]:
     """Returns the passes for the whole graph.
 
     Args:
         arithmetic: How integer layers round, as `-arithmetic` names it.
+        border: Element type of inputs and outputs, as `-io` names it.
     """
-    if arithmetic == Rounding.TFLITE.value:
-        return NEUTRAL
-    return tuple(
-        step
-        for each in NEUTRAL
-        for step in ((RoundExactly(), FuseQuantisation(arithmetic)) if isinstance(each, FuseQuantisation) else (each,))
-    )
+    passes = NEUTRAL
+    if arithmetic != Rounding.TFLITE.value:
+        place = passes.index(FuseQuantisation())
+        passes = (*passes[:place], RoundExactly(), FuseQuantisation(arithmetic), *passes[place + 1 :])
+    return passes if border == "file" else (*passes, QuantiseBorder(border))
 
 
 def host(channel_block: int = 1, core: str = "", opt: str = "balanced") -> tuple[Pass, ...]:

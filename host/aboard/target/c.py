@@ -41,6 +41,13 @@ _ATTRIBUTES = (
         allowed=("consumed", "kept", "rows"),
     ),
     Attribute(
+        "io",
+        "Element type of inputs and outputs of quantised models: as in the model file (`file`), or `int8` or `uint8` "
+        "without the conversions from and to float32 at the border",
+        default="file",
+        allowed=("file", "int8", "uint8"),
+    ),
+    Attribute(
         "mcpu",
         "gcc's name of the core, with modifiers for missing units: `cortex-m4`, `cortex-m33+nodsp+nofp`; `native` is "
         "the core of this machine",

@@ -102,12 +102,16 @@ class Known:
     outputs: list[np.ndarray[Any, Any]] = field(default_factory=list)
     inner: Any = field(default_factory=dict)
     resets: int = 0
+    steps: float = 0.0
 
     def reset(self) -> None:
         self.resets += 1
 
     def run(self, feed: Any) -> dict[str, Any]:
         return {"y": self.outputs.pop(0)}
+
+    def allowed(self, values: Any, name: str) -> float:
+        return self.steps
 
     def tensors(self, feed: Any) -> dict[int, Any]:
         return self.inner.pop(0) if isinstance(self.inner, list) else self.inner
@@ -200,3 +204,11 @@ def test_channels_that_were_removed_are_not_compared() -> None:
 def test_tensors_that_a_pass_made_have_nothing_to_be_compared_with() -> None:
     device = Device(model(node("a", operand(None, (4,)))), traced={0: {"tNone": np.ones(4, np.int8)}})
     assert verify.locate(device, Known(inner={1: np.zeros(4, np.int8)}), [{}]) is None  # type: ignore[arg-type]  # stand-ins
+
+
+def test_a_reference_may_allow_steps() -> None:
+    got, wanted = np.array([3, 4, 5, -128], np.int8), np.array([5, 4, 8, 127], np.int8)
+    assert verify.differs(got, wanted).tolist() == [True, False, True, True]
+    assert verify.differs(got, wanted, 2.0).tolist() == [False, False, True, True]
+    real, near = np.float32(0.1) * got.astype(np.float32), np.float32(0.1) * wanted.astype(np.float32)
+    assert verify.differs(real, near, 0.2).tolist() == [False, False, True, True]

@@ -8,6 +8,7 @@ import pytest
 
 from aboard.base import manifest, resources
 from aboard.compiler.pipeline import Module, compile_model
+from aboard.device import real_values
 from aboard.errors import InputError, ModelError, PassError, ProjectError, TargetError
 from aboard.importers import load
 from aboard.ir import Graph
@@ -157,14 +158,22 @@ def Target_is_x86() -> bool:
     return Target(HOST).cpu.arch == "x86-64"
 
 
+def test_real_numbers_for_a_quantised_input_are_quantised() -> None:
+    module = compile_model(DIGITS, target=HOST)
+    (record,) = module.manifest.inputs
+    x = samples()["x"][0]
+    np.testing.assert_array_equal(module.run(real_values.real(x, record)), module.run(x))
+    np.testing.assert_array_equal(module.run(real_values.real(x, record).astype(np.float64)), module.run(x))
+
+
 def test_wrong_inputs_are_named() -> None:
     module = compile_model(DIGITS, target=HOST)
     name = module.manifest.inputs[0].name
     good = samples()["x"][0]
     with pytest.raises(InputError, match=r"has a wrong shape, got \(3,\), expected \(1, 8, 8, 1\)"):
         module.run(np.zeros(3, np.int8))
-    with pytest.raises(InputError, match=r"has a wrong type, got float32, expected int8\. Quantise it first"):
-        module.run(good.astype(np.float32))
+    with pytest.raises(InputError, match=r"has a wrong type, got complex64, expected int8\. Convert it with"):
+        module.run(good.astype(np.complex64))
     with pytest.raises(InputError, match="has a wrong type, got int64, expected int8"):
         module.run(np.full(good.shape, 300, np.int64))
     with pytest.raises(

@@ -52,7 +52,9 @@ def test_a_board_implies_its_core() -> None:
     target = Target("arm/mps2_an386")
     assert target.hardware == "arm/mps2_an386"
     assert (target.cpu.name, target.runtime) == ("cortex-m4", "standalone")
-    assert str(target).startswith("c -arithmetic=tflite -hardware=arm/mps2_an386 -input=consumed -mcpu=cortex-m4 ")
+    assert str(target).startswith(
+        "c -arithmetic=tflite -hardware=arm/mps2_an386 -input=consumed -io=file -mcpu=cortex-m4 "
+    )
     assert target.key == "c -hardware=arm/mps2_an386 -mcpu=cortex-m4"
 
 

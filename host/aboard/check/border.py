@@ -1,0 +1,110 @@
+"""A reference for a build whose inputs and outputs are other than those of the model file (`-io=int8`).
+
+Integers stand for the real numbers of the file: `real = scale * (integer - zero point)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.base.manifest import Manifest
+from aboard.base.manifest_records import TensorRecord
+from aboard.check.reference import Reference
+from aboard.device import real_values
+from aboard.ir import Array, Graph, Tensor
+from aboard.target import Target
+
+#: How many steps quantised results of an ONNX file may be away from onnxruntime's, by `-arithmetic`.
+_STEPS = {"tflite": 2, "exact": 1}
+
+_MOVES = ("reshape", "transpose", "strided_slice")
+
+
+def fitted(reference: Reference, manifest: Manifest) -> Reference:
+    """Returns a reference that takes the inputs of a build, gives its outputs, and has its tolerance."""
+    return _Fitted(reference, manifest)
+
+
+class _Fitted(Reference):
+    def __init__(self, inner: Reference, manifest: Manifest) -> None:
+        super().__init__(inner.graph, inner.note)
+        self.name = inner.name  # type: ignore[misc]
+        self._inner = inner
+        self._inputs = {record.name: record for record in manifest.inputs}
+        self._outputs = {record.name: record for record in manifest.outputs}
+        self._steps = 0
+        if self.graph.format == "ONNX" and any(node.op == "dequantize" for node in self.graph.nodes):
+            self._steps = _STEPS[str(Target(manifest.target).host.attrs["arithmetic"])]
+        self._scales = _scales(self.graph) if self._steps else {}
+
+    @override
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        found = self._inner.run(self._as(self.graph, inputs))
+        return {name: to_type(value, self._outputs[name]) for name, value in found.items()}
+
+    @override
+    def tensors(self, inputs: Mapping[str, Array]) -> dict[int, Array]:
+        return self._inner.tensors(self._as(self.graph, inputs))
+
+    @override
+    def inputs_of(self, graph: Graph, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        return self._as(graph, inputs)
+
+    @override
+    def outputs_of(self, graph: Graph, values: Mapping[str, Array]) -> Mapping[str, Array]:
+        return {tensor.name: to_type(values[tensor.name], self._outputs[tensor.name]) for tensor in graph.outputs}
+
+    @override
+    def allowed(self, values: Array, name: str) -> float:
+        if values.dtype.kind in "iu":
+            return float(self._steps)
+        return self._steps * self._scales.get(name, 0.0)
+
+    @override
+    def reset(self) -> None:
+        self._inner.reset()
+
+    @override
+    def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
+        raise NotImplementedError("the reference inside computes")
+
+    def _as(self, graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        types = {tensor.name: tensor for tensor in graph.inputs}
+        return {
+            name: from_type(value, self._inputs[name], types[name]) if name in types else value
+            for name, value in inputs.items()
+        }
+
+
+def from_type(values: Array, record: TensorRecord, tensor: Tensor) -> Array:
+    """Returns an input of a build as the tensor of a graph has it."""
+    if tensor.dtype.value == record.dtype or not real_values.is_quantised(record):
+        return values
+    if tensor.dtype.is_float:
+        return real_values.real(values, record)
+    moved = values.astype(np.int64) - (record.zero_point or 0) + tensor.quant.zero_point
+    return moved.astype(tensor.dtype.numpy)
+
+
+def to_type(values: Array, record: TensorRecord) -> Array:
+    """Returns an output of the model file as a build gives it."""
+    if values.dtype == np.dtype(record.dtype) or not real_values.is_quantised(record):
+        return values
+    if values.dtype.kind == "f":
+        return real_values.quantised(values.astype(np.float32), record)
+    # Of 8 bits, with and without a sign: the same number of steps from the zero point.
+    return (values.astype(np.int64) + (128 if record.dtype == "uint8" else -128)).astype(record.dtype)
+
+
+def _scales(graph: Graph) -> dict[str, float]:
+    """Returns the scale of each tensor of real numbers that stands for integers, by name."""
+    scales: dict[str, float] = {}
+    for node in graph.nodes:
+        if node.op == "dequantize" and not node.input(0).quant.per_channel:
+            scales[node.output.name] = node.input(0).quant.scale
+        elif node.op in _MOVES and node.input(0).name in scales:
+            scales[node.output.name] = scales[node.input(0).name]
+    return scales
