@@ -59,5 +59,5 @@ def test_integers_are_within_steps_of_onnxruntime(
 
 @pytest.mark.parametrize("name", found(QUANTISED[:2]))
 def test_inputs_and_outputs_of_integers(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    result = verify(name, "-io=int8 -arithmetic=exact", capsys)
+    result = verify(name, "-io=int8 -input-layout=nhwc -arithmetic=exact", capsys)
     assert (result["differing_bytes"], result["max_abs_diff"] <= 1) == (0, True)

@@ -37,6 +37,7 @@ class TensorRecord(_ManifestRecord):
         scale: Quantisation scale; None for float.
         zero_point: Quantisation zero point; None for float.
         rounding: How a real number becomes an integer: `tflite`, ties away from the zero point; `exact`, ties to even.
+        order: For each axis, the axis that it is in the model file; None if all are in the file's order.
         arena: Number of the arena that stores the tensor; 0 if there is only one. The number of arenas for a state in
             memory of its own.
         offset: Bytes from the start of the arena.
@@ -50,6 +51,7 @@ class TensorRecord(_ManifestRecord):
     scale: _Scale | None = None
     zero_point: _ZeroPoint | None = None
     rounding: Literal["tflite", "exact"] = "tflite"
+    order: tuple[Size, ...] | None = None
     arena: Size = 0
     offset: Size
     bytes: Size

@@ -15,6 +15,7 @@ from aboard.base.manifest_records import TensorRecord
 from aboard.check.reference import Reference
 from aboard.device import real_values
 from aboard.ir import Array, Graph, Tensor
+from aboard.ops.axes import inverse
 from aboard.target import Target
 
 #: How many steps quantised results of an ONNX file may be away from onnxruntime's, by `-arithmetic`.
@@ -81,6 +82,8 @@ class _Fitted(Reference):
 
 def from_type(values: Array, record: TensorRecord, tensor: Tensor) -> Array:
     """Returns an input of a build as the tensor of a graph has it."""
+    values = values if record.order is None else values.transpose(inverse(record.order))
+    values = np.ascontiguousarray(values if tensor.order is None else values.transpose(tensor.order))
     if tensor.dtype.value == record.dtype or not real_values.is_quantised(record):
         return values
     if tensor.dtype.is_float:

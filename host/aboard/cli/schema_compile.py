@@ -22,6 +22,7 @@ class TensorInfo(Result):
     rounding: str = Field(
         description="Ties between integers of a real number: `tflite`, away from the zero point, or `exact`, to even."
     )
+    order: list[int] | None = Field(description="For each axis, the axis of the model file; null if all are in order.")
     arena: int = Field(description="Index of the tensor's arena; 0 if there is only one.")
     offset: int = Field(description="Bytes from the start of the arena.")
     bytes: int = Field(description="Size of the tensor.")

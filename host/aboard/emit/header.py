@@ -146,7 +146,7 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, named: str, p
     name, pointer = arenas.name, arenas.pointer_of(tensor, program)
     prefix = f"{name.upper()}_{kind.upper()}_{index}"
     shape = ", ".join(map(str, tensor.shape)) or "1"
-    sizes = "x".join(map(str, tensor.shape)) or "scalar"
+    sizes = ("x".join(map(str, tensor.shape)) or "scalar") + _axes(tensor)
     lines = [
         f"/** {kind.capitalize()} {index}, `{quoting.c_comment(named)}`: {tensor.dtype.value} {sizes}. */",
         f"#define {prefix}_NAME {quoting.c_string(named)}",
@@ -179,6 +179,10 @@ def _tensor(arenas: Arenas, kind: str, index: int, tensor: Tensor, named: str, p
         "",
     ]
     return "\n".join(lines)
+
+
+def _axes(tensor: Tensor) -> str:
+    return "" if tensor.order is None else f", axes {', '.join(map(str, tensor.order))} of the model file"
 
 
 def _position(prefix: str, tensor: Tensor, program: Program, arenas: Arenas) -> list[str]:

@@ -92,6 +92,7 @@ def tensors(
                 scale=quant.scale if quant and not tensor.dtype.is_float else None,
                 zero_point=quant.zero_point if quant and not tensor.dtype.is_float else None,
                 rounding=rounding.value,
+                order=tensor.order,
                 arena=home(tensor, program, layout),
                 offset=offset(tensor, program, layout),
                 bytes=tensor.type.bytes,

@@ -52,8 +52,8 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
     before, after = (_device_passes(target, place) for place in ("before_partition", "after_partition"))
     if passes is not None:
         return parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
-    arithmetic, border = (str(target.host.attrs[name]) for name in ("arithmetic", "io"))
-    return Pipeline((*neutral(arithmetic, border), *before), (*host_passes(target), *after))
+    chosen = (str(target.host.attrs[name]) for name in ("arithmetic", "io", "input-layout"))
+    return Pipeline((*neutral(*chosen), *before), (*host_passes(target), *after))
 
 
 def decide(graph: Graph, target: Target) -> Partition:

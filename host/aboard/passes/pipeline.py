@@ -21,6 +21,7 @@ from aboard.passes.fuse_activations import FuseActivations
 from aboard.passes.fuse_dilation import FuseDilation
 from aboard.passes.fuse_padding import FusePadding
 from aboard.passes.fuse_quantisation import FuseQuantisation
+from aboard.passes.input_layout import InputLayout
 from aboard.passes.merge_reshapes import MergeReshapes
 from aboard.passes.move_transposes import MoveTransposes
 from aboard.passes.quantise_border import QuantiseBorder
@@ -62,14 +63,15 @@ IMPORT = "import"
 PARTITION = "partition"
 
 
-def neutral(arithmetic: str = "tflite", border: str = "file") -> tuple[Pass, ...]:
+def neutral(arithmetic: str = "tflite", border: str = "file", layout: str = "file") -> tuple[Pass, ...]:
     """Returns the passes for the whole graph.
 
     Args:
         arithmetic: How integer layers round, as `-arithmetic` names it.
         border: Element type of inputs and outputs, as `-io` names it.
+        layout: Order of the axes of inputs, as `-input-layout` names it.
     """
-    passes = NEUTRAL
+    passes = NEUTRAL if layout == "file" else (InputLayout(layout), *NEUTRAL)
     if arithmetic != Rounding.TFLITE.value:
         place = passes.index(FuseQuantisation())
         passes = (*passes[:place], RoundExactly(), FuseQuantisation(arithmetic), *passes[place + 1 :])

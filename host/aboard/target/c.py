@@ -41,6 +41,13 @@ _ATTRIBUTES = (
         allowed=("consumed", "kept", "rows"),
     ),
     Attribute(
+        "input-layout",
+        "Order of the axes of images in ONNX files: as in the model file (`file`), or with channels last, as a camera "
+        "delivers them (`nhwc`). In TFLite files channels are last anyway",
+        default="file",
+        allowed=("file", "nhwc"),
+    ),
+    Attribute(
         "io",
         "Element type of inputs and outputs of quantised models: as in the model file (`file`), or `int8` or `uint8` "
         "without the conversions from and to float32 at the border",

@@ -126,7 +126,7 @@ def test_any_text_is_read_or_refused(words):
 
 
 def test_every_pass_of_the_package_is_registered_and_says_what_it_does():
-    assert {step.name for step in (*neutral("exact", "int8"), *HOST)} == set(registered())
+    assert {step.name for step in (*neutral("exact", "int8", "nhwc"), *HOST)} == set(registered())
     assert DivideWideNodes in registered().values()
     for name, step in registered().items():
         assert step.name == name == name.lower()

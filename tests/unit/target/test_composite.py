@@ -15,8 +15,8 @@ HOST = "c -mcpu=cortex-m4"
 SPEC = {"kind": "composite", "host": HOST, "devices": ["fake -model=v2", "cmsis-nn"]}
 TEXT = (
     "composite -device='fake -lanes=4 -model=v2' -device=cmsis-nn -host='c -arithmetic=tflite "
-    "-input=consumed -io=file -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -opt=balanced -runtime=standalone' "
-    "-partition=order"
+    "-input=consumed -input-layout=file -io=file -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -opt=balanced "
+    "-runtime=standalone' -partition=order"
 )
 FAKE = Kind(
     "fake",

@@ -52,9 +52,8 @@ def test_a_board_implies_its_core() -> None:
     target = Target("arm/mps2_an386")
     assert target.hardware == "arm/mps2_an386"
     assert (target.cpu.name, target.runtime) == ("cortex-m4", "standalone")
-    assert str(target).startswith(
-        "c -arithmetic=tflite -hardware=arm/mps2_an386 -input=consumed -io=file -mcpu=cortex-m4 "
-    )
+    assert str(target).startswith("c -arithmetic=tflite -hardware=arm/mps2_an386 -input=consumed ")
+    assert " -mcpu=cortex-m4 " in str(target)
     assert target.key == "c -hardware=arm/mps2_an386 -mcpu=cortex-m4"
 
 

@@ -90,6 +90,7 @@ def test_every_attribute_of_c_has_help_and_a_way_to_its_value() -> None:
         "flash-max",
         "hardware",
         "input",
+        "input-layout",
         "io",
         "mcpu",
         "mfloat-abi",

@@ -14,8 +14,8 @@ from aboard.errors import TargetError
 from aboard.target import Target
 
 M4 = (
-    "c -arithmetic=tflite -input=consumed -io=file -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -opt=balanced "
-    "-runtime=standalone"
+    "c -arithmetic=tflite -input=consumed -input-layout=file -io=file -mcpu=cortex-m4 -mfloat-abi=hard "
+    "-mfpu=fpv4-sp-d16 -opt=balanced -runtime=standalone"
 )
 
 CORES = [name for name in cpu.names() if not cpu.find(name).is_host_class]
@@ -127,6 +127,7 @@ def test_json_states_kind_and_attributes() -> None:
         "kind": "c",
         "arithmetic": "tflite",
         "input": "consumed",
+        "input-layout": "file",
         "io": "file",
         "mcpu": "cortex-m4",
         "mfloat-abi": "hard",
