@@ -10,6 +10,7 @@
 | `operator` | one node of the file, and the table of functions that read nodes |
 | `builder` | makes nodes of the intermediate representation |
 | `folding` | computes nodes of constants, with the reference evaluator of the package `onnx` |
+| `affine`, `layers` | fold constant factors and summands into the layers beside them |
 | `operators/` | the functions, a file for each family |
 
 Nothing here imports `onnx` before a file is read.

@@ -14,7 +14,7 @@ import numpy as np
 
 from aboard.errors import AboardError, ModelError
 from aboard.importers.diagnostics import Diagnostics
-from aboard.importers.onnx import control, folding, functions
+from aboard.importers.onnx import affine, control, folding, functions
 from aboard.importers.onnx import file as files
 from aboard.importers.onnx.border import Border
 from aboard.importers.onnx.builder import Builder, constant_tensor
@@ -61,6 +61,8 @@ class _Reader:
         graph = Graph("model", inputs, outputs, self._nodes, self._where)
         graph.notes = list(self._file.notes)
         try:
+            verify(graph)
+            affine.fold(graph)
             verify(graph)
         except AboardError as error:
             raise ModelError(f"{self._where}: {error}") from error
