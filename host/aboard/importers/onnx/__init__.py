@@ -11,6 +11,7 @@
 | `builder` | makes nodes of the intermediate representation |
 | `folding` | computes nodes of constants, with the reference evaluator of the package `onnx` |
 | `affine`, `layers` | fold constant factors and summands into the layers beside them |
+| `moved_integers` | gives integers that are moved before their scale is known one quantisation |
 | `operators/` | the functions, a file for each family |
 
 Nothing here imports `onnx` before a file is read.

@@ -14,7 +14,7 @@ import numpy as np
 
 from aboard.errors import AboardError, ModelError
 from aboard.importers.diagnostics import Diagnostics
-from aboard.importers.onnx import affine, control, folding, functions
+from aboard.importers.onnx import affine, control, folding, functions, moved_integers
 from aboard.importers.onnx import file as files
 from aboard.importers.onnx.border import Border
 from aboard.importers.onnx.builder import Builder, constant_tensor
@@ -60,6 +60,7 @@ class _Reader:
         self._diagnostics.report()
         graph = Graph("model", inputs, outputs, self._nodes, self._where)
         graph.notes = list(self._file.notes)
+        moved_integers.quantise(graph)
         try:
             verify(graph)
             affine.fold(graph)
