@@ -19,7 +19,7 @@ from aboard.boards import cpu
 from aboard.check import verify
 from aboard.check.reference import Reference
 from bench import cycles, histogram
-from support import models
+from support import models, qdq
 
 #: Short name of a core, as in the anchors, and the board it is measured on.
 BOARDS = {
@@ -48,6 +48,11 @@ _FIGURES = (
 )  # fmt: skip
 #: Those that are recorded for options other than the defaults.
 _BY_OPTION = ("instructions", "cycles", "flash_bytes", "ram_bytes", "stack_bytes")
+#: Those that two files of one network are compared by.
+BY_FORMAT = ("instructions", "ram_bytes", "flash_bytes")
+
+#: Models that are also measured as ONNX files.
+AS_ONNX = ("kws", "vww", "ic", "ad")
 _TIMEOUT_S = 600
 
 
@@ -61,7 +66,9 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, result
 
 
-def figures(name: str, core: str, folder: Path, options: Sequence[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+def figures(
+    name: str, core: str, folder: Path, options: Sequence[str] = (), file: Path | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Deploys a model and returns the record of what that told, and all that it told.
 
     Args:
@@ -69,6 +76,7 @@ def figures(name: str, core: str, folder: Path, options: Sequence[str] = ()) -> 
         core: Key of `BOARDS`.
         folder: Where the project shall be.
         options: More options of `aboard deploy`.
+        file: The model file, where it is another than the zoo's.
 
     Returns:
         The figures of `aboard deploy --json`, with `toolchain` and `runner`; or `refused` with the message, and
@@ -77,7 +85,8 @@ def figures(name: str, core: str, folder: Path, options: Sequence[str] = ()) -> 
     Raises:
         RuntimeError: `aboard deploy` failed for another reason.
     """
-    code, result = command("deploy", str(models.path(name)), "--board", BOARDS[core], "-o", str(folder), *options)
+    model = str(file or models.path(name))
+    code, result = command("deploy", model, "--board", BOARDS[core], "-o", str(folder), *options)
     if code != 0:
         error = result["error"]
         if error["kind"] != "CapacityError":
@@ -128,6 +137,15 @@ def by_options(name: str) -> dict[str, dict[str, Any]]:
                 record |= _counted(executed)
         found[opt] = {key: record[key] for key in _BY_OPTION if key in record}
     return found
+
+
+def as_onnx(name: str) -> dict[str, Any]:
+    """Returns figures on m4 of the ONNX file of the same network with QuantizeLinear and DequantizeLinear."""
+    with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
+        file = Path(temporary) / f"{name}.onnx"
+        file.write_bytes(qdq.convert(name))
+        record, _ = figures(name, "m4", Path(temporary) / "project", file=file)
+    return {key: record[key] for key in (*BY_FORMAT, "toolchain")}
 
 
 def timing() -> dict[str, dict[str, Any]]:

@@ -87,6 +87,7 @@ def render(recorded: Record) -> str:
         "## Estimated cycles\n\n" + _cycles(results, recorded.get("timing", {})),
         _records(results, recorded.get("options", {}), anchors.get(RECORDS, {})),
         _options(results, recorded.get("options", {})),
+        _formats(results, recorded.get("formats", {})),
         "## RAM\n\n" + _ram(results, anchors),
         "## Flash\n\n" + _flash(results, anchors),
         "## Stack\n\n" + _stack(results, anchors),
@@ -230,6 +231,21 @@ def _options(results: Record, options: Record) -> str:
         return ""
     text = "What `-opt` changes, on m4:\n\n"
     return text + table(["model", "`-opt`", "instructions", "cycles", "RAM", "flash", "stack"], rows, left=2)
+
+
+def _formats(results: Record, formats: Record) -> str:
+    rows = []
+    for model, onnx in formats.items():
+        for name, record in (("TFLite", results.get(model, {}).get("m4", {})), ("ONNX", onnx)):
+            figures = (record.get(key) for key in ("instructions", "ram_bytes", "flash_bytes"))
+            rows.append([model, name, *(number(value) for value in figures)])
+    if not rows:
+        return ""
+    text = """The same network as a TFLite file and as an ONNX file with QuantizeLinear and DequantizeLinear, on m4.
+Weights and scales are equal, and so are the bytes of all results:
+
+"""
+    return text + table(["model", "file", "instructions", "RAM", "flash"], rows, left=2)
 
 
 def each(value: float | None, macs: int | None) -> str:

@@ -44,6 +44,9 @@ GUARDED = {"instructions": 1.01, "ram_bytes": 1.01, "flash_bytes": 1.01, "stack_
 #: The same for what another compiler makes than the one that was recorded; RAM does not depend on it.
 OTHER_COMPILER = {**GUARDED, "instructions": 1.1, "flash_bytes": 1.1, "stack_bytes": 1.5}
 
+#: How much more an ONNX file may need than the TFLite file of the same network, of each figure.
+FORMATS = 1.02
+
 #: Instructions of the longest tick of a counter, by which two counts of the same may differ.
 TICK = 63
 
@@ -58,6 +61,17 @@ def worse(record: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
         slack = TICK if figure == "instructions" else 0
         if now is not None and then is not None and now > then * allowed + slack:
             lines.append(f"{figure} {now:,}, recorded {then:,}: {100 * (now / then - 1):+.1f} %")
+    return lines
+
+
+def of_formats(as_onnx: Mapping[str, Any], as_tflite: Mapping[str, Any]) -> list[str]:
+    """Returns what differs too much between records of two files of one network, one line a figure."""
+    lines = []
+    for figure in measure.BY_FORMAT:
+        ours, theirs = as_onnx[figure], as_tflite[figure]
+        slack = TICK if figure == "instructions" else 0
+        if max(ours, theirs) > min(ours, theirs) * FORMATS + slack:
+            lines.append(f"{figure} {ours:,} as ONNX, {theirs:,} as TFLite: {100 * (ours / theirs - 1):+.1f} %")
     return lines
 
 
@@ -120,6 +134,7 @@ def write(found: Mapping[str, Any], before: Mapping[str, Any]) -> None:
             if name in results
         },
         "options": {name: found["options"][name] for name in measure.CHECKED if name in found.get("options", {})},
+        "formats": {name: found["formats"][name] for name in measure.AS_ONNX if name in found.get("formats", {})},
         "compilation": {
             name: found["compilation"][name] for name in measure.CHECKED if name in found.get("compilation", {})
         },
@@ -167,6 +182,14 @@ def check(results: Mapping[str, Mapping[str, Any]], before: Mapping[str, Any]) -
     return 1 if problems else 0
 
 
+def check_formats(results: Mapping[str, Mapping[str, Any]], measure_one: Callable[[str], dict[str, Any]]) -> int:
+    """Prints where an ONNX file needs more or less than the TFLite file of the same network; returns the exit code."""
+    names = [name for name in measure.AS_ONNX if "instructions" in results.get(name, {}).get("m4", {})]
+    found = [f"{name}: {line}" for name in names for line in of_formats(measure_one(name), results[name]["m4"])]
+    print("\n".join(found) if found else f"{len(names)} ONNX files: as their TFLite files.")
+    return 1 if found else 0
+
+
 def checked_models() -> list[str]:
     """Returns the models to check: the package's own, and the others where they are there; else that is said."""
     found = models.available(measure.CHECKED)
@@ -201,7 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write(before, before)
         return 0
     if options.check:
-        return check(measured(options.models or checked_models(), options.boards, measure.quickly), before)
+        results = measured(options.models or checked_models(), options.boards, measure.quickly)
+        return max(check(results, before), check_formats(results, measure.as_onnx))
     names = options.models or available
     results = measured(names, options.boards, measure.measure)
     merged = {name: {**before["results"].get(name, {}), **results.get(name, {})} for name in measure.MODELS}
@@ -211,6 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "results": kept,
         "tools": tools(kept),
         "options": {**before.get("options", {}), **{name: measure.by_options(name) for name in described}},
+        "formats": {**before.get("formats", {}), **{n: measure.as_onnx(n) for n in names if n in measure.AS_ONNX}},
         "compilation": {**before.get("compilation", {}), **{name: measure.compilation(name) for name in described}},
     }
     write(found, before)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench import page, run
+from bench import measure, page, run
 
 LAYERS = [
     {
@@ -57,6 +57,7 @@ RECORDED = {
             "speed": {"instructions": 1400, "cycles": 2160, "ram_bytes": 500, "flash_bytes": 4000, "stack_bytes": 96},
         }
     },
+    "formats": {"kws": {"instructions": 1510, "ram_bytes": 400, "flash_bytes": 3004}},
     "compilation": {"kws": {"seconds": 2.1, "peak_bytes": 71_000_000}},
     "prototypes": [{"name": "pw", "core": "m4", "macs": 100, "instructions": 75, "cycles": 130}],
 }
@@ -80,6 +81,8 @@ RECORDED = {
         "| kws | 20.00 | 18.00 | 9.00 (2.00) | - |",
         "| kws | `balanced` | 1,500 | 2,400 | 400 | 3,000 | 96 |",
         "| kws | `speed` | 1,400 | 2,160 | 500 | 4,000 | 96 |",
+        "| kws | TFLite | 1,500 | 400 | 3,000 |",
+        "| kws | ONNX | 1,510 | 400 | 3,004 |",
         "| kws | yes | 3 | 80 MB |",
         "| pw | m4 | 100 | 75 | 130 | 0.75 | 1.30 |",
         "- m4: `arm/mps2_an386`",
@@ -113,6 +116,31 @@ def test_check_finds_what_is_worse_by_more_than_a_hundredth() -> None:
     ]
     assert run.worse({"refused": "too large"}, RECORD) == ["refused: too large"]
     assert run.worse({"refused": "too large"}, {"refused": "too large"}) == []
+
+
+def test_files_of_one_network_differ_by_two_hundredths_at_most() -> None:
+    large = {"instructions": 1_000_000, "ram_bytes": 10_000, "flash_bytes": 20_000}
+    assert run.of_formats({"instructions": 1_020_063, "ram_bytes": 10_200, "flash_bytes": 19_608}, large) == []
+    assert run.of_formats({"instructions": 1_020_064, "ram_bytes": 10_201, "flash_bytes": 19_607}, large) == [
+        "instructions 1,020,064 as ONNX, 1,000,000 as TFLite: +2.0 %",
+        "ram_bytes 10,201 as ONNX, 10,000 as TFLite: +2.0 %",
+        "flash_bytes 19,607 as ONNX, 20,000 as TFLite: -2.0 %",
+    ]
+
+
+def test_check_fails_for_an_onnx_file_that_needs_more(capsys: pytest.CaptureFixture[str]) -> None:
+    results = {"kws": {"m4": RECORD}, "vww": {"m0": RECORD}, "ic": {"m4": {"refused": "too large"}}}
+    assert run.check_formats(results, lambda name: RECORD) == 0
+    assert capsys.readouterr().out == "1 ONNX files: as their TFLite files.\n"
+    assert run.check_formats(results, lambda name: {**RECORD, "ram_bytes": 500}) == 1
+    assert capsys.readouterr().out == "kws: ram_bytes 500 as ONNX, 400 as TFLite: +25.0 %\n"
+
+
+def test_recorded_files_of_one_network_differ_by_two_hundredths_at_most() -> None:
+    recorded = run.recorded()
+    assert set(recorded["formats"]) == set(measure.AS_ONNX)
+    for name, as_onnx in recorded["formats"].items():
+        assert run.of_formats(as_onnx, recorded["results"][name]["m4"]) == []
 
 
 def test_another_compiler_may_make_more_code_but_not_more_ram() -> None:
