@@ -12,7 +12,6 @@ once, and layers that round otherwise stay layers of real numbers.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,13 +21,12 @@ from typing_extensions import override
 
 from aboard import ops
 from aboard.ir import Attributes, DType, Graph, Node, Quantization, Rounding, Tensor, TensorType
-from aboard.ops import pad, reshape, strided_slice, transpose
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
+from aboard.passes.moved_quantisation import integer_attributes, move_dequantize, move_quantize, move_weights
 from aboard.passes.registry import register
 from aboard.passes.rewriting import free_name, merged_sources, only_reader
 from aboard.passes.round_exactly import is_sound
-from aboard.passes.transposition import moved_type
 
 _WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected")
 _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6}
@@ -57,9 +55,9 @@ class FuseQuantisation(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
-        _move_weights(graph)
-        _move_dequantize(graph)
-        _move_quantize(graph)
+        move_weights(graph)
+        move_dequantize(graph)
+        move_quantize(graph)
         for node in list(graph.nodes):
             if node.op == "quantize" and node.input(0).dtype is DType.FLOAT32:
                 _QuantisedLayer(graph, node, Rounding(self.arithmetic)).fuse()
@@ -68,115 +66,6 @@ class FuseQuantisation(Pass):
     def pending(self, graph: Graph) -> str | None:
         """Returns None: a layer that integers cannot compute stays as it is."""
         return None
-
-
-def _move_weights(graph: Graph) -> None:
-    """Applies transposes and reshapes of dequantised constants to the integers."""
-    for node in list(graph.nodes):
-        if node.op not in ("transpose", "reshape", "strided_slice") or graph.is_result(node.output):
-            continue
-        before = graph.producer(node.input(0))
-        stored = before.input(0) if before is not None and before.op == "dequantize" else None
-        if before is None or stored is None or stored.data is None:
-            continue
-        moved = _moved_constant(node, stored)
-        if moved is None:
-            continue
-        moved.name = free_name(graph, f"{stored.name}/moved")
-        place = graph.nodes.index(node)
-        graph.nodes[place] = Node("dequantize", node.name, [moved], node.outputs, Attributes(), node.sources)
-        if not graph.consumers(before.output) and not graph.is_result(before.output):
-            graph.nodes[place].sources = merged_sources(before, node)
-            graph.remove([before])
-
-
-def _move_dequantize(graph: Graph) -> None:
-    """Puts each dequantize behind nodes that only move data: they then move integers."""
-    for node in list(graph.nodes):
-        before = graph.producer(node.input(0)) if _moves(node) else None
-        if before is None or before.op != "dequantize" or before.input(0).type.quant is None:
-            continue
-        stored = before.input(0)
-        attrs = _integer_attributes(node, stored)
-        if stored.quant.per_channel or attrs is None:
-            continue
-        kind = TensorType(node.output.shape, stored.dtype, stored.quant)
-        moved = Tensor(free_name(graph, f"{node.output.name}/integers"), kind)
-        place = graph.nodes.index(node)
-        graph.nodes[place : place + 1] = [
-            Node(node.op, moved.name, [stored], [moved], attrs, node.sources),
-            Node("dequantize", node.name, [moved], node.outputs, Attributes()),
-        ]
-        if not graph.consumers(before.output) and not graph.is_result(before.output):
-            graph.nodes[place].sources = merged_sources(before, node)
-            graph.remove([before])
-
-
-def _move_quantize(graph: Graph) -> None:
-    """Puts each quantize before nodes that only move data and that nothing else reads."""
-    for node in reversed(list(graph.nodes)):
-        if node.op != "quantize" or node.input(0).dtype is not DType.FLOAT32:
-            continue
-        while (before := graph.producer(node.input(0))) is not None and _moves(before):
-            if only_reader(graph, before.output) is not node:
-                break
-            attrs = _integer_attributes(before, node.output)
-            if attrs is None:
-                break
-            kind = TensorType(before.input(0).shape, node.output.dtype, node.output.quant)
-            early = Tensor(free_name(graph, f"{before.input(0).name}/integers"), kind)
-            moved = Node(before.op, node.name, [early], node.outputs, attrs, merged_sources(before, node))
-            node.inputs, node.outputs, node.name = [before.input(0)], [early], early.name
-            graph.nodes.insert(graph.nodes.index(node) + 1, moved)
-            graph.remove([before])
-
-
-def _moves(node: Node) -> bool:
-    """True for a node that only moves the data of its one operand, and is no border of the model."""
-    one = len(node.inputs) == 1 and len(node.outputs) == 1 and node.inputs[0] is not None
-    return one and ops.get(node.op).moves_data and node.input(0).dtype is DType.FLOAT32 and node.op in _MOVING
-
-
-#: Nodes past which quantize and dequantize move.
-_MOVING = ("broadcast_to", "mirror_pad", "pad", "reshape", "resize_nearest_neighbor", "strided_slice", "transpose")
-
-
-def _integer_attributes(node: Node, stored: Tensor) -> Attributes | None:
-    """Returns the attributes of a node that moves integers: padding has the integer of its value, if there is one."""
-    if node.op != "pad":
-        return node.attrs
-    attrs = pad.attributes(node)
-    steps = attrs.value / stored.quant.scale + stored.quant.zero_point
-    info = np.iinfo(stored.dtype.value)
-    exact = steps == round(steps) and info.min <= steps <= info.max
-    return dataclasses.replace(attrs, value=round(steps)) if exact else None
-
-
-def _moved_constant(node: Node, stored: Tensor) -> Tensor | None:
-    if stored.data is None:
-        return None
-    if node.op == "transpose":
-        order = transpose.attributes(node).order
-        return Tensor("", moved_type(stored.type, order), np.ascontiguousarray(stored.data.transpose(order)))
-    if node.op == "strided_slice":
-        data = ops.get(node.op).evaluate(node, [stored.data])[0]
-        quant = stored.type.quant
-        axis = None if quant is None or not quant.per_channel else quant.axis
-        whole = data.ndim == stored.data.ndim and (axis is None or data.shape[axis] == stored.shape[axis])
-        turned = axis is not None and strided_slice.attributes(node).slices[axis].stride < 0
-        return Tensor("", TensorType(data.shape, stored.dtype, quant), data) if whole and not turned else None
-    shape, quant = reshape.attributes(node).shape, stored.type.quant
-    if quant is not None and quant.per_channel and quant.axis is not None:
-        before = math.prod(stored.shape[: quant.axis])
-        fits = [
-            axis
-            for axis in range(len(shape))
-            if math.prod(shape[:axis]) == before and shape[axis] == stored.shape[quant.axis]
-        ]
-        if not fits:
-            return None
-        quant = dataclasses.replace(quant, axis=fits[0])
-    return Tensor("", TensorType(shape, stored.dtype, quant), stored.data.reshape(shape))
 
 
 class _QuantisedLayer:
@@ -243,7 +132,7 @@ class _QuantisedLayer:
             attrs = dataclasses.replace(attrs, activation=activation)
         if layer.op == "concatenation":
             return self._joined(layer, stored)
-        attrs = _integer_attributes(layer, stored[0]) if layer.op == "pad" else attrs
+        attrs = integer_attributes(layer, stored[0]) if layer.op == "pad" else attrs
         if attrs is None:
             return None
         for quant in (self._result.quant, _FIXED.get(layer.op), stored[0].type.quant):

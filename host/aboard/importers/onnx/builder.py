@@ -43,18 +43,22 @@ class Builder(Chain):
     """A chain of nodes with any operators: every step returns the tensor that it computes.
 
     Tensors get their names from the reader. Types are those that the operators infer.
+
+    Attributes:
+        weights: By identity, tensors that are constants behind a `dequantize`: the constant that the `dequantize`
+            reads, or None for what nodes behind it moved.
     """
 
-    def __init__(self, source: SourceNode, weights: set[int] | None = None) -> None:
+    def __init__(self, source: SourceNode, weights: dict[int, Tensor | None] | None = None) -> None:
         """Begins without nodes.
 
         Args:
             source: The node of the file.
-            weights: Identities of tensors that are constants behind a `dequantize`; this adds to them.
+            weights: What `weights` has been for other nodes; this adds to it.
         """
         super().__init__(source)
         self._file_node = source
-        self.weights = set() if weights is None else weights
+        self.weights = {} if weights is None else weights
 
     def is_weights(self, tensor: Tensor) -> bool:
         """True for a constant, and for one behind a `dequantize`."""
@@ -148,7 +152,7 @@ class Builder(Chain):
     def _kept(self, before: Tensor, after: Tensor) -> Tensor:
         """Notes that a tensor is weights if the one before was."""
         if id(before) in self.weights:
-            self.weights.add(id(after))
+            self.weights.setdefault(id(after), None)
         return after
 
     def _first(self, inputs: Sequence[Tensor | None]) -> Tensor:

@@ -46,7 +46,7 @@ class _Reader:
         self._names = Names(file.model.graph)
         self._border = Border(self._values, self._nodes, self._names, self._diagnostics)
         self._count = 0
-        self._weights: set[int] = set()
+        self._weights: dict[int, Tensor | None] = {}
 
     def graph(self) -> Graph:
         """Returns the verified graph."""

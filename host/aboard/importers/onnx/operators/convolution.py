@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
 from aboard.importers.onnx.operators.windows import (
@@ -15,7 +17,7 @@ from aboard.importers.onnx.operators.windows import (
     channels_last,
     window,
 )
-from aboard.ir import DType, Tensor, TensorType
+from aboard.ir import Array, DType, Quantization, Tensor, TensorType
 from aboard.ops.conv2d import ConvAttributes
 from aboard.ops.registry import SourceNode
 from aboard.ops.strided_slice import AxisSlice
@@ -118,7 +120,8 @@ def conv_transpose(source: Operator, make: Builder) -> Tensor:
         )
     size = weights.shape[2:]
     strides, dilations, before, after = _transposed_window(source, x.shape[2:], size)
-    if rank == 4 and groups == 1 and set(dilations) == {1} and weights.is_constant:
+    fixed = bias is None or bias.is_constant
+    if rank == 4 and groups == 1 and set(dilations) == {1} and fixed:
         result = _phases(source, make, strides, (before, after))
         if result is not None:
             return channels_first(make, result)
@@ -147,15 +150,21 @@ def _phases(
     """Adds convolutions of the operand itself, one for each place between its pixels, and crops what they make.
 
     Args:
-        source: The node, with an image and constant weights.
+        source: The node, with an image and a constant bias or none.
         make: Makes the nodes.
         strides: Pixels of the result for each of the operand.
         padding: Of the convolution of the operand with zeros between its pixels.
 
     Returns:
-        [batch, height, width, channels]; None where the result is larger than what the windows reach.
+        [batch, height, width, channels]; None where the result is larger than what the windows reach, or weights are
+        computed or have zero points.
     """
     image, weights = channels_last(make, source.input(0)), source.input(1)
+    stored = make.weights.get(id(weights))
+    if stored is not None and stored.data is not None and _by_output(stored.quant):
+        weights = make.array(stored.data)
+    if weights.data is None:
+        return None
     size, (before, after) = weights.shape[2:], padding
     crops = [(n - 1 - b, n - 1 - a) for n, b, a in zip(size, before, after, strict=True)]
     if min(n for crop in crops for n in crop) < 0:
@@ -164,9 +173,28 @@ def _phases(
     whole = Tensor("whole", TensorType((image.shape[0], *full, weights.shape[1]), DType.FLOAT32))
     options = {"StrideH": strides[0], "StrideW": strides[1], "Padding": 1, "FusedActivationFunction": 0}
     inputs = [None, make.transpose(weights, (1, 2, 3, 0)), image, source.optional(2)]
-    make.nodes += transpose_conv(SourceNode(source.kind, source.number, source.where, inputs, [whole], options))
+    nodes = transpose_conv(SourceNode(source.kind, source.number, source.where, inputs, [whole], options))
+    for node in nodes:
+        filters = node.input(1).data if node.op == "conv2d" else None
+        if filters is not None and stored is not None:
+            node.inputs[1] = _dequantised(make, filters, stored.quant)
+        make.nodes.append(node)
     slices = [AxisSlice(b, 1, f - b - a) for f, (b, a) in zip(full, crops, strict=True)]
     return make.take(whole, [AxisSlice(0, 1, whole.shape[0]), *slices, AxisSlice(0, 1, whole.shape[3])])
+
+
+def _by_output(quant: Quantization) -> bool:
+    """True for weights of a transposed convolution that have no zero points, and one scale or one for each output."""
+    return not any(quant.zero_points) and quant.axis in (None, 1)
+
+
+def _dequantised(make: Builder, filters: Array, quant: Quantization) -> Tensor:
+    """Returns filters of whole numbers, those of several phases, as integers behind a `dequantize`."""
+    if quant.per_channel:
+        times = len(filters) // len(quant.scales)
+        quant = Quantization(quant.scales * times, quant.zero_points * times, 0)
+    kind = TensorType(filters.shape, DType.INT8, quant)
+    return make.op("dequantize", [Tensor("constant", kind, filters.astype(np.int8))], dtype=DType.FLOAT32)
 
 
 def _transposed_window(

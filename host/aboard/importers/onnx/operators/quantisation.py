@@ -89,7 +89,7 @@ def _constant(
     )
     weights = Tensor("constant", TensorType(data.shape, DType.INT8, quant), stored)
     result = make.op("dequantize", [weights], dtype=DType.FLOAT32)
-    make.weights.add(id(result))
+    make.weights[id(result)] = weights
     return result
 
 
