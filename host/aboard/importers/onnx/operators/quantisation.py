@@ -7,12 +7,21 @@ Weights stay integers behind a `dequantize`, so that a pass can make the layers 
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import numpy.typing as npt
 
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
+from aboard.importers.onnx.operators.real_quantisation import (
+    along,
+    check_float,
+    dequantised,
+    quantised,
+    result_type,
+    spread_constant,
+)
 from aboard.ir import Array, DType, Quantization, Tensor, TensorType
 
 #: Difference between an unsigned integer and the signed one that it becomes.
@@ -21,25 +30,33 @@ _OFFSET = 128
 
 @reads("DequantizeLinear")
 def dequantize(source: Operator, make: Builder) -> Tensor:
-    """Scale * (x - zero point) in float32, with one scale, or with one for each index of an axis of a constant.
+    """Scale * (x - zero point) in float32.
 
     Raises:
-        ModelError: Scales are computed at run time, or there are several for a tensor that is computed; or the element
-            type is not supported.
+        ModelError: Scales do not fit, or the element type is not supported.
     """
-    x, scales = source.input(0), source.constant(1).astype(np.float32)
-    zeros = np.zeros(scales.shape, np.int64)
-    if source.optional(2) is not None:
-        zeros = source.constant(2).astype(np.int64)
-    if x.data is not None:
+    x, scale, zero = source.input(0), source.input(1), source.optional(2)
+    check_float(source, "output_dtype")
+    if x.data is not None and scale.data is not None and (zero is None or zero.data is not None):
+        scales = scale.data.astype(np.float32)
+        zeros = np.zeros(scales.shape, np.int64) if zero is None else source.constant(2).astype(np.int64)
         return _constant(source, make, x.data, scales, zeros)
-    if scales.size != 1 or x.dtype not in (DType.INT8, DType.UINT8, DType.INT16):
-        raise source.unsupported(
-            f"element type and number of scales, got {x.dtype.value} with {scales.size}, expected int8, uint8 or int16 "
-            "with one. Quantise activations per tensor"
-        )
-    quant = Quantization((float(scales.reshape(-1)[0]),), (int(zeros.reshape(-1)[0]),))
+    quant = _quantisation(source, x.dtype)
+    if quant is None:
+        return dequantised(source, make)
     return make.op("dequantize", [_with(source, make, x, quant)], dtype=DType.FLOAT32)
+
+
+def _quantisation(source: Operator, dtype: DType) -> Quantization | None:
+    """Returns scale and zero point of integers of a type, if both are one constant each; otherwise None."""
+    scale, zero = source.input(1), source.optional(2)
+    given = [scale] if zero is None else [scale, zero]
+    if any(each.data is None or each.type.elements != 1 for each in given):
+        return None
+    step = float(np.float32(source.constant(1).reshape(-1)[0]))
+    point = 0 if zero is None else int(source.constant(2).reshape(-1)[0])
+    known = dtype in (DType.INT8, DType.UINT8) or (dtype is DType.INT16 and point == 0)
+    return Quantization((step,), (point,)) if known and 0 < step < math.inf else None
 
 
 def _with(source: Operator, make: Builder, x: Tensor, quant: Quantization) -> Tensor:
@@ -66,26 +83,26 @@ def _signed(quant: Quantization) -> Quantization:
 def _constant(
     source: Operator, make: Builder, data: Array, scales: npt.NDArray[np.float32], zeros: npt.NDArray[np.int64]
 ) -> Tensor:
-    """Returns what a constant stands for: integers of 8 bits behind a `dequantize`, others as float32."""
-    rank = data.ndim
-    axis = source.axis(int(source.options.get("axis", 1)), rank) if scales.size > 1 and rank else 0
-    fits = scales.size == 1 or (scales.ndim == 1 and rank and scales.size == data.shape[axis])
-    if not fits or zeros.size not in (1, scales.size):
+    """Returns what a constant stands for: integers of 8 bits behind a `dequantize`, others as float32.
+
+    Those with scales of blocks become float32 too.
+    """
+    axis, block = along(source, scales.shape, data.shape)
+    if data.dtype not in (np.int8, np.uint8) or not data.size or not data.ndim or block:
+        points = spread_constant(source, zeros, data.shape).astype(np.int64)
+        real = (data.astype(np.int64) - points).astype(np.float32)
+        return make.array(real * spread_constant(source, scales, data.shape).astype(np.float32))
+    if zeros.size not in (1, scales.size):
         raise source.unsupported(
-            f"scales of shape {scales.shape} and {zeros.size} zero points for shape {data.shape}, expected one or one "
-            "for each index of an axis. Quantise weights per tensor or per channel"
+            f"zero points, got {zeros.size} with {scales.size} scales, expected one for each. Export the model again"
         )
     points = np.broadcast_to(zeros.reshape(-1), scales.size)
-    if data.dtype not in (np.int8, np.uint8) or not data.size or not rank:
-        shape = [-1 if other == axis else 1 for other in range(rank)] if scales.size > 1 else [1] * rank
-        real = (data.astype(np.int64) - points.reshape(shape)).astype(np.float32) * scales.reshape(shape)
-        return make.array(real.reshape(data.shape))
     offset = _OFFSET if data.dtype == np.uint8 else 0
     stored = (data.astype(np.int64) - offset).astype(np.int8)
     quant = Quantization(
         tuple(float(scale) for scale in scales.reshape(-1)),
         tuple(int(point) - offset for point in points),
-        axis if scales.size > 1 else None,
+        axis,
     )
     weights = Tensor("constant", TensorType(data.shape, DType.INT8, quant), stored)
     result = make.op("dequantize", [weights], dtype=DType.FLOAT32)
@@ -95,22 +112,15 @@ def _constant(
 
 @reads("QuantizeLinear")
 def quantize(source: Operator, make: Builder) -> Tensor:
-    """The nearest integers to x / scale + zero point, in the range of the zero point's type.
+    """The nearest integers to x / scale + zero point, in the range of the result's type.
 
     Raises:
-        ModelError: Scales are computed at run time or several, or the element type is not supported.
+        ModelError: Scales do not fit, or the element type is not supported.
     """
-    x, scales = source.input(0), source.constant(1)
-    zero = source.optional(2)
-    dtype = DType.UINT8 if zero is None else zero.dtype
-    point = 0 if zero is None else int(source.constant(2).reshape(-1)[0])
-    known = dtype in (DType.INT8, DType.UINT8) or (dtype is DType.INT16 and point == 0)
-    if scales.size != 1 or not known or not x.dtype.is_float:
-        raise source.unsupported(
-            f"{x.dtype.value} to {dtype.value} with {scales.size} scales, expected float32 to int8 or uint8, or to "
-            "int16 with a zero point of 0, and one scale. Quantise activations per tensor"
-        )
-    quant = Quantization((float(np.float32(scales.reshape(-1)[0])),), (point,))
+    x, dtype = source.input(0), result_type(source)
+    quant = _quantisation(source, dtype) if x.dtype.is_float else None
+    if quant is None:
+        return quantised(source, make)
     if dtype is DType.UINT8:
         return make.op("quantize", [x], dtype=DType.INT8, quant=_signed(quant))
     return make.op("quantize", [x], dtype=dtype, quant=quant)
