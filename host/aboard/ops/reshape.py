@@ -103,6 +103,33 @@ def attributes(node: Node) -> ReshapeAttributes:
     return cast(ReshapeAttributes, node.attrs)
 
 
+def divided(node: Node, order: Order) -> list[tuple[Order, Order]]:
+    """Divides the transpose before a reshape that joins axes which lay apart: the second half can move past it.
+
+    A shuffle of channels is an example: [rows, columns, 2, 24] -> transpose -> [24, 2, rows, columns] -> reshape ->
+    [48, rows, columns]. The first half swaps the channels, the second half moves them before the rows.
+
+    Args:
+        node: A `reshape`.
+        order: Of the transpose.
+
+    Returns:
+        Pairs of the orders of two transposes, one after the other. The first brings axes that become one axis side by
+        side: where the first of them is, or where the last one is.
+    """
+    shape = node.input(0).shape
+    groups = [axes for axes, _ in _groups(shape, attributes(node).shape)]
+    found = list[tuple[Order, Order]]()
+    for place in (min, max):
+        ordered = sorted(groups, key=lambda axes: place((order[axis] for axis in axes), default=len(shape)))
+        second = inverse([axis for axes in ordered for axis in axes])
+        first = tuple(order[axis] for axis in inverse(second))
+        identity = tuple(range(len(order)))
+        if identity not in (first, second) and (first, second) not in found:
+            found.append((first, second))
+    return found
+
+
 def _groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Returns pairs of neighbouring axes of two shapes with as many elements, as small as possible."""
     groups: list[tuple[list[int], list[int]]] = []
