@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, TensorType
+from aboard.ops.axes import Order
 from aboard.ops.broadcasting import WHOLE
 from aboard.ops.reduction import Reduction, ReductionAttributes, axes_problem, columns
 from aboard.ops.registry import Op, SourceNode, register, require
@@ -209,6 +210,12 @@ class _ArgExtreme(Op):
         numbers = np.where(np.isnan(signed), -np.inf, signed)
         place = np.where(np.isnan(np.take(signed, 0, axis)), 0, np.argmax(numbers, axis))
         return [np.asarray(place).astype(np.int32)]
+
+    @override
+    def permuted(self, node: Node, order: Order) -> tuple[Attributes, Order] | None:
+        axis = place_attributes(node).axis
+        kept = [other for place, other in enumerate(order) if place != axis]
+        return PlaceAttributes(order[axis]), tuple(sorted(kept).index(other) for other in kept)
 
 
 @register

@@ -39,7 +39,9 @@ class MoveTransposes(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
+        before = Undo(graph)
         _settle(graph)
+        _settle_from_above(graph, before)
         number = 0
         while number < len(_transposes(graph)):
             number = 0 if _lifted(graph, number) else number + 1
@@ -70,6 +72,28 @@ def _settle(graph: Graph) -> None:
             break
         seen.add(state)
     if moved_bytes(graph) > least:
+        undo()
+
+
+def _settle_from_above(graph: Graph, begin: Undo) -> None:
+    """Moves transposes up first and then down; leaves the graph as it was if they cost no less then.
+
+    Args:
+        graph: A graph whose transposes were moved down.
+        begin: Restores the graph before that.
+    """
+    least, undo = moved_bytes(graph), Undo(graph)
+    begin()
+    number = 0
+    while number < len(_transposes(graph)):
+        if not TransposeMoves(graph).lift(number):
+            number += 1
+            continue
+        number = 0
+        while TransposeMoves(graph).merge():
+            pass
+    _settle(graph)
+    if moved_bytes(graph) >= least:
         undo()
 
 

@@ -32,7 +32,11 @@ class TransposeMoves:
 
         Costs are known only where transposes that meet are one.
         """
-        moves = (self._named, self._merged, self._shared, self._sunk)
+        return self.merge() or any(self._sunk(node) for node in self._transposes())
+
+    def merge(self) -> bool:
+        """Makes two transposes one, or drops one; returns False if none of them can go."""
+        moves = (self._named, self._merged, self._shared)
         return any(move(node) for move in moves for node in self._transposes())
 
     def _transposes(self) -> list[Node]:

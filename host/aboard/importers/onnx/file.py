@@ -77,11 +77,20 @@ def _parsed(data: bytes, where: str) -> onnx.ModelProto:
 
     try:
         model = onnx.load_from_string(data)
+        _describe_outputs(model)
         onnx.checker.check_model(model)
     except (DecodeError, onnx.checker.ValidationError, ValueError, RuntimeError) as error:
         reason = str(error).split("\n")[0][:200]
         raise ModelError(f"{where}: the file is not a valid ONNX model ({reason}). Export the model again") from error
     return model
+
+
+def _describe_outputs(model: onnx.ModelProto) -> None:
+    """Gives outputs without a shape an empty one, as the checker wants: exporters know none behind free dimensions."""
+    for value in model.graph.output:
+        described = value.type.tensor_type
+        if value.type.HasField("tensor_type") and described.elem_type and not described.HasField("shape"):
+            described.shape.SetInParent()
 
 
 def _inlined(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
