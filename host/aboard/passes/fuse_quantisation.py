@@ -23,7 +23,8 @@ from aboard import ops
 from aboard.ir import Attributes, DType, Graph, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
-from aboard.passes.moved_quantisation import integer_attributes, move_dequantize, move_quantize, move_weights
+from aboard.passes.quantisation_moves import integer_attributes, move_dequantize, move_quantize, move_weights
+from aboard.passes.quantised_functions import as_table
 from aboard.passes.registry import register
 from aboard.passes.rewriting import free_name, merged_sources, only_reader
 from aboard.passes.round_exactly import is_sound
@@ -90,6 +91,9 @@ class _QuantisedLayer:
         if inner is not None and getattr(inner.attrs, "activation", None) is Activation.NONE:
             both = self._integers(inner, _CLAMPS[layer.op])
             replaced, nodes = (replaced, nodes) if both is None else ([layer, inner], both)
+        if nodes is None or len(nodes) > 1:
+            table = as_table(self._graph, self._quantize)
+            replaced, nodes = (replaced, nodes) if table is None else (table[1], [table[0]])
         if nodes is None:
             return
         nodes[0].sources = merged_sources(*nodes, *replaced, self._quantize)

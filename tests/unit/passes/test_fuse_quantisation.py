@@ -15,13 +15,14 @@ from aboard.ops.interpreter import run
 from aboard.passes import run_passes
 from aboard.passes.pipeline import HOST, NEUTRAL, neutral
 from support.examples import examples
-from support.onnx_models import expected, model, node
+from support.onnx_models import check, expected, model, node
 
 CONSTANTS: dict[str, np.ndarray] = {
     "s": np.float32(0.05),
     "z": np.int8(-10),
     "t": np.float32(0.04),
     "u": np.int8(5),
+    "low": np.int8(-128),
     "s8": np.float32(0.05),
     "z8": np.uint8(118),
 }
@@ -102,7 +103,11 @@ def test_a_depthwise_convolution_and_a_product():
         ([node("AveragePool", "d", "f", kernel_shape=[2, 2], strides=[2, 2])], "average_pool2d"),
         ([node("GlobalAveragePool", "d", "f")], "mean"),
         ([node("Concat", "d d", "f", axis=1)], "concatenation"),
-        ([node("Sigmoid", "d", "f")], "logistic"),
+        ([node("Sigmoid", "d", "f")], "lookup"),
+        ([node("Sin", "d", "f")], "lookup"),
+        ([node("HardSwish", "d", "f")], "hard_swish"),
+        ([node("Gelu", "d", "f")], "lookup"),
+        ([node("Sigmoid", "d", "e"), node("Mul", "d e", "f")], "lookup"),
         ([node("LeakyRelu", "d", "f", alpha=0.1)], "leaky_relu"),
         ([node("Relu", "d", "f")], "relu"),
     ],
@@ -122,8 +127,36 @@ def test_movement_is_done_by_integers():
 
 
 def test_a_layer_that_integers_cannot_compute_stays():
-    graph = fused(*quantised([node("Sin", "d", "f")]))
-    assert "sin" in kinds(graph)
+    graph = fused(*quantised([node("LpNormalization", "d", "f", axis=1)]))
+    assert "sqrt" in kinds(graph)
+
+
+@pytest.mark.parametrize("kind", ["Exp", "Softplus", "Tanh", "Floor"])
+def test_a_table_holds_what_the_file_computes_for_every_number(kind):
+    x = ((np.arange(-128, 128) + 10) * np.float32(0.05)).astype(np.float32).reshape(1, 256)
+    nodes = [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"), node(kind, "d", "f")]
+    nodes += [node("QuantizeLinear", "f t u", "y")]
+    data = model(nodes, {"x": x}, {name: CONSTANTS[name] for name in ("s", "z", "t", "u")})
+    graph = load(data)
+    run_passes(graph, (*NEUTRAL, *HOST))
+    assert kinds(graph) == ["quantize", "lookup"]
+    check(data, {"x": x}, compiled=True)
+
+
+def test_a_function_of_two_numbers_stays_real():
+    middle = [node("Sin", "d", "e"), node("DequantizeLinear", "r2 t u", "g"), node("Mul", "e g", "f")]
+    middle = [node("Abs", "d", "b"), node("QuantizeLinear", "b t u", "r2"), *middle]
+    graph = fused(*quantised(middle))
+    assert {"sin", "mul"} <= set(kinds(graph))
+
+
+def test_a_quantize_moves_before_a_join_whose_parts_integers_compute():
+    constants = {**weights((4, 3, 3, 3)), "b": np.linspace(-1, 1, 4).astype(np.float32)}
+    middle = [node("DequantizeLinear", "w ws wz", "v", axis=0), node("Conv", "d v b", "c"), node("Conv", "d v", "e")]
+    middle += [node("Concat", "c e", "j", axis=1), node("Relu", "j", "f")]
+    graph = fused(*quantised(middle, constants, scale="t low"), steps=1)
+    assert "relu" not in kinds(graph)
+    assert all(tensor.dtype is not DType.FLOAT32 for each in graph.nodes[1:-1] for tensor in each.operands)
 
 
 def test_weights_with_a_zero_point_stay_real():

@@ -91,6 +91,7 @@ implement(
             "abs",
             "rsqrt",
             "elu",
+            "lookup",
         )
     ],
 )
