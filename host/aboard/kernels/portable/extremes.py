@@ -39,7 +39,8 @@ class _Reduce(Implementation):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         (source,) = present(inputs)
-        ctype, infinite = node.output.dtype.c, "_infinite" if knows_infinity(node) else ""
+        ctype = node.output.dtype.c
+        infinite = "_infinite" if knows_infinity(node) and node.output.dtype.is_float else ""
         return KernelCall(
             header="portable/extremes.h",
             function=f"aboard_{self.function}{infinite}{_SUFFIXES[node.output.dtype]}",

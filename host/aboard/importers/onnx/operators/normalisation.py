@@ -134,22 +134,29 @@ def _by_channel(x: Tensor, scale: Tensor, bias: Tensor, make: Builder) -> Tensor
 
 @reads("BatchNormalization")
 def batch(source: Operator, make: Builder) -> Tensor:
-    """A factor and a summand for each channel, from constant statistics.
+    """A factor and a summand for each channel.
 
     Raises:
-        ModelError: Training mode, or statistics that are computed at run time.
+        ModelError: Training mode, or statistics that do not fit.
     """
     if source.options.get("training_mode", 0):
         raise source.unsupported("training mode, got true, expected false. Export the model with `model.eval()`")
     x = source.input(0)
     _check_channels(source, x)
-    given = [source.constant(index).astype(np.float64) for index in range(1, 5)]
-    if any(each.shape != x.shape[1:2] for each in given):
-        shapes = [each.shape for each in given]
+    operands = [source.input(index) for index in range(1, 5)]
+    if any(each.shape != x.shape[1:2] for each in operands):
+        shapes = [each.shape for each in operands]
         raise source.unsupported(f"statistics, got shapes {shapes}, expected {x.shape[1:2]} for each. Export again")
-    scale, bias, mean, variance = given
-    factor = scale / np.sqrt(variance + float(source.options["epsilon"]))
-    return _by_channel(x, make.array(factor), make.array(bias - mean * factor), make)
+    epsilon = float(source.options["epsilon"])
+    known = [each.data.astype(np.float64) for each in operands if each.data is not None]
+    if len(known) == len(operands):
+        scale, bias, mean, variance = known
+        factor = scale / np.sqrt(variance + epsilon)
+        return _by_channel(x, make.array(factor), make.array(bias - mean * factor), make)
+    root = make.op("sqrt", [make.op("add", [operands[3], make.scalar(epsilon)])])
+    factor_of = make.op("div", [operands[0], root])
+    summand = make.op("sub", [operands[1], make.op("mul", [operands[2], factor_of])])
+    return _by_channel(x, factor_of, summand, make)
 
 
 @reads("MeanVarianceNormalization")

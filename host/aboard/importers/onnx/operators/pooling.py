@@ -35,6 +35,8 @@ def pool(source: Operator, make: Builder) -> Tensor:
     if source.kind == "AveragePool" and source.options.get("count_include_pad", 0):
         x, found = _padded(make, x, found, 0.0)
     dtype = x.dtype
+    if source.kind == "MaxPool" and dtype is DType.INT8 and x.type.quant is not None and set(found.dilations) == {1}:
+        return _pooled(make, x, found, "max_pool2d")
     real = make.cast(x, DType.FLOAT32) if dtype in (DType.INT8, DType.UINT8) else x
     return make.cast(_pooled(make, real, found, "max_pool2d" if source.kind == "MaxPool" else "average_pool2d"), dtype)
 
@@ -80,7 +82,7 @@ def _image(make: Builder, image: Tensor, found: Window, op: str) -> Tensor:
     bottom, right = (a + o for a, o in zip(found.after, found.overhang, strict=True))
     padding = Padding(top, left, bottom, right)
     attrs = PoolAttributes((found.size[0], found.size[1]), (found.strides[0], found.strides[1]), padding)
-    return make.op(op, [image], attrs)
+    return make.op(op, [image], attrs, quant=image.type.quant)
 
 
 def _dilated(make: Builder, x: Tensor, found: Window, op: str) -> Tensor:

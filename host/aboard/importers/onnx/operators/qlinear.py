@@ -48,6 +48,24 @@ def qlinear_conv(source: Operator, make: Builder) -> Tensor:
     return _steps(source, make, _layer(source, make, "Conv", inputs), _RESULT)
 
 
+@reads("com.microsoft.QGemm")
+def qgemm(source: Operator, make: Builder) -> Tensor:
+    """Products of real numbers and a bias in steps of both scales; real numbers without a scale of the result.
+
+    Raises:
+        ModelError: The bias is computed at run time.
+    """
+    options = {"alpha": 1.0, "transA": 0, "transB": 0, **source.options}
+    axis = 0 if options["transB"] else 1
+    inputs: list[Tensor | None] = [_real(source, make, _X), _real(source, make, _WEIGHTS, axis=axis)]
+    if source.optional(6) is not None:
+        scales = source.constant(1).reshape(-1).astype(np.float64) * source.constant(4).reshape(-1).astype(np.float64)
+        bias = source.constant(6).astype(np.float64) * scales * float(options["alpha"])
+        inputs.append(make.array(bias.astype(np.float32)))
+    made = _layer(source, make, "Gemm", inputs, {**options, "beta": 1.0})
+    return made if source.optional(7) is None else _steps(source, make, made, (7, 8))
+
+
 def _symmetric(source: Operator) -> bool:
     """True for constant weights whose zero points stand for signed integers without zero points."""
     if source.input(3).data is None or source.constant(4).ndim > 1:
@@ -81,6 +99,33 @@ def global_pool(source: Operator, make: Builder) -> Tensor:
     if source.options.get("channels_last", 0):
         raise source.unsupported("channels_last, got 1, expected 0. Quantise with QuantizeLinear and DequantizeLinear")
     return _steps(source, make, _layer(source, make, "GlobalAveragePool", [_real(source, make, _X)]), (3, 4))
+
+
+@reads("com.microsoft.QLinearAveragePool")
+def average_pool(source: Operator, make: Builder) -> Tensor:
+    """Means of windows.
+
+    Raises:
+        ModelError: Channels are last.
+    """
+    if source.options.get("channels_last", 0):
+        raise source.unsupported("channels_last, got 1, expected 0. Quantise with QuantizeLinear and DequantizeLinear")
+    defaults = {"auto_pad": "NOTSET", "ceil_mode": 0, "count_include_pad": 0}
+    return _steps(source, make, _layer(source, make, "AveragePool", [_real(source, make, _X)], defaults), (3, 4))
+
+
+@reads("com.microsoft.QLinearSoftmax")
+def softmax(source: Operator, make: Builder) -> Tensor:
+    """Over one axis; with `opset` below 13, over all axes from one on."""
+    options = {"axis": -1, **source.options}
+    inner = dataclasses.replace(
+        source,
+        kind="Softmax",
+        inputs=[_real(source, make, _X)],
+        options=options,
+        since=13 if int(source.options.get("opset", 13)) >= 13 else 1,
+    )
+    return _steps(source, make, _one(readers()["Softmax"](inner, make)), (3, 4))
 
 
 @reads("com.microsoft.QLinearConcat")
