@@ -15,6 +15,7 @@ from aboard.ops.activation import Activation
 from aboard.ops.axes import inverse
 from aboard.ops.batch_matmul import BatchMatmulAttributes
 from aboard.ops.conv2d import ConvAttributes
+from aboard.ops.extremes import PlaceAttributes
 from aboard.ops.fully_connected import FullyConnectedAttributes
 from aboard.ops.mirror_pad import MirrorPadAttributes
 from aboard.ops.reduction import ReductionAttributes
@@ -182,6 +183,56 @@ def test_another_reader_keeps_a_transpose_where_it_is():
     y = make.reshape(make.op("neg", [x]), (6, 20))
     z = make.reshape(x, (6, 20))
     assert moved(rewritten(make.graph(y, z))) == 120
+
+
+def test_a_shuffle_of_channels_moves_channels_alone():
+    make = Sketch()
+    x = make.reshape(conv(make, make.input(1, 4, 5, 6), 4), (1, 2, 2, 5, 6))
+    y = conv(make, make.reshape(make.transpose(x, (0, 2, 1, 3, 4)), (1, 4, 5, 6)))
+    after = rewritten(make.graph(y, anonymous=("conv2d",)))
+    orders = [attributes(node).order for node in after.nodes if node.op == "transpose"]
+    assert orders == [LAST, (0, 1, 2, 4, 3), FIRST]
+
+
+def test_pixels_become_channels_with_one_transpose():
+    make = Sketch()
+    x = make.reshape(conv(make, make.input(1, 4, 4, 6), 2), (1, 2, 2, 2, 3, 2))
+    y = conv(make, make.reshape(make.transpose(x, (0, 1, 3, 5, 2, 4)), (1, 8, 2, 3)))
+    after = rewritten(make.graph(y, anonymous=("conv2d",)))
+    assert kinds(after).count("transpose") == 3
+
+
+def test_an_output_in_the_middle_of_a_network():
+    make = Sketch()
+    x = make.op("mul", [first := conv(make, make.input(1, 4, 5, 6)), make.op("logistic", [first])])
+    after = rewritten(make.graph(conv(make, x), x, anonymous=("conv2d",)))
+    assert kinds(after).count("transpose") == 3
+
+
+def test_a_pad_follows_the_transpose_of_what_is_added_behind_it():
+    make = Sketch()
+    x = make.input(1, 4, 5, 6)
+    padded = make.pad(x, [(0, 0), (0, 0), (2, 0), (0, 0)], 0)
+    cut = make.take(conv(make, padded, 4), [AxisSlice(0, 1, n) for n in (1, 4, 5, 6)])
+    after = rewritten(make.graph(make.op("add", [cut, x]), anonymous=("conv2d",)))
+    assert [attributes(node).order for node in after.nodes if node.op == "transpose"] == [LAST, FIRST]
+
+
+def test_a_gate_that_is_broadcast_first():
+    make = Sketch()
+    x = conv(make, make.input(1, 4, 5, 6))
+    gate = make.broadcast(make.op("reduce_max", [x], ReductionAttributes((2, 3), True)), x.shape)
+    after = rewritten(make.graph(conv(make, make.op("mul", [x, gate])), anonymous=("conv2d",)))
+    assert kinds(after).count("transpose") == 2
+
+
+@pytest.mark.parametrize("axis", range(4))
+def test_places_of_the_largest_elements(axis):
+    make = Sketch()
+    x = make.transpose(make.input(2, 5, 6, 4), (2, 3, 1, 0))
+    y = make.op("arg_max", [make.op("neg", [x])], PlaceAttributes(axis), DType.INT32)
+    after = rewritten(make.graph(y))
+    assert kinds(after)[:2] == ["neg", "arg_max"]
 
 
 @st.composite
