@@ -27,7 +27,7 @@ NETWORKS = [
     (zoo.transformer, 21, 4),
     (zoo.unet, 11, 1),
     (zoo.causal_convolutions, 17, 0),
-    (zoo.style_transfer, 17, None),
+    (zoo.style_transfer, 17, 0),
     (zoo.group_normalisation, 17, None),
     (zoo.pixel_shuffle, 13, 2),
     (zoo.volumes, 17, None),

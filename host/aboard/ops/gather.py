@@ -15,6 +15,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node, Tensor, TensorType
+from aboard.ops.axes import Order
 from aboard.ops.chain import Chain
 from aboard.ops.movement import axis_of
 from aboard.ops.registry import Op, SourceNode, composes, register, require
@@ -98,6 +99,14 @@ class Gather(Op):
         each = indices.reshape(batches.shape[0], *indices.shape[attrs.batch_dims :])
         taken = np.stack([np.take(batch, index, axis) for batch, index in zip(batches, each, strict=True)])
         return [taken.reshape((*common, *taken.shape[1:]))]
+
+    @override
+    def permuted(self, node: Node, order: Order) -> tuple[Attributes, Order] | None:
+        """Moves the axis that a list of indices counts."""
+        attrs, rank = gather_attributes(node), len(order)
+        if attrs.batch_dims or len(node.input(1).shape) != 1 or rank == 1 or len(node.input(0).shape) != rank:
+            return None
+        return GatherAttributes(order[attrs.axis]), order
 
 
 @register

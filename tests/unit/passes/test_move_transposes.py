@@ -17,6 +17,7 @@ from aboard.ops.batch_matmul import BatchMatmulAttributes
 from aboard.ops.conv2d import ConvAttributes
 from aboard.ops.extremes import PlaceAttributes
 from aboard.ops.fully_connected import FullyConnectedAttributes
+from aboard.ops.gather import GatherAttributes
 from aboard.ops.mirror_pad import MirrorPadAttributes
 from aboard.ops.reduction import ReductionAttributes
 from aboard.ops.registry import SourceNode
@@ -233,6 +234,15 @@ def test_places_of_the_largest_elements(axis):
     y = make.op("arg_max", [make.op("neg", [x])], PlaceAttributes(axis), DType.INT32)
     after = rewritten(make.graph(y))
     assert kinds(after)[:2] == ["neg", "arg_max"]
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_list_of_indices_counts_the_axis_where_it_is_by_then(axis):
+    make = Sketch()
+    x = make.transpose(make.input(5, 6, 4), (2, 0, 1))
+    y = make.op("gather", [x, make.array(np.array([3, 0, 2]), DType.INT32)], GatherAttributes(axis))
+    after = rewritten(make.graph(make.transpose(y, (1, 2, 0))))
+    assert kinds(after) == ["gather"]
 
 
 @st.composite

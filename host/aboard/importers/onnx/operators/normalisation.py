@@ -100,17 +100,27 @@ def groups(source: Operator, make: Builder) -> Tensor:
     """Each channel, or each group of channels, of each sample; then a factor and a summand for each channel."""
     x, scale, bias = (source.input(index) for index in range(3))
     _check_channels(source, x)
-    batch, channels = x.shape[:2]
+    channels = x.shape[1]
     count = int(source.options.get("num_groups", channels))
     if count < 1 or channels % count:
         raise source.unsupported(f"groups, got {count} for {channels} channels, expected a divisor. Export again")
-    flat = make.reshape(x, (batch * count, x.type.elements // (batch * count)))
-    ones, zeros = (_factor(None, flat.shape[1], value, make) for value in (1.0, 0.0))
-    attrs = LayerNormalizationAttributes(float(source.options["epsilon"]))
-    normal = make.reshape(make.op("layer_normalization", [flat, ones, zeros], attrs), x.shape)
+    normal = _of_groups(make, x, count, float(source.options["epsilon"]))
     if source.since < 21 and scale.type.elements == count != channels:  # then a number for each group
         scale, bias = (_repeated(each, channels // count, make) for each in (scale, bias))
     return _by_channel(normal, scale, bias, make)
+
+
+def _of_groups(make: Builder, x: Tensor, count: int, epsilon: float) -> Tensor:
+    """Returns (x - mean) / deviation of each group of channels; channels may be the last axis where it is computed."""
+    channels = x.shape[1]
+    whole = count in (1, channels)
+    parts = x if whole else make.reshape(x, (x.shape[0], count, channels // count, *x.shape[2:]))
+    over = ReductionAttributes(tuple(range(1 if count == 1 else 2, len(parts.shape))), True)
+    difference = make.op("sub", [parts, make.op("mean", [parts], over)])
+    variance = make.op("mean", [make.op("mul", [difference, difference])], over)
+    root = make.op("sqrt", [make.op("add", [variance, make.scalar(epsilon)])])
+    factor = make.op("div", [make.scalar(1), root])
+    return make.reshape(make.op("mul", [difference, factor]), x.shape)
 
 
 def _check_channels(source: Operator, x: Tensor) -> None:
