@@ -22,14 +22,14 @@ typedef struct {
 typedef struct {
     aboard_view_t in;
     aboard_view_t out;
-    int32_t element_bytes;                   /**< 1, 2 or 4. */
-    int32_t value;                           /**< The bits of a padding element. */
+    int32_t element_bytes;                   /**< 1, 2, 4 or 8. */
+    int32_t value;                           /**< The bits of a padding element; the lower ones of 64. */
     aboard_pad_axis_t lead[ABOARD_PAD_LEAD]; /**< Axes of the rows, outermost first; {0, 1, 1} for unused entries. */
     aboard_pad_axis_t col;
     aboard_pad_axis_t channel;
 } aboard_pad_t;
 
-/** Writes `count` elements of one value. */
+/** Writes `count` elements of one value, whose sign is extended to 8 bytes. */
 ABOARD_INLINE void aboard_fill_run(uint8_t *out, int32_t count, int32_t value, int32_t element_bytes) {
     if (element_bytes == 1) {
         memset(out, value & 0xff, (size_t)count);
@@ -39,6 +39,9 @@ ABOARD_INLINE void aboard_fill_run(uint8_t *out, int32_t count, int32_t value, i
         if (element_bytes == 2) {
             const int16_t half = (int16_t)value;
             memcpy(ABOARD_AT_MULTIPLE(out + i * 2, 2), &half, 2);
+        } else if (element_bytes == 8) {
+            const int64_t wide = value;
+            memcpy(ABOARD_AT_MULTIPLE(out + i * 8, 8), &wide, 8);
         } else {
             memcpy(ABOARD_AT_MULTIPLE(out + i * 4, 4), &value, 4);
         }

@@ -174,7 +174,9 @@ def test_qlinear_matmul(symmetric):
         ("QLinearLeakyRelu", "q xs xz ys yz", {"alpha": 0.25}),
         ("QLinearLeakyRelu", "q xs xz ys yz", {}),
         ("QLinearGlobalAveragePool", "q xs xz ys yz", {}),
+        ("QLinearAveragePool", "q xs xz ys yz", {"kernel_shape": [3, 2], "pads": [1, 0, 1, 0]}),
         ("QLinearConcat", "ys yz q xs xz q xs xz", {"axis": 1}),
+        ("QLinearSoftmax", "q xs xz ys yz", {"axis": 1, "opset": 13}),
     ],
 )
 def test_operators_of_onnxruntime(dtype, kind, operands, attributes):
@@ -184,6 +186,36 @@ def test_operators_of_onnxruntime(dtype, kind, operands, attributes):
     for fused in (False, True):
         apart, _ = _steps_apart(model, x, 0.05, fused)
         assert apart < 1.01
+
+
+@pytest.mark.parametrize("transposed", [0, 1])
+@pytest.mark.parametrize("bias", ["", " b"])
+def test_qgemm(transposed, bias):
+    random = np.random.default_rng(4)
+    x = random.normal(size=(2, 6)).astype(np.float32)
+    weights = random.integers(-120, 121, (4, 6) if transposed else (6, 4)).astype(np.int8)
+    more = {"w": weights, "ws": np.float32([0.01, 0.02, 0.03, 0.015]), "wz": np.zeros(4, np.int8)}
+    more |= {"b": np.int32([10, -500, 3, 0])} if bias else {}
+    node = models.node("QGemm", f"q xs xz w ws wz{bias or ' _'} ys yz", "r", "com.microsoft", transB=transposed)
+    model = _file([node], x, _scales(np.int8, **more))
+    for fused in (False, True):
+        apart, operators = _steps_apart(model, x, 0.05, fused)
+        assert apart < 1.01
+    assert "fully_connected" in operators
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("shape", [(1, 3, 6), (1, 3, 6, 6)])
+def test_the_largest_of_quantised_numbers_keep_their_scale(dtype, shape):
+    x = np.random.default_rng(5).normal(size=shape).astype(np.float32)
+    scales = _scales(dtype)
+    scales |= {"ys": scales["xs"], "yz": scales["xz"]}
+    size = [2] * (len(shape) - 2)
+    model = _file([models.node("MaxPool", "q", "r", kernel_shape=size, strides=size)], x, scales)
+    for fused in (False, True):
+        apart, operators = _steps_apart(model, x, 0.02, fused)
+        assert apart == 0
+    assert "cast" not in operators
 
 
 REFUSED = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aboard.errors import ModelError
 from aboard.importers import load
 from support.examples import examples
-from support.onnx_models import evaluated, expected, model, node
+from support.onnx_models import check, evaluated, expected, model, node
 
 X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 4, 3)
 
@@ -93,10 +93,34 @@ def test_operands_out_of_range(nodes, constants, message):
     refused(loaded.SerializeToString(), message)
 
 
-def test_sums_along_an_axis_of_integers():
-    x = np.arange(6, dtype=np.int32).reshape(2, 3)
-    data = model([node("CumSum", "x a")], {"x": x}, {"a": np.array(1, np.int64)})
-    refused(data, "element type, got int32, expected float32")
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_sums_along_an_axis_of_integers(dtype, exclusive, reverse):
+    x = np.random.default_rng(1).integers(-(2**30), 2**30, (2, 7, 1)).astype(dtype)
+    for axis in range(3):
+        nodes = [node("CumSum", "x a", exclusive=exclusive, reverse=reverse)]
+        check(model(nodes, {"x": x}, {"a": np.array(axis, np.int64)}), {"x": x}, compiled=axis == 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_products_along_an_axis(dtype, exclusive, reverse):
+    x = np.random.default_rng(1).integers(-3, 4, (2, 5)).astype(dtype)
+    nodes = [node("CumProd", "x a", exclusive=exclusive, reverse=reverse)]
+    data = model(nodes, {"x": x}, {"a": np.array(1, np.int64)}, opset=26)
+    wide = x[:, ::-1] if reverse else x
+    wanted = np.cumprod(np.concatenate([np.ones_like(wide[:, :1]), wide], axis=1), axis=1, dtype=dtype)
+    wanted = wanted[:, :-1] if exclusive else wanted[:, 1:]
+    check(data, {"x": x}, wanted=[wanted[:, ::-1] if reverse else wanted], compiled=not exclusive)
+
+
+def test_statistics_that_are_computed():
+    parts = {name: np.linspace(0.5, 2, 4, dtype=np.float32) for name in "sbv"}
+    mean = np.linspace(-1, 1, 4, dtype=np.float32)
+    data = model([node("BatchNormalization", "x s b m v")], {"x": X, "m": mean}, parts)
+    same(data, {"x": X, "m": mean})
 
 
 def test_training_mode():

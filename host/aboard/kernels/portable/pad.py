@@ -28,8 +28,10 @@ class PadPortable(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses more axes than the kernel has counters for."""
+        """Refuses more axes than the kernel has counters for, and numbers beyond 32 bits."""
         rank = len(node.output.shape)
+        if not -(2**31) <= _bits(attributes(node).value, node) < 2**31:
+            return f"is for values of 32 bits, got {attributes(node).value}"
         return None if rank <= MAX_LEAD + 2 else f"{rank} axes, at most {MAX_LEAD + 2} are supported"
 
     @override

@@ -134,18 +134,46 @@ def _refused(source: Operator, x: Tensor) -> Tensor:
     )
 
 
-@reads("CumSum")
-def running_sum(source: Operator, make: Builder) -> Tensor:
-    """Sums of the elements up to each along an axis."""
+@reads("CumSum", "CumProd")
+def running(source: Operator, make: Builder) -> Tensor:
+    """Sums or products of the elements up to each along an axis; integers wrap."""
     x = source.input(0)
     given = source.integers(1)
     if len(given) != 1:
         raise source.unsupported(f"axis, got {given}, expected one number. Export the model again")
     axis = source.axis(given[0], len(x.shape))
-    attrs = CumsumAttributes(axis, bool(source.options["exclusive"]), bool(source.options["reverse"]))
-    if x.dtype.is_float:
-        return make.op("cumsum", [x], attrs)
-    raise source.unsupported(f"element type, got {x.dtype.value}, expected float32. Convert the sum to float32")
+    exclusive, reverse = bool(source.options["exclusive"]), bool(source.options["reverse"])
+    if x.dtype.is_float and source.kind == "CumSum":
+        return make.op("cumsum", [x], CumsumAttributes(axis, exclusive, reverse))
+    op, neutral = ("add", 0) if source.kind == "CumSum" else ("mul", 1)
+    total = _turned(make, x, axis) if reverse else x
+    if exclusive:
+        total = _later(make, total, axis, 1, neutral)
+    # Each element holds as many as twice before: 1, 2, 4, and so on.
+    step = 1
+    while step < x.shape[axis]:
+        total = make.op(op, [total, _later(make, total, axis, step, neutral)])
+        step *= 2
+    return _turned(make, total, axis) if reverse else total
+
+
+def _turned(make: Builder, x: Tensor, axis: int) -> Tensor:
+    """Returns the elements of an axis in reverse order."""
+    slices = [AxisSlice(0, 1, extent) for extent in x.shape]
+    slices[axis] = AxisSlice(x.shape[axis] - 1, -1, x.shape[axis])
+    return make.take(x, slices) if x.shape[axis] > 1 else x
+
+
+def _later(make: Builder, x: Tensor, axis: int, count: int, value: int) -> Tensor:
+    """Returns the elements of an axis so many places later, behind elements of one value."""
+    extent = x.shape[axis]
+    pads = [(0, 0)] * len(x.shape)
+    pads[axis] = (min(count, extent), 0)
+    if count >= extent:
+        return make.array(np.full(x.shape, value), x.dtype)
+    slices = [AxisSlice(0, 1, size) for size in x.shape]
+    slices[axis] = AxisSlice(0, 1, extent - count)
+    return make.pad(make.take(x, slices), pads, value)
 
 
 @reads("TopK")
