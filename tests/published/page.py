@@ -27,6 +27,9 @@ with LiteRT's reference kernels, from which integers may differ by a step.
 Last run: {date}.
 """
 
+_HYBRID = """LiteRT rounds the activations of float layers with int8 weights to int8 while it runs, and `tflite-micro`
+refuses such layers. aboard computes them in float, so it differs from LiteRT there."""
+
 #: Rows of the first table: what a record must be, and how it is called.
 _OUTCOMES = (
     ("equal", "tflite-micro", "equal to `tflite-micro`"),
@@ -83,7 +86,7 @@ def _others(models: Sequence[Mapping[str, str]]) -> str:
     if not others:
         return ""
     names = {(outcome, reference): words for outcome, reference, words in _OUTCOMES}
-    lines = ["## Models that are not equal", "", "| model | result | reason |", "|---|---|---|"]
+    lines = ["## Models that are not equal", "", _HYBRID, "", "| model | result | reason |", "|---|---|---|"]
     for model in sorted(others, key=lambda model: (model["outcome"], model["repository"], model["path"])):
         why = model["why"].replace("|", "\\|").replace("<", "&lt;")
         result = names.get((model["outcome"], model["reference"]), model["outcome"])

@@ -2,6 +2,7 @@
 
 python tests/published/run.py FOLDER ...            git checkouts, or folders of checkouts
 python tests/published/run.py --record FOLDER ...   also writes docs/published.json and its page
+python tests/published/run.py --record --add F ...  likewise, and keeps what is recorded of other repositories
 python tests/published/run.py --page                only writes the page again from what is recorded
 """
 
@@ -77,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=MOST, help="models of a repository")
     parser.add_argument("--seconds", type=float, default=1e9, help="after which no model is begun")
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--add", action="store_true")
     parser.add_argument("--page", action="store_true")
     given = parser.parse_args(argv)
     if given.page:
@@ -93,6 +95,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for (outcome, reference), count in sorted(counts.items()):
         print(f"{count:5} {outcome} {reference}")
     if given.record:
+        tried = {row["repository"] for row in rows}
+        earlier = json.loads(page.RECORD.read_text(encoding="utf-8"))["models"] if given.add else []
+        rows += [row for row in earlier if row["repository"] not in tried]
         rows.sort(key=lambda row: (row["repository"], row["path"]))
         date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         record = {"date": date, "steps": STEPS, "most": given.most, "tolerance": TOLERANCE, "models": rows}
