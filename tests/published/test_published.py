@@ -63,8 +63,8 @@ def test_models_are_found_in_files_and_in_c(checkout: Path) -> None:
 def test_a_sample_has_no_copies_and_every_model_with_a_golden(checkout: Path) -> None:
     assert [each.path for each in run.collect([checkout.parent], 25)] == [
         "relu.tflite",
-        "copy.tflite",
         "model.cc#g_model",
+        "copy.tflite",
     ]
     assert [each.path for each in run.collect([checkout], 1)] == ["relu.tflite", "copy.tflite"]
 
