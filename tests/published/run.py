@@ -65,7 +65,8 @@ def examined(chosen: Sequence[Published], jobs: int, seconds: float) -> Iterator
         waiting = [(each, pool.submit(judge, each)) for each in chosen]
         for each, future in waiting:
             if time.monotonic() > end:
-                pool.shutdown(wait=False, cancel_futures=True)
+                for _, left in waiting:
+                    left.cancel()
                 return
             yield each, future.result()
 
