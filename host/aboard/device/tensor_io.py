@@ -42,14 +42,25 @@ def encode(feed: Inputs, tensors: Sequence[TensorRecord], where: str) -> list[by
                 f"for each of: {names}"
             )
         feed = {tensors[0].name: feed}
-    return _encode_all(feed, tensors, f"{where}: input")
+    records = {record.name: record for record in tensors}
+    stored = {name: _integers(values, records[name]) for name, values in feed.items() if name in records}
+    return _encode_all({**feed, **stored}, tensors, f"{where}: input")
+
+
+def _integers(values: npt.ArrayLike, record: TensorRecord) -> Values:
+    """Returns an input with real numbers quantised, if it has a scale; all others unchanged."""
+    array = np.asarray(values)
+    return (
+        real_values.quantised(array, record) if array.dtype.kind == "f" and real_values.is_quantised(record) else array
+    )
 
 
 def encode_states(values: Mapping[str, npt.ArrayLike], tensors: Sequence[TensorRecord], where: str) -> list[bytes]:
     """Checks the whole state of a model and returns its bytes, in the order of the model's states.
 
     Args:
-        values: Arrays by name.
+        values: Arrays by name, in the types of the states: real numbers are not quantised, so that a state that was
+            read and written again is the same.
         tensors: The model's states.
         where: Prefix of error messages, such as the model's name.
 
@@ -83,7 +94,7 @@ def _encode_one(values: npt.ArrayLike, record: TensorRecord, where: str) -> byte
             "Reshape it; dimensions of 1 may be left out"
         )
     if array.dtype != wanted:
-        array = _cast(array, wanted, record, where)
+        array = _cast(array, wanted, where)
     return np.ascontiguousarray(array).astype(wanted.newbyteorder("<"), copy=False).tobytes()
 
 
@@ -91,16 +102,11 @@ def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
 
 
-def _cast(array: Values, wanted: np.dtype[np.generic], record: TensorRecord, where: str) -> Values:
-    """Returns the values in the wanted type; raises unless every value is exactly representable.
-
-    Real numbers for a tensor with a scale are quantised.
-    """
+def _cast(array: Values, wanted: np.dtype[np.generic], where: str) -> Values:
+    """Returns the values in the wanted type; raises unless every value is exactly representable."""
     problem = InputError(
         f"{where} has a wrong type, got {array.dtype}, expected {wanted}. Convert it with .astype(numpy.{wanted})"
     )
-    if array.dtype.kind == "f" and real_values.is_quantised(record):
-        return real_values.quantised(array, record)
     if array.dtype.kind not in "iub" or wanted.kind == "f":
         if array.dtype.kind == "f" and wanted.kind == "f":
             return array.astype(wanted)

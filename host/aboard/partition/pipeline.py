@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from aboard.errors import TargetError
+from aboard.errors import PassError, TargetError
 from aboard.ir import Graph
 from aboard.ops.control import graphs
 from aboard.partition.partitioner import Partition, apply, partition
 from aboard.passes import IMPORT, Pass, Pipeline, host, neutral, run_passes
 from aboard.passes.pipeline import check_lowerable
+from aboard.passes.quantise_border import QuantiseBorder
 from aboard.passes.text import parse
 from aboard.target import Target, columns
 from aboard.tuning.choice import DEFAULTS, Tuning
@@ -47,11 +48,18 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
 
     Raises:
         TargetError: A device's column is wrong.
-        PassError: The text is wrong.
+        PassError: The text is wrong, or lacks the pass that the target's `-io` needs.
     """
     before, after = (_device_passes(target, place) for place in ("before_partition", "after_partition"))
     if passes is not None:
-        return parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
+        given = parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
+        io = str(target.host.attrs["io"])
+        if io != "file" and QuantiseBorder(io) not in (*given.before, *given.after):
+            raise PassError(
+                f"passes: -io={io} needs {QuantiseBorder.name}, got {passes}. "
+                f"Add {QuantiseBorder.name}{{dtype={io}}}, or leave -io out"
+            )
+        return given
     chosen = (str(target.host.attrs[name]) for name in ("arithmetic", "io", "input-layout"))
     return Pipeline((*neutral(*chosen), *before), (*host_passes(target), *after))
 

@@ -20,11 +20,14 @@ class Pass(ABC):
     Attributes:
         name: Name in a pipeline's text, lower case with hyphens.
         summary: One line for `aboard passes`: the rewrite, without a full stop.
+        changes_borders: True if inputs and outputs of the model get other types. Such a pass runs on the model only:
+            the graphs inside nodes have the borders that their node gives them.
         requires: Passes that must have run before, and must have nothing left to do when this pass starts.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
+    changes_borders: ClassVar[bool] = False
     requires: ClassVar[tuple[type[Pass], ...]] = ()
 
     @abstractmethod

@@ -39,6 +39,7 @@ class InputLayout(Pass):
 
     name: ClassVar[str] = "input-layout"
     summary: ClassVar[str] = "takes images with their channels last"
+    changes_borders: ClassVar[bool] = True
 
     @override
     def run(self, graph: Graph) -> None:

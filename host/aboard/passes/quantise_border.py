@@ -40,6 +40,7 @@ class QuantiseBorder(Pass):
 
     name: ClassVar[str] = "quantise-border"
     summary: ClassVar[str] = "removes conversions of inputs and outputs"
+    changes_borders: ClassVar[bool] = True
 
     @override
     def run(self, graph: Graph) -> None:

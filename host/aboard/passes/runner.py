@@ -16,7 +16,7 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
 
     Args:
         graph: A verified graph; changed in place, like those inside it.
-        passes: The passes.
+        passes: The passes; those with `changes_borders` run on the graph itself only.
         on_step: Called with the name of each pass after it has run.
 
     Raises:
@@ -24,7 +24,7 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
             ran too early.
     """
     for body in graphs(graph):
-        _run(body, passes, None)
+        _run(body, [step for step in passes if not step.changes_borders], None)
     _run(graph, passes, on_step)
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import aboard
 from aboard.base.manifest_records import TensorRecord
-from aboard.device import real_values
+from aboard.device import real_values, tensor_io
+from aboard.errors import InputError
 from aboard.ir import Attributes, DType, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ops import get
 from support.tflite_builder import ModelBuilder
@@ -90,3 +91,8 @@ void to_real(const {ctype} *values, float *real, size_t count) {{ net_dequantize
     np.testing.assert_array_equal(values, real_values.quantised(x, given_))
     library.to_real(ffi.cast(f"{ctype} *", ffi.from_buffer(values)), ffi.cast("float *", ffi.from_buffer(real)), len(x))
     np.testing.assert_array_equal(real, real_values.real(values, made))
+
+
+def test_states_are_never_quantised() -> None:
+    with pytest.raises(InputError, match=r"m: state x has a wrong type, got float32, expected int8\. Convert it with"):
+        tensor_io.encode_states({"x": np.zeros(1, np.float32)}, [record("int8", 0.5, 3)], "m")

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 import aboard
-from aboard.errors import ModelError
+from aboard.emit import sample
+from aboard.errors import ModelError, PassError
 from aboard.importers import load
 from aboard.ir import DType
-from aboard.ops.interpreter import run
+from aboard.ops.interpreter import run, run_all
+from aboard.partition import pipeline as pipelines
 from aboard.passes import neutral, run_passes
-from support import models, one_op
+from aboard.passes.quantise_border import QuantiseBorder
+from aboard.target import Target
+from support import control_models, models, one_op
 from support.onnx_models import model, node
 from support.tflite_builder import ModelBuilder
 
@@ -135,3 +139,28 @@ def test_images_of_integers_need_a_fraction_of_the_memory(name: str, border: str
     most, input_bytes = IMAGES[name]
     assert manifest.ram_bytes <= most
     assert manifest.inputs[0].bytes == input_bytes
+
+
+@pytest.mark.parametrize("model", [control_models.chosen(1), control_models.looped(1), control_models.nested(1)])
+def test_graphs_inside_nodes_keep_their_borders(model: bytes) -> None:
+    before, after = load(model), load(model)
+    run_passes(after, [QuantiseBorder("uint8")])
+    drawn = {tensor.name: sample.values(tensor.dtype, tensor.shape, 3, 0) for tensor in before.inputs}
+    feed = {name: value % 9 if value.dtype == np.int32 else value for name, value in drawn.items()}
+    expected = run_all(before, feed)
+    changed = {tensor.name for tensor in after.inputs if tensor.dtype is DType.UINT8}
+    got = run_all(
+        after, {k: (v.astype(np.int16) + 128).astype(np.uint8) if k in changed else v for k, v in feed.items()}
+    )
+    assert changed
+    for tensor in after.outputs:
+        signed = got[tensor.name].astype(np.int16) - (128 if tensor.dtype is DType.UINT8 else 0)
+        np.testing.assert_array_equal(signed, expected[tensor.name])
+
+
+def test_passes_given_by_hand_must_name_the_pass() -> None:
+    target = Target("c -mcpu=cortex-m4 -io=uint8")
+    with pytest.raises(PassError, match=r"passes: -io=uint8 needs quantise-border, got remove-dead-code\. Add"):
+        pipelines.pipeline_of(target, "remove-dead-code")
+    given = pipelines.pipeline_of(target, "quantise-border{dtype=uint8},divide-wide-nodes")
+    assert QuantiseBorder("uint8") in (*given.before, *given.after)
