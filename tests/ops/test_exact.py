@@ -271,3 +271,11 @@ def test_exact_rounding_of_an_op_that_has_none_breaks_a_rule() -> None:
     graph.nodes[0].attrs = dataclasses.replace(graph.nodes[0].attrs, rounding=Rounding.EXACT)
     with pytest.raises(VerifyError, match="rounding, got exact, expected tflite"):
         verify(graph)
+
+
+def test_a_quantisation_that_real_numbers_cannot_pass_stays() -> None:
+    # A softmax of int8 leaves int16 with the zero point -32768, which dequantize does not take.
+    made = ModelBuilder().tensor("x", (1, 4), np.int16, scale=1 / 65536, zero_point=-32768)
+    model = made.tensor("y", (1, 4), np.int8, scale=1 / 256, zero_point=-128).op("QUANTIZE", ["x"], ["y"])
+    (node,) = exact.graph_of(model.build(["x"], ["y"])).nodes
+    assert (node.op, node.attrs.rounding) == ("quantize", Rounding.TFLITE)

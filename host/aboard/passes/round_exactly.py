@@ -95,9 +95,10 @@ def _real(graph: Graph, node: Node) -> list[Node]:
     after = Node("quantize", node.name, [real], node.outputs, attrs, node.sources)
     if node.op == "quantize":
         after.inputs = [operands[0]]
-        return [*before, after]
-    middle = Node(node.op, real.name, operands, [real], node.attrs, node.sources)
-    return [*before, middle, after] if is_sound(middle) else []
+        made = [*before, after]
+    else:
+        made = [*before, Node(node.op, real.name, operands, [real], node.attrs, node.sources), after]
+    return made if all(map(is_sound, made)) else []
 
 
 def _floats(tensor: Tensor) -> TensorType:
