@@ -20,6 +20,9 @@ from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.rewriting import free_name, merged_sources
 
+#: What layers compute with.
+_INTEGERS = (DType.INT8, DType.INT16)
+
 #: Difference between an unsigned integer of 8 bits and the signed one for the same number.
 _OFFSET = 128
 
@@ -27,10 +30,10 @@ _OFFSET = 128
 @register
 @dataclass(frozen=True)
 class QuantiseBorder(Pass):
-    """Removes the nodes at the border that convert float32 and the layers' int8.
+    """Removes the nodes at the border that convert float32 and the layers' integers.
 
-    Inputs must all become `dtype`, but for those of other integers, which stay; an output stays float32 if layers
-    compute real numbers for it.
+    Inputs must all become integers; an output stays float32 if layers compute real numbers for it. Integers of 16 bits
+    stay such.
 
     Attributes:
         dtype: `int8` or `uint8`; `file` leaves inputs and outputs as they are.
@@ -62,22 +65,22 @@ class QuantiseBorder(Pass):
 
 
 def _take_integers(graph: Graph, tensor: Tensor) -> None:
-    """Makes an input the int8 that its readers convert it to.
+    """Makes an input the integers that its readers convert it to.
 
     Raises:
         ModelError: A reader of float32 needs real numbers, or readers need different integers.
     """
     readers = graph.consumers(tensor)
-    converted = [node for node in readers if node.op == "quantize" and node.output.dtype is DType.INT8]
+    converted = [node for node in readers if node.op == "quantize" and node.output.dtype in _INTEGERS]
     kinds = {node.output.type for node in converted}
     if tensor.dtype is DType.UINT8 and len(converted) < len(readers):
         return
     other = next((node for node in readers if node not in converted or graph.is_result(node.output)), None)
     if other is not None or len(kinds) != 1:
-        reason = f"{len(kinds)} conversions to int8" if other is None else f"{other.op} {other.name}"
+        reason = f"{len(kinds)} conversions to integers" if other is None else f"{other.op} {other.name}"
         raise ModelError(
             f"{graph.source or graph.name}: readers of input {tensor.name}, got {reason}, expected one conversion to "
-            "int8 that -io can leave out. Quantise the whole model, or leave -io out"
+            "integers that -io can leave out. Quantise the whole model, or leave -io out"
         )
     made = dataclasses.replace(converted[0].output, name=tensor.name, order=tensor.order)
     graph.inputs[graph.inputs.index(tensor)] = made
@@ -87,9 +90,9 @@ def _take_integers(graph: Graph, tensor: Tensor) -> None:
 
 
 def _give_integers(graph: Graph, tensor: Tensor) -> None:
-    """Makes an output the int8 that it is converted from, if it is."""
+    """Makes an output the integers that it is converted from, if it is."""
     node = graph.producer(tensor)
-    if node is None or node.op not in ("dequantize", "quantize") or node.input(0).dtype is not DType.INT8:
+    if node is None or node.op not in ("dequantize", "quantize") or node.input(0).dtype not in _INTEGERS:
         return
     operand = node.input(0)
     before = graph.producer(operand)

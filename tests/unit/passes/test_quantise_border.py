@@ -83,6 +83,28 @@ def test_integers_of_the_file_stay_or_get_another_sign() -> None:
     assert (graph.inputs[0].quant.zero_point, graph.outputs[0].quant.zero_point) == (POINT + 128, 131)
 
 
+def test_integers_of_16_bits_stay() -> None:
+    build = ModelBuilder().tensor("x", (1, 4), np.float32).tensor("q", (1, 4), np.int16, scale=0.1, zero_point=0)
+    build.tensor("r", (1, 4), np.int16, scale=0.1, zero_point=0).tensor("y", (1, 4), np.float32)
+    build.op("QUANTIZE", ["x"], ["q"]).op("RELU", ["q"], ["r"]).op("DEQUANTIZE", ["r"], ["y"])
+    graph = passed(build.build(["x"], ["y"]), "int8")
+    assert [each.op for each in graph.nodes] == ["relu"]
+    assert [t.dtype for t in (*graph.inputs, *graph.outputs)] == [DType.INT16, DType.INT16]
+
+
+@pytest.mark.parametrize("border", ["int8", "uint8"])
+def test_data_may_move_between_the_border_and_the_conversion(border: str) -> None:
+    build = ModelBuilder().tensor("x", (1, 2, 3, 4), np.float32).tensor("m", (1, 24), np.float32)
+    build.tensor("s", (2,), np.int32, data=[1, 24]).op("RESHAPE", ["x", "s"], ["m"])
+    build.tensor("q", (1, 24), np.int8, scale=SCALE, zero_point=POINT).op("QUANTIZE", ["m"], ["q"])
+    build.tensor("r", (1, 24), np.int8, scale=0.07, zero_point=-100).op("RELU", ["q"], ["r"])
+    build.tensor("d", (1, 24), np.float32).op("DEQUANTIZE", ["r"], ["d"])
+    build.tensor("t", (2,), np.int32, data=[4, 6]).tensor("y", (4, 6), np.float32).op("RESHAPE", ["d", "t"], ["y"])
+    graph = passed(build.build(["x"], ["y"]), border)
+    assert [t.dtype.value for t in (*graph.inputs, *graph.outputs)] == [border, border]
+    assert all(t.dtype is not DType.FLOAT32 for each in graph.nodes for t in each.operands)
+
+
 def test_a_quantised_onnx_file() -> None:
     x = np.random.default_rng(0).normal(0, 2, (1, 3, 6, 6)).astype(np.float32)
     rng = np.random.default_rng(1)
@@ -109,7 +131,9 @@ def test_a_quantised_onnx_file() -> None:
 
 
 def test_an_input_that_real_numbers_are_computed_from_is_refused() -> None:
-    with pytest.raises(ModelError, match=re.escape("readers of input x0, got abs z, expected one conversion to int8")):
+    with pytest.raises(
+        ModelError, match=re.escape("readers of input x0, got abs z, expected one conversion to integers")
+    ):
         passed(relu(extra="ABS"), "int8")
 
 
@@ -118,7 +142,7 @@ def test_an_input_with_two_quantisations_is_refused() -> None:
     for index, scale in enumerate((0.1, 0.2)):
         build.tensor(f"q{index}", (1, 4), np.int8, scale=scale, zero_point=0).op("QUANTIZE", ["x"], [f"q{index}"])
     build.tensor("y", (1, 4), np.int8, scale=0.3, zero_point=0).op("ADD", ["q0", "q1"], ["y"])
-    with pytest.raises(ModelError, match="readers of input x, got 2 conversions to int8"):
+    with pytest.raises(ModelError, match="readers of input x, got 2 conversions to integers"):
         passed(build.build(["x"], ["y"]), "int8")
 
 
