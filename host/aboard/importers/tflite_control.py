@@ -87,5 +87,6 @@ class Bodies:
             )
         if diagnostics.count != before:
             return None
+        self._context.carried[number] = reader.carried
         nodes = [*reader.nodes, *interface.copies]
         return Graph(f"subgraph_{number}", inputs, outputs, nodes, self._context.where)

@@ -62,7 +62,7 @@ class Variables:
 
     def handle(self, operator: FileOperator) -> Variable:
         """Returns the variable that a VAR_HANDLE names."""
-        container, name = str(operator.options["Container"]), str(operator.options["SharedName"])
+        container, name = (str(operator.options[each] or "") for each in ("Container", "SharedName"))
         shown = f"{container}/{name}" if container else name
         return self._known.setdefault((container, name), Variable(shown or f"variable_{len(self._known)}"))
 
@@ -104,10 +104,30 @@ class Variables:
         if known is not None and not _same_bytes(known, value):
             self._note(user, f"type of {variable.name}, got {value.type}, expected {known.type}. {_AGAIN}", ())
         variable.value = value
+        self.fill(variable, stated)
+
+    def fill(self, variable: Variable, stated: FileTensor) -> None:
+        """Fills a variable as the reference does: with the zero point of the first tensor that is assigned, as a byte.
+
+        Args:
+            variable: The variable.
+            stated: The tensor, as the file has it.
+        """
         if variable.default is None:
-            # The reference fills a variable with the zero point of the first tensor that is assigned, as a byte.
             quantised = stated.scales and stated.zero_points
             variable.default = stated.zero_points[0] & 0xFF if quantised else 0
+
+    def entered(self, variable: Variable, value: Callable[[], Tensor]) -> Tensor:
+        """Returns what a READ_VARIABLE of the model would give here.
+
+        Args:
+            variable: The variable.
+            value: Returns a tensor for what the run before has left, if this is the first use.
+        """
+        if variable.value is None:
+            variable.read = variable.value = value()
+            self._read.append(variable)
+        return variable.value
 
     def states(self) -> list[State]:
         """Returns the states: of variables that a run reads before it assigns them, in the order of reading."""

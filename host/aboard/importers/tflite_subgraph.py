@@ -9,8 +9,17 @@ from typing import Any
 
 from aboard import ops
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_custom, tflite_free, tflite_options, tflite_shapes, tflite_state, tflite_tensors
+from aboard.importers import (
+    tflite_carried,
+    tflite_custom,
+    tflite_free,
+    tflite_options,
+    tflite_shapes,
+    tflite_state,
+    tflite_tensors,
+)
 from aboard.importers.diagnostics import Diagnostics
+from aboard.importers.tflite_carried import Inside
 from aboard.importers.tflite_file import File, FileOperator
 from aboard.importers.tflite_state import Variable, Variables, retyped
 from aboard.importers.tflite_values import Values, corrupt
@@ -56,6 +65,7 @@ class Context:
         corrected: Operators whose results have other shapes than the file states, each with a result of it.
         body: Reads a subgraph that an operator calls in each run: its number, the operator for messages; None with the
             problems noted.
+        carried: The variables of each subgraph that `body` has read.
     """
 
     file: File
@@ -65,6 +75,7 @@ class Context:
     called: set[int] = field(default_factory=set)
     corrected: dict[str, Tensor] = field(default_factory=dict)
     body: Callable[[int, str], Graph | None] = lambda _number, _user: None
+    carried: dict[int, Inside] = field(default_factory=dict)
 
 
 class SubgraphReader:
@@ -74,6 +85,7 @@ class SubgraphReader:
         values: Its tensors.
         nodes: The nodes read so far. A subgraph that initialises variables is computed instead, and has none.
         states: The states that operators keep without a tensor of the file.
+        carried: The variables of a subgraph that an operator calls in each run.
     """
 
     def __init__(self, context: Context, number: int = MAIN, role: Role = Role.MODEL) -> None:
@@ -85,6 +97,7 @@ class SubgraphReader:
         self._role = role
         self.states: list[State] = []
         self._handles: dict[int, Variable] = {}
+        self.carried: Inside = {}
 
     def check(self) -> None:
         """Checks that numbers name tensors, and that every tensor is computed before it is read.
@@ -179,15 +192,51 @@ class SubgraphReader:
         updated, options = self._updated(operator, user), self._options(operator, user)
         if updated is None or options is None:
             return
-        called = [] if operator.kind.startswith(_CUSTOM) else [n for k, n in options.items() if k.endswith(_SUBGRAPH)]
-        bodies = {each: self._context.body(each, user) for each in called}
+        custom = operator.kind.startswith(_CUSTOM)
+        roles = {} if custom else {key: n for key, n in options.items() if key.endswith(_SUBGRAPH)}
+        bodies = {each: self._context.body(each, user) for each in roles.values()}
         subgraphs = {each: body for each, body in bodies.items() if body is not None}
         if len(subgraphs) < len(bodies):
             return
-        where, outputs = f"{self._context.where}: {user}", [*results, *updated]
-        source = SourceNode(operator.kind, number, where, operands, outputs, options, subgraphs)
+        call = tflite_carried.call(
+            roles, subgraphs, self._context.carried, lambda text: self._context.diagnostics.add(user, text)
+        )
+        operands = [*operands, *(self._entered(variable, call) for variable in call.variables)]
+        left = [self._left(variable, call) for variable in call.assigned]
+        where, outputs = f"{self._context.where}: {user}", [*results, *updated, *left]
+        source = SourceNode(operator.kind, number, where, operands, outputs, options, call.subgraphs)
         for node in self._built(build, source, user):
             self._add(node, user)
+        for variable, tensor in zip(call.assigned, left, strict=True):
+            self._set(variable, tensor)
+
+    # Variables of subgraphs that an operator calls.
+
+    def _entered(self, variable: Variable, call: tflite_carried.Call) -> Tensor:
+        """Returns the value of a variable where subgraphs are called that use it."""
+        at = call.variables.index(variable) - len(call.variables)
+        stated = next(iter(call.subgraphs.values())).inputs[at].type
+
+        def fresh() -> Tensor:
+            return Tensor(self.values.free_name(f"{variable.name}/value"), stated)
+
+        if self._role is Role.BODY:
+            if variable not in self.carried:
+                entry = fresh()
+                self.carried[variable] = tflite_carried.Carried(entry, entry)
+            return self.carried[variable].value
+        return self._context.variables.entered(variable, fresh)
+
+    def _left(self, variable: Variable, call: tflite_carried.Call) -> Tensor:
+        """Returns a tensor for what called subgraphs leave in a variable."""
+        entered = self._entered(variable, call)
+        return Tensor(self.values.free_name(f"{variable.name}/left"), entered.type)
+
+    def _set(self, variable: Variable, value: Tensor) -> None:
+        if self._role is Role.BODY:
+            self.carried[variable].value = value
+        else:
+            variable.value = value
 
     def _settle(self, operator: FileOperator, operands: list[Tensor | None], results: list[Tensor], user: str) -> None:
         """Gives the results their true shapes where the file leaves them free."""
@@ -309,13 +358,6 @@ class SubgraphReader:
             self._context.diagnostics.add(
                 user, f"operands and results, got {given}, expected {wanted} tensors. Export the model again"
             )
-        elif self._role is Role.BODY:
-            self._context.diagnostics.add(
-                user,
-                "is in a branch or loop, expected variables in the model's own subgraph alone. Read the variable "
-                "before it, pass the value in and out, and assign it after",
-            )
-            self.values.handles.update(operator.outputs)
         elif self._table_fits(operator, user):
             if operator.kind == "CALL_ONCE":
                 self._call_once(operator, user)
@@ -336,6 +378,9 @@ class SubgraphReader:
         if self._role is Role.INITIAL:
             self._context.diagnostics.add(user, "an initial value depends on a variable. Export the model again")
             return
+        if self._role is Role.BODY:
+            self._read_carried(variable, number, result, user)
+            return
         tensor = self._context.variables.read(variable, result, user, self.values)
         if tensor is None:
             return
@@ -343,12 +388,28 @@ class SubgraphReader:
         if variable.value is not None and variable.value is not tensor:
             self.nodes.append(retyped(variable.value, tensor, number))
 
+    def _read_carried(self, variable: Variable, number: int, result: int, user: str) -> None:
+        tensor = self.values.fresh(result, user, computed=True)
+        if tensor is None:
+            return
+        self.values.put(result, tensor)
+        if variable not in self.carried:
+            entry = Tensor(self.values.free_name(f"{variable.name}/entry"), tensor.type)
+            self.carried[variable] = tflite_carried.Carried(entry, entry)
+        self.nodes.append(retyped(self.carried[variable].value, tensor, number))
+
     def _assign_variable(self, operator: FileOperator, user: str) -> None:
         variable = self._handles[operator.inputs[0]]
         value = self.values.operand(operator.inputs[1], user)
         if value is None:
             return
-        if self.is_model:
+        if self._role is Role.BODY:
+            self._context.variables.fill(variable, self.values.stated(operator.inputs[1]))
+            if variable not in self.carried:
+                entry = Tensor(self.values.free_name(f"{variable.name}/entry"), value.type)
+                self.carried[variable] = tflite_carried.Carried(entry, entry)
+            self.carried[variable].value = value
+        elif self.is_model:
             self._context.variables.assign(variable, value, self.values.stated(operator.inputs[1]), user)
         elif value.is_constant:
             self._context.variables.initialise(variable, value, user)

@@ -155,13 +155,6 @@ def test_the_number_of_calls_is_limited() -> None:
 # State.
 
 
-def test_variables_inside_are_refused() -> None:
-    inside = body().tensor("h", (), np.int32).tensor("v", (4,), np.int32)
-    inside.op("VAR_HANDLE", [], ["h"], {"SharedName": "v"}).op("READ_VARIABLE", ["h"], ["v"])
-    text = refused(model("IF", [_with(inside, ["x"], ["v"]), body()], IF))
-    assert "subgraph 1, node 0 VAR_HANDLE: is in a branch or loop, expected variables in the model's own" in text
-
-
 def test_variable_tensors_inside_are_refused() -> None:
     inside = body().tensor("v", (4,), np.int32, variable=True).tensor("y", (4,), np.int32).op("ADD", ["x", "v"], ["y"])
     text = refused(model("IF", [_with(inside, ["x"], ["y"]), body()], IF))
