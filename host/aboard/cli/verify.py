@@ -86,7 +86,8 @@ def command(
 
     Exits with 1 if a byte differs. aboard then builds the image again with a trace, and prints the first operator, row
     and channel that differ. Floats may differ by 0.0001 of the reference. Results of a quantised ONNX file may be two
-    steps of their scale away from onnxruntime's, or one with -arithmetic=exact. A model with state runs all inputs as
+    steps of their scale away from onnxruntime's, or one with -arithmetic=exact; more, if only the rounding of
+    -arithmetic=tflite explains it. A model with state runs all inputs as
     one sequence. If accelerators compute a part of MODEL, each of their regions is compared too, so that no later
     operator can hide a wrong result.
 
