@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Iterable
 
 import tflite
@@ -12,6 +11,7 @@ import tflite
 from aboard.errors import ModelError
 from aboard.importers import tflite_tensors
 from aboard.importers.diagnostics import Diagnostics
+from aboard.importers.free_names import FreeNames
 from aboard.importers.tflite_file import File, FileTensor, Subgraph
 from aboard.ir import Array, Tensor, TensorType
 
@@ -36,7 +36,7 @@ class Values:
         self._where = where
         self._diagnostics = diagnostics
         self._tensors: dict[int, Tensor] = {}
-        self._names: Counter[str] = Counter()
+        self._names = FreeNames()
         self.packed: frozenset[int] = frozenset()
         self._biases = tflite_tensors.biases(subgraph)
 
@@ -171,12 +171,7 @@ class Values:
 
     def free_name(self, stated: str) -> str:
         """Returns a name, changed where a tensor has it."""
-        name = stated
-        while name in self._names:
-            self._names[stated] += 1
-            name = f"{stated}_{self._names[stated]}"
-        self._names[name] += 1
-        return name
+        return self._names.take(stated)
 
     def _constant(self, number: int, tensor_type: TensorType) -> Array:
         content = self.content(number)

@@ -14,12 +14,13 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor, TensorType
+from aboard.ir.rewriting import free_name
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import KernelCost, cost
 from aboard.kernels.select.price import flash_price
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
-from aboard.passes.rewriting import describe, free_name
+from aboard.passes.rewriting import describe
 from aboard.target import Target
 
 #: Axis of the output channels in the weights of a convolution.

@@ -10,12 +10,13 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor
+from aboard.ir.rewriting import free_name, merged_sources, only_reader
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
 from aboard.passes.identity import table, values
 from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
-from aboard.passes.rewriting import describe, free_name, merged_sources, only_reader
+from aboard.passes.rewriting import describe
 
 _CLAMPS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": Activation.RELU_N1_TO_1}
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor, TensorType
+from aboard.ir.rewriting import free_name, merged_sources, only_reader
 from aboard.ops.conv2d import attributes as conv_attributes
 from aboard.ops.conv2d import window
 from aboard.ops.pad import attributes as pad_attributes
@@ -27,7 +28,7 @@ from aboard.ops.window import Padding, reach
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
-from aboard.passes.rewriting import describe, free_name, merged_sources, only_reader
+from aboard.passes.rewriting import describe
 
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import Graph, Node
+from aboard.ir.rewriting import merged_sources
 from aboard.ops.conv2d import attributes as conv_attributes
 from aboard.ops.conv2d import window
 from aboard.ops.pad import attributes as pad_attributes
@@ -16,7 +17,7 @@ from aboard.ops.window import Padding, reach
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
 from aboard.passes.remove_dead_code import RemoveDeadCode
-from aboard.passes.rewriting import describe, merged_sources, replace_operand
+from aboard.passes.rewriting import describe, replace_operand
 
 # The padding of convolutions has the real value 0, so it can include the padding of a `pad`. Pooling cannot: it leaves
 # padding out of the average.

@@ -12,7 +12,7 @@ once, and layers that round otherwise stay layers of real numbers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,12 +21,12 @@ from typing_extensions import override
 
 from aboard import ops
 from aboard.ir import Attributes, DType, Graph, Node, Quantization, Rounding, Tensor, TensorType
+from aboard.ir.rewriting import free_name, merged_sources, only_reader
 from aboard.ops.activation import Activation
 from aboard.passes.contract import Pass
 from aboard.passes.quantisation_moves import integer_attributes, move_dequantize, move_quantize, move_weights
 from aboard.passes.quantised_functions import as_table
 from aboard.passes.registry import register
-from aboard.passes.rewriting import free_name, merged_sources, only_reader
 from aboard.passes.round_exactly import is_sound
 
 _WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected")
@@ -52,6 +52,7 @@ class FuseQuantisation(Pass):
     arithmetic: str = "tflite"
 
     name: ClassVar[str] = "fuse-quantisation"
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"arithmetic": ("tflite", "exact")}
     summary: ClassVar[str] = "makes layers between dequantize and quantize integer layers"
 
     @override

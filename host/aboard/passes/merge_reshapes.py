@@ -8,10 +8,11 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import Graph, Node
+from aboard.ir.rewriting import merged_sources, only_reader
 from aboard.passes.contract import Pass
 from aboard.passes.identity import is_identity
 from aboard.passes.registry import register
-from aboard.passes.rewriting import bypass, can_bypass, describe, merged_sources, only_reader, replace_operand
+from aboard.passes.rewriting import bypass, can_bypass, describe, replace_operand
 
 
 @register

@@ -10,8 +10,8 @@ import numpy as np
 
 from aboard import ops
 from aboard.ir import Attributes, DType, Graph, Node, Tensor, TensorType
+from aboard.ir.rewriting import free_name, merged_sources, only_reader
 from aboard.ops import pad, reshape, strided_slice, transpose
-from aboard.passes.rewriting import free_name, merged_sources, only_reader
 from aboard.passes.transposition import moved_type
 
 

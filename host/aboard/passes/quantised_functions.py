@@ -17,8 +17,8 @@ import numpy as np
 from aboard import ops
 from aboard.errors import VerifyError
 from aboard.ir import Array, DType, Graph, Node, Tensor, TensorType
+from aboard.ir.rewriting import merged_sources
 from aboard.ops.lookup import LookupAttributes
-from aboard.passes.rewriting import merged_sources
 
 _Value: TypeAlias = tuple[Tensor, Array]
 

@@ -1,21 +1,11 @@
-"""Rewriting steps that several passes share."""
+"""Rewriting steps that several passes share. Those that importers need too are in `aboard.ir.rewriting`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from aboard.ir import Graph, Node, Tensor
-
-
-def merged_sources(*nodes: Node) -> tuple[int, ...]:
-    """Returns the numbers of all operators of the model file that some nodes compute, ascending."""
-    return tuple(sorted({number for node in nodes for number in node.sources}))
-
-
-def only_reader(graph: Graph, tensor: Tensor) -> Node | None:
-    """Returns the only node that reads a tensor; None if no node, several nodes or the caller read it."""
-    readers = graph.consumers(tensor)
-    return readers[0] if len(readers) == 1 and not graph.is_result(tensor) else None
+from aboard.ir.rewriting import merged_sources
 
 
 def can_bypass(graph: Graph, node: Node) -> bool:
@@ -61,13 +51,3 @@ def replace_operand(node: Node, old: Tensor, new: Tensor) -> None:
 def describe(nodes: Iterable[Node]) -> str | None:
     """Returns the first of some nodes as `<op> <name>`, for `Pass.pending`; None without nodes."""
     return next((f"{node.op} {node.name}" for node in nodes), None)
-
-
-def free_name(graph: Graph, wanted: str) -> str:
-    """Returns a name, with a number behind it where a tensor of the graph has the name already."""
-    names = {tensor.name for tensor in graph.tensors()}
-    name, number = wanted, 1
-    while name in names:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name

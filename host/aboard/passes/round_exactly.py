@@ -16,10 +16,10 @@ from typing_extensions import override
 from aboard import ops
 from aboard.errors import VerifyError
 from aboard.ir import Attributes, DType, Graph, Node, Rounding, Tensor, TensorType
+from aboard.ir.rewriting import free_name
 from aboard.ops.verify import check_node
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
-from aboard.passes.rewriting import free_name
 
 _INTEGERS = (DType.INT8, DType.INT16)
 

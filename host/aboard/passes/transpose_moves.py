@@ -8,12 +8,12 @@ import numpy as np
 
 from aboard import ops
 from aboard.ir import Attributes, Graph, Node, Tensor
+from aboard.ir.rewriting import free_name, merged_sources
 from aboard.ops import transpose
 from aboard.ops.axes import Order, composed, inverse
 from aboard.ops.batch_matmul import BatchMatmulAttributes
 from aboard.ops.reshape import ReshapeAttributes
 from aboard.ops.transpose import TransposeAttributes
-from aboard.passes.rewriting import free_name, merged_sources
 from aboard.passes.transpose_costs import Part, TransposeCosts, order_above, swaps_matrix
 from aboard.passes.transposition import cost, is_free, moved_type, of_higher_rank, reshaped
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from aboard import ops
 from aboard.importers.onnx.layers import Float64, FloatLayer, Parameters, float_constant, of_node
 from aboard.ir import Array, DType, Graph, Node, Tensor, TensorType
+from aboard.ir.rewriting import free_name, merged_sources, only_reader
 from aboard.ops.activation import Activation
 from aboard.ops.weighted import BIAS, WEIGHTS
 
@@ -167,7 +168,7 @@ def _fold_in_front(graph: Graph, node: Node, affine: _Affine) -> bool:
     if np.any(affine.summand != 0):
         return False
     passed, factor = [node.output], affine.factor
-    while (reader := _only_reader(graph, passed[-1])) is not None and _moves(reader) and len(reader.operands) == 1:
+    while (reader := only_reader(graph, passed[-1])) is not None and _moves(reader) and len(reader.operands) == 1:
         factor = _moved(reader, [factor]).astype(np.float64)
         passed.append(reader.output)
     layer = None if reader is None else of_node(reader)
@@ -180,11 +181,6 @@ def _fold_in_front(graph: Graph, node: Node, affine: _Affine) -> bool:
     graph.replace_uses(node.output, affine.operand)
     _finish(graph, node, [layer], passed[1:])
     return True
-
-
-def _only_reader(graph: Graph, tensor: Tensor) -> Node | None:
-    readers = graph.consumers(tensor)
-    return readers[0] if len(readers) == 1 and not graph.is_result(tensor) else None
 
 
 def _replaced(graph: Graph, layers: Sequence[FloatLayer], made: Sequence[Parameters | None]) -> bool:
@@ -201,7 +197,7 @@ def _replaced(graph: Graph, layers: Sequence[FloatLayer], made: Sequence[Paramet
         if new is not None and new.weights is not None:
             layer.node.input(WEIGHTS).data = new.weights
         if new is not None and new.bias is not None:
-            name = _free(graph, f"{layer.node.name}/bias")
+            name = free_name(graph, f"{layer.node.name}/bias")
             kind = TensorType(new.bias.shape, DType.FLOAT32)
             bias = biases.setdefault(new.bias.tobytes(), Tensor(name, kind, new.bias))
             layer.node.inputs = [*layer.node.inputs[:BIAS], bias]
@@ -224,18 +220,9 @@ def _finish(graph: Graph, node: Node, layers: Sequence[FloatLayer], passed: Sequ
     """
     graph.remove([node])
     for layer in layers:
-        layer.node.sources = tuple(sorted({*layer.node.sources, *node.sources}))
+        layer.node.sources = merged_sources(layer.node, node)
     for tensor in passed:
         if tensor.source is not None:
-            tensor.name, tensor.source = _free(graph, f"{tensor.name}/folded"), None
+            tensor.name, tensor.source = free_name(graph, f"{tensor.name}/folded"), None
     for each in graph.nodes:
         each.name = each.output.name
-
-
-def _free(graph: Graph, wanted: str) -> str:
-    names = {tensor.name for tensor in graph.tensors()}
-    name, number = wanted, 1
-    while name in names:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name

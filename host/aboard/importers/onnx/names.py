@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from aboard.importers.free_names import FreeNames
 from aboard.ir import Array, Node, Tensor
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Names:
         names = [each.name for each in proto.input] + [each.name for each in proto.initializer]
         names += [name for node in proto.node for name in node.output if name]
         self.numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        self._taken = Counter(list(self.numbers))
+        self._names = FreeNames(self.numbers)
         self._named: dict[int, Tensor] = {}
         self._named_nodes = 0
 
@@ -50,9 +50,4 @@ class Names:
 
     def free(self, wanted: str) -> str:
         """Returns a name that nothing has, `wanted` if possible, and takes it."""
-        name = wanted
-        while name in self._taken:
-            self._taken[wanted] += 1
-            name = f"{wanted}_{self._taken[wanted]}"
-        self._taken[name] += 1
-        return name
+        return self._names.take(wanted)

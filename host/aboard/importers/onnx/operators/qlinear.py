@@ -96,9 +96,7 @@ def global_pool(source: Operator, make: Builder) -> Tensor:
     Raises:
         ModelError: Channels are last.
     """
-    if source.options.get("channels_last", 0):
-        raise source.unsupported("channels_last, got 1, expected 0. Quantise with QuantizeLinear and DequantizeLinear")
-    return _steps(source, make, _layer(source, make, "GlobalAveragePool", [_real(source, make, _X)]), (3, 4))
+    return _pooled(source, make, "GlobalAveragePool")
 
 
 @reads("com.microsoft.QLinearAveragePool")
@@ -108,10 +106,13 @@ def average_pool(source: Operator, make: Builder) -> Tensor:
     Raises:
         ModelError: Channels are last.
     """
+    return _pooled(source, make, "AveragePool", {"auto_pad": "NOTSET", "ceil_mode": 0, "count_include_pad": 0})
+
+
+def _pooled(source: Operator, make: Builder, kind: str, defaults: dict[str, Any] | None = None) -> Tensor:
     if source.options.get("channels_last", 0):
         raise source.unsupported("channels_last, got 1, expected 0. Quantise with QuantizeLinear and DequantizeLinear")
-    defaults = {"auto_pad": "NOTSET", "ceil_mode": 0, "count_include_pad": 0}
-    return _steps(source, make, _layer(source, make, "AveragePool", [_real(source, make, _X)], defaults), (3, 4))
+    return _steps(source, make, _layer(source, make, kind, [_real(source, make, _X)], defaults), (3, 4))
 
 
 @reads("com.microsoft.QLinearSoftmax")
