@@ -35,7 +35,7 @@ def test_same_results(name: str) -> None:
         np.testing.assert_array_equal(onnx.run(x), tflite.run(x))
 
 
-@pytest.mark.skipif(not NAMES, reason="needs the models of ABOARD_MODELS")
-def test_a_ds_cnn_takes_as_many_instructions_and_as_much_flash(tmp_path: Path) -> None:
-    tflite, _ = measure.figures("kws", "m4", tmp_path / "project")
-    assert run.of_formats(measure.as_onnx("kws"), tflite) == []
+@pytest.mark.parametrize("name", [name for name in NAMES if name == "kws"])
+def test_a_ds_cnn_takes_as_many_instructions_and_as_much_flash(name: str, tmp_path: Path) -> None:
+    tflite, _ = measure.figures(name, "m4", tmp_path / "project")
+    assert run.of_formats(measure.as_onnx(name), tflite) == []

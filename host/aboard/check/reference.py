@@ -18,7 +18,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -44,7 +44,7 @@ class Reference(ABC):
         graph: The model as imported, before any pass.
     """
 
-    name: ClassVar[str]
+    name: str
 
     def __init__(self, graph: Graph, note: str = "") -> None:
         self.graph = graph
@@ -87,6 +87,7 @@ class Reference(ABC):
                 raise ModelError(f"{graph.source}: {error}. Open the reference with kind='numpy'") from error
             return _Numpy(graph, f"{graph.source}: {error}")
 
+    @abstractmethod
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Returns the outputs by tensor name.
 
@@ -96,16 +97,10 @@ class Reference(ABC):
         Raises:
             InputError: An input is missing, unknown, or has another shape or type.
         """
-        values = self._compute(check_inputs(self.graph, inputs), self.graph.outputs)
-        return {tensor.name: values[tensor.name] for tensor in self.graph.outputs}
 
+    @abstractmethod
     def tensors(self, inputs: Mapping[str, Array]) -> dict[int, Array]:
         """Returns every tensor that an operator computes, by index in the model file; otherwise as `run`."""
-        known = {
-            tensor.source: tensor for node in self.graph.nodes for tensor in node.outputs if tensor.source is not None
-        }
-        values = self._compute(check_inputs(self.graph, inputs), list(known.values()))
-        return {number: values[tensor.name] for number, tensor in known.items()}
 
     def inputs_of(self, graph: Graph, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """Returns inputs as a graph between two passes has them, whose input types may be the file's or a build's."""
@@ -125,12 +120,29 @@ class Reference(ABC):
     def reset(self) -> None:
         """Gives every state its initial value, so that the next run is the first of a sequence."""
 
+
+class _Interpreter(Reference):
+    """A reference that computes the tensors it is asked for."""
+
+    @override
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        values = self._compute(check_inputs(self.graph, inputs), self.graph.outputs)
+        return {tensor.name: values[tensor.name] for tensor in self.graph.outputs}
+
+    @override
+    def tensors(self, inputs: Mapping[str, Array]) -> dict[int, Array]:
+        known = {
+            tensor.source: tensor for node in self.graph.nodes for tensor in node.outputs if tensor.source is not None
+        }
+        values = self._compute(check_inputs(self.graph, inputs), list(known.values()))
+        return {number: values[tensor.name] for number, tensor in known.items()}
+
     @abstractmethod
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
         """Returns at least the wanted tensors by name, for checked inputs."""
 
 
-class _Numpy(Reference):
+class _Numpy(_Interpreter):
     name = "numpy"
 
     def __init__(self, graph: Graph, note: str = "") -> None:
@@ -152,7 +164,7 @@ class _RefusedError(Exception):
     """Why tflite-micro does not run a model, for callers that can use numpy instead."""
 
 
-class _TFLM(Reference):
+class _TFLM(_Interpreter):
     name = "tflite-micro"
 
     def __init__(self, graph: Graph, data: bytes) -> None:
@@ -187,7 +199,7 @@ class _TFLM(Reference):
         return value.reshape(tensor.shape)
 
 
-class _LiteRT(Reference):
+class _LiteRT(_Interpreter):
     name = "litert"
 
     def __init__(self, graph: Graph, data: bytes, note: str) -> None:
@@ -212,7 +224,7 @@ class _LiteRT(Reference):
         return value.reshape(tensor.shape)
 
 
-class _OnnxRuntime(Reference):
+class _OnnxRuntime(_Interpreter):
     """onnxruntime without optimisations, with every tensor of the file as an output."""
 
     name = "onnxruntime"

@@ -10,9 +10,8 @@ from aboard.errors import PassError, TargetError
 from aboard.ir import Graph
 from aboard.ops.control import graphs
 from aboard.partition.partitioner import Partition, apply, partition
-from aboard.passes import IMPORT, Pass, Pipeline, host, neutral, run_passes
-from aboard.passes.pipeline import check_lowerable
-from aboard.passes.quantise_border import QuantiseBorder
+from aboard.passes import IMPORT, NEUTRAL, Pass, Pipeline, host, neutral, run_passes
+from aboard.passes.pipeline import check_lowerable, text_of
 from aboard.passes.text import parse
 from aboard.target import Target, columns
 from aboard.tuning.choice import DEFAULTS, Tuning
@@ -48,20 +47,31 @@ def pipeline_of(target: Target, passes: str | None = None) -> Pipeline:
 
     Raises:
         TargetError: A device's column is wrong.
-        PassError: The text is wrong, or lacks the pass that the target's `-io` needs.
+        PassError: The text is wrong, or lacks a pass that an attribute of the target needs.
     """
     before, after = (_device_passes(target, place) for place in ("before_partition", "after_partition"))
     if passes is not None:
         given = parse(passes, extra=(*before, *after), partitioned=bool(target.devices))
-        io = str(target.host.attrs["io"])
-        if io != "file" and QuantiseBorder(io) not in (*given.before, *given.after):
-            raise PassError(
-                f"passes: -io={io} needs {QuantiseBorder.name}, got {passes}. "
-                f"Add {QuantiseBorder.name}{{dtype={io}}}, or leave -io out"
-            )
+        _check_needed(target, (*given.before, *given.after), passes)
         return given
-    chosen = (str(target.host.attrs[name]) for name in ("arithmetic", "io", "input-layout"))
-    return Pipeline((*neutral(*chosen), *before), (*host_passes(target), *after))
+    return Pipeline((*neutral(**_chosen(target)), *before), (*host_passes(target), *after))
+
+
+def _chosen(target: Target) -> dict[str, str]:
+    """Returns the attributes of a target that select passes, as `neutral` takes them."""
+    return {name.replace("-", "_"): str(target.host.attrs[name]) for name in ("arithmetic", "io", "input-layout")}
+
+
+def _check_needed(target: Target, given: Sequence[Pass], text: str) -> None:
+    """Raises a PassError if given passes lack those that an attribute of the target needs."""
+    for name, value in _chosen(target).items():
+        missing = [step for step in neutral(**{name: value}) if step not in (*NEUTRAL, *given)]
+        if missing:
+            option = name.replace("_", "-")
+            needed = ",".join(map(text_of, missing))
+            raise PassError(
+                f"passes: -{option}={value} needs {needed}, got {text}. Add what it needs, or leave -{option} out"
+            )
 
 
 def decide(graph: Graph, target: Target) -> Partition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,11 +23,13 @@ class Pass(ABC):
         summary: One line for `aboard passes`: the rewrite, without a full stop.
         changes_borders: True if inputs and outputs of the model get other types. Such a pass runs on the model only:
             the graphs inside nodes have the borders that their node gives them.
+        choices: The values that an option may have, by its name; options that are not named may have any.
         requires: Passes that must have run before, and must have nothing left to do when this pass starts.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     changes_borders: ClassVar[bool] = False
     requires: ClassVar[tuple[type[Pass], ...]] = ()
 

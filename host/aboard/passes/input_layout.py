@@ -13,11 +13,11 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import Graph, Node, Tensor
+from aboard.ir.rewriting import free_name
 from aboard.ops.axes import inverse
 from aboard.ops.transpose import TransposeAttributes
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
-from aboard.passes.rewriting import free_name
 from aboard.passes.transposition import moved_type
 
 #: For each axis of [image, row, column, channel], the axis of [image, channel, row, column].
@@ -30,12 +30,7 @@ class InputLayout(Pass):
     """Gives inputs of four axes of an ONNX file their channels last; a transpose behind them restores the file's order.
 
     `move-transposes` then cancels it with that before the first layer. TFLite files have channels last.
-
-    Attributes:
-        layout: `nhwc`, or `file` to leave inputs as they are.
     """
-
-    layout: str = "file"
 
     name: ClassVar[str] = "input-layout"
     summary: ClassVar[str] = "takes images with their channels last"
@@ -43,7 +38,7 @@ class InputLayout(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
-        if self.layout == "file" or graph.format != "ONNX":
+        if graph.format != "ONNX":
             return
         for tensor in [each for each in graph.inputs if len(each.shape) == len(_ORDER) and each.order is None]:
             made = Tensor(tensor.name, moved_type(tensor.type, _ORDER), source=tensor.source, order=_ORDER)

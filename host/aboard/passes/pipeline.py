@@ -63,19 +63,13 @@ IMPORT = "import"
 PARTITION = "partition"
 
 
-def neutral(arithmetic: str = "tflite", border: str = "file", layout: str = "file") -> tuple[Pass, ...]:
-    """Returns the passes for the whole graph.
-
-    Args:
-        arithmetic: How integer layers round, as `-arithmetic` names it.
-        border: Element type of inputs and outputs, as `-io` names it.
-        layout: Order of the axes of inputs, as `-input-layout` names it.
-    """
-    passes = NEUTRAL if layout == "file" else (InputLayout(layout), *NEUTRAL)
+def neutral(arithmetic: str = "tflite", io: str = "file", input_layout: str = "file") -> tuple[Pass, ...]:
+    """Returns the passes for the whole graph. Arguments are the values of a target's attributes of these names."""
+    passes = NEUTRAL if input_layout == "file" else (InputLayout(), *NEUTRAL)
     if arithmetic != Rounding.TFLITE.value:
         place = passes.index(FuseQuantisation())
         passes = (*passes[:place], RoundExactly(), FuseQuantisation(arithmetic), *passes[place + 1 :])
-    return passes if border == "file" else (*passes, QuantiseBorder(border))
+    return passes if io == "file" else (*passes, QuantiseBorder(io))
 
 
 def host(channel_block: int = 1, core: str = "", opt: str = "balanced") -> tuple[Pass, ...]:

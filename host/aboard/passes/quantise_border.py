@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,9 +17,9 @@ from typing_extensions import override
 
 from aboard.errors import ModelError
 from aboard.ir import DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.ir.rewriting import free_name, merged_sources
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
-from aboard.passes.rewriting import free_name, merged_sources
 
 #: What layers compute with.
 _INTEGERS = (DType.INT8, DType.INT16)
@@ -36,19 +37,18 @@ class QuantiseBorder(Pass):
     stay such.
 
     Attributes:
-        dtype: `int8` or `uint8`; `file` leaves inputs and outputs as they are.
+        dtype: `int8` or `uint8`.
     """
 
-    dtype: str = "file"
+    dtype: str = DType.INT8.value
 
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"dtype": (DType.INT8.value, DType.UINT8.value)}
     name: ClassVar[str] = "quantise-border"
     summary: ClassVar[str] = "removes conversions of inputs and outputs"
     changes_borders: ClassVar[bool] = True
 
     @override
     def run(self, graph: Graph) -> None:
-        if self.dtype == "file":
-            return
         for tensor in list(graph.inputs):
             if tensor.dtype in (DType.FLOAT32, DType.UINT8):
                 _take_integers(graph, tensor)

@@ -140,7 +140,12 @@ def _options(reader: _Reader, owner: Pass | type[Pass]) -> Iterator[tuple[str, O
             raise PassError(f"passes: {owner.name} has the option {name} twice. Give it once")
         seen.add(name)
         reader.take("=")
-        yield name, _value(f"{owner.name}: {name}", type(known[name]), reader.word("a value"))
+        value = _value(f"{owner.name}: {name}", type(known[name]), reader.word("a value"))
+        allowed = owner.choices.get(name, (value,))
+        if value not in allowed:
+            expected = " or ".join(map(str, allowed))
+            raise PassError(f"passes: {owner.name}: {name}, got {value}, expected {expected}. Correct the value")
+        yield name, value
     reader.take("}")
 
 

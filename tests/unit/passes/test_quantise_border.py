@@ -182,9 +182,23 @@ def test_graphs_inside_nodes_keep_their_borders(model: bytes) -> None:
         np.testing.assert_array_equal(signed, expected[tensor.name])
 
 
-def test_passes_given_by_hand_must_name_the_pass() -> None:
+@pytest.mark.parametrize(
+    ("option", "needed"),
+    [
+        ("-io=uint8", "quantise-border{dtype=uint8}"),
+        ("-io=int8", "quantise-border"),
+        ("-arithmetic=exact", "round-exactly,fuse-quantisation{arithmetic=exact}"),
+        ("-input-layout=nhwc", "input-layout"),
+    ],
+)
+def test_passes_given_by_hand_must_name_those_of_an_attribute(option: str, needed: str) -> None:
+    name = option.split("=")[0]
+    message = f"passes: {option} needs {needed}, got remove-dead-code. Add what it needs, or leave {name} out"
+    with pytest.raises(PassError, match=f"^{re.escape(message)}$"):
+        pipelines.pipeline_of(Target(f"c -mcpu=cortex-m4 {option}"), "remove-dead-code")
+
+
+def test_passes_given_by_hand_may_name_the_pass_of_an_attribute() -> None:
     target = Target("c -mcpu=cortex-m4 -io=uint8")
-    with pytest.raises(PassError, match=r"passes: -io=uint8 needs quantise-border, got remove-dead-code\. Add"):
-        pipelines.pipeline_of(target, "remove-dead-code")
     given = pipelines.pipeline_of(target, "quantise-border{dtype=uint8},divide-wide-nodes")
     assert QuantiseBorder("uint8") in (*given.before, *given.after)

@@ -106,6 +106,10 @@ def test_without_partition_every_pass_comes_after_it():
         ),
         ("remove-channels{block=0}", r"passes: remove-channels: block, got 0, expected 1 or more\. Raise it"),
         ("optioned{fast=yes}", r"passes: optioned: fast, got yes, expected on or off\. Correct the value"),
+        (
+            "fuse-quantisation{arithmetic=foo}",
+            r"passes: fuse-quantisation: arithmetic, got foo, expected tflite or exact\. Correct the value",
+        ),
         ("partition,partition", r"passes: got partition 2 times, expected it once\. Leave out all but one"),
         ("fuse-padding,remove-dead-code", r"passes: fuse-padding requires remove-dead-code, which does not run .*"),
     ],
