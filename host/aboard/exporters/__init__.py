@@ -1,0 +1,1 @@
+"""Writes model files: graphs as TFLite files."""
