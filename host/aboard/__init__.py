@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from aboard.base.version import VERSION as __version__  # noqa: N811 - the name that packages have
     from aboard.compiler.pipeline import Module
     from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
+    from aboard.quantization import quantize
     from aboard.target import Target
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "__version__",
     "compile",
     "create",
+    "quantize",
 ]
 
 #: Module and name of each lazily loaded name.
@@ -85,6 +87,7 @@ _LAZY = {
     "__version__": ("aboard.base.version", "VERSION"),
     "compile": ("aboard.compiler.pipeline", "compile_model"),
     "create": ("aboard.api", "create"),
+    "quantize": ("aboard.quantization", "quantize"),
 }
 
 

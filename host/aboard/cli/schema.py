@@ -18,6 +18,7 @@ from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
 from aboard.cli.schema_ops import OpsResult
 from aboard.cli.schema_passes import PassesResult
 from aboard.cli.schema_project import BuildReport, CreateResult, DeployResult, RunResult
+from aboard.cli.schema_quantize import QuantizeResult
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_targets import NewTargetResult, PartitionResult, TargetResult, TargetsResult, WhyResult
 from aboard.cli.schema_tune import TuneResult
@@ -52,6 +53,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "deploy": DeployResult,
     "verify": VerifyResult,
     "evaluate": EvaluateResult,
+    "quantize": QuantizeResult,
     "ci init": CiResult,
     "debug": DebugResult,
     "devices": DevicesResult,

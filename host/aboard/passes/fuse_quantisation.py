@@ -47,9 +47,11 @@ class FuseQuantisation(Pass):
 
     Attributes:
         arithmetic: `tflite` or `exact`, as `-arithmetic` of a target.
+        tables: Functions of one int8 number become tables, which have no form in a model file.
     """
 
     arithmetic: str = "tflite"
+    tables: bool = True
 
     name: ClassVar[str] = "fuse-quantisation"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"arithmetic": ("tflite", "exact")}
@@ -62,7 +64,7 @@ class FuseQuantisation(Pass):
         move_quantize(graph)
         for node in list(graph.nodes):
             if node.op == "quantize" and node.input(0).dtype is DType.FLOAT32:
-                _QuantisedLayer(graph, node, Rounding(self.arithmetic)).fuse()
+                _QuantisedLayer(graph, node, Rounding(self.arithmetic), self.tables).fuse()
 
     @override
     def pending(self, graph: Graph) -> str | None:
@@ -73,8 +75,8 @@ class FuseQuantisation(Pass):
 class _QuantisedLayer:
     """A layer that computes the operand of a quantize."""
 
-    def __init__(self, graph: Graph, quantize: Node, rounding: Rounding) -> None:
-        self._graph, self._quantize, self._rounding = graph, quantize, rounding
+    def __init__(self, graph: Graph, quantize: Node, rounding: Rounding, tables: bool) -> None:
+        self._graph, self._quantize, self._rounding, self._tables = graph, quantize, rounding, tables
         self._result = quantize.output
         self._nodes: list[Node] = []
 
@@ -92,7 +94,7 @@ class _QuantisedLayer:
         if inner is not None and getattr(inner.attrs, "activation", None) is Activation.NONE:
             both = self._integers(inner, _CLAMPS[layer.op])
             replaced, nodes = (replaced, nodes) if both is None else ([layer, inner], both)
-        if nodes is None or len(nodes) > 1:
+        if self._tables and (nodes is None or len(nodes) > 1):
             table = as_table(self._graph, self._quantize)
             replaced, nodes = (replaced, nodes) if table is None else (table[1], [table[0]])
         if nodes is None:

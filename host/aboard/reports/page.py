@@ -88,7 +88,12 @@ class Report:
 
 def html(report: Report) -> str:
     """Returns the page, without the hash that seals it (`aboard.outputs`)."""
-    environment = jinja2.Environment(
+    return environment().get_template("report.html.j2").render(_context(report), seal=SEAL)
+
+
+def environment() -> jinja2.Environment:
+    """Returns the templates of pages, with the filters that they use."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
@@ -96,8 +101,13 @@ def html(report: Report) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"cell": cell, "amount": amount, "label": label, "times": explained.times}
-    return environment.get_template("report.html.j2").render(_context(report), seal=SEAL)
+    made.filters |= {"cell": cell, "amount": amount, "label": label, "times": explained.times}
+    return made
+
+
+def style() -> Markup:
+    """Returns the style sheet of pages."""
+    return Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - a file of ours
 
 
 def _context(report: Report) -> dict[str, Any]:
@@ -110,7 +120,7 @@ def _context(report: Report) -> dict[str, Any]:
         "report": report,
         "measured": report.measured,
         "flash": report.flash,
-        "style": Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - a file of ours
+        "style": style(),
         "facts": _facts(report, known),
         "arenas": _arenas(scheduled, known),
         "cascades": _cascades(scheduled, known),
@@ -121,18 +131,18 @@ def _context(report: Report) -> dict[str, Any]:
         "variants_rule": variants.rule(report.module.target),
         "bounded": any(layer.bound for layer in known),
         "unit": _unit(report),
-        "profile": _drawn("profile", lambda width, key: profile_svg.picture(*_profile(report, known), width, key)),
+        "profile": drawn("profile", lambda width, key: profile_svg.picture(*_profile(report, known), width, key)),
         "flash_pictures": _flash_pictures(report, known),
         "image_parts": [] if report.flash is None else _image_parts(report.flash),
         "comparison": _comparison(report),
     }
 
 
-def _drawn(key: str, draw: Any) -> Markup:
+def drawn(key: str, draw: Any) -> Markup:
     """Returns a picture in both widths."""
-    drawn: list[Picture] = [draw(width, f"{key}-{style}") for style, width in _WIDTHS]
+    pictures: list[Picture] = [draw(width, f"{key}-{name}") for name, width in _WIDTHS]
     # The markup of a picture escapes all text that it contains.
-    return Markup("\n".join(p.markup(f"picture {style}") for p, (style, _) in zip(drawn, _WIDTHS, strict=True)))  # noqa: S704
+    return Markup("\n".join(p.markup(f"picture {name}") for p, (name, _) in zip(pictures, _WIDTHS, strict=True)))  # noqa: S704
 
 
 def _unit(report: Report) -> str:
@@ -197,7 +207,7 @@ def _arenas(scheduled: Scheduled, known: Sequence[LayerSummary]) -> list[dict[st
                 "peak": explained.peak(known, number) if known else "nothing",
                 "kinds": [(memory_svg.style(kind), kind) for kind in dict.fromkeys(piece.kind for piece in mine)],
                 "rows": sorted(mine, key=lambda piece: (piece.offset, piece.first)),
-                "picture": _drawn(f"memory-{number}", lambda width, key, a=arena: memory_svg.picture(a, width, key)),
+                "picture": drawn(f"memory-{number}", lambda width, key, a=arena: memory_svg.picture(a, width, key)),
             }
         )
     return shown
@@ -210,7 +220,7 @@ def _cascades(scheduled: Scheduled, known: Sequence[LayerSummary]) -> list[dict[
     for number, cascade in enumerate(pieces.cascades(scheduled)):
         draw = lambda width, key, c=cascade: stripes_svg.picture(c, ops, width, key)  # noqa: E731 - needs its own c
         rows = [(lane, "from the caller" if lane.step is None else names[lane.step]) for lane in cascade.lanes]
-        shown.append({"cascade": cascade, "rows": rows, "picture": _drawn(f"stripes-{number}", draw)})
+        shown.append({"cascade": cascade, "rows": rows, "picture": drawn(f"stripes-{number}", draw)})
     return shown
 
 
@@ -280,10 +290,10 @@ def _flash_pictures(report: Report, known: Sequence[LayerSummary]) -> dict[str, 
     found = {}
     if manifest.weights_bytes:
         title = "Constants by layer"
-        found["constants"] = _drawn("constants", lambda width, key: flash_svg.picture(parts, title, width, key))
+        found["constants"] = drawn("constants", lambda width, key: flash_svg.picture(parts, title, width, key))
     if flash is not None:
         whole = _image_parts(flash)
-        found["image"] = _drawn("image", lambda width, key: flash_svg.picture(whole, "Flash of the image", width, key))
+        found["image"] = drawn("image", lambda width, key: flash_svg.picture(whole, "Flash of the image", width, key))
     return found
 
 

@@ -16,8 +16,12 @@ from aboard.ir import Graph
 __all__ = ["write"]
 
 
-def write(graph: Graph) -> bytes:
+def write(graph: Graph, description: str = "aboard") -> bytes:
     """Returns a graph as a TFLite file, which computes the same to the bit.
+
+    Args:
+        graph: The graph.
+        description: What the file says of itself.
 
     Raises:
         ModelError: The graph keeps state, or has nodes that no operators of TFLite compute; the message names them all.
@@ -31,4 +35,4 @@ def write(graph: Graph) -> bytes:
     written, problems = operators.of_graph(graph)
     if problems:
         raise ModelError(f"{where}: {'; '.join(problems)}. Leave these nodes out, or keep the model in its own format")
-    return flatbuffer.build(graph, written)
+    return flatbuffer.build(graph, written, description)

@@ -15,7 +15,6 @@ from aboard.ir import Array, DType, Graph, Quantization, Tensor
 
 _SCHEMA = 3
 _IDENTIFIER = b"TFL3"
-_DESCRIPTION = "aboard"
 
 #: Data of constants begin at multiples of this, in bytes.
 _ALIGNMENT = 16
@@ -37,9 +36,9 @@ _TYPES = {
 }
 
 
-def build(graph: Graph, operators: Sequence[Operator]) -> bytes:
+def build(graph: Graph, operators: Sequence[Operator], description: str) -> bytes:
     """Returns the file of a graph whose nodes are these operators."""
-    return _File(graph, operators).build()
+    return _File(graph, operators).build(description)
 
 
 class _File:
@@ -52,7 +51,7 @@ class _File:
         # Buffer 0 is that of tensors without data.
         self._buffers: dict[bytes, int] = {}
 
-    def build(self) -> bytes:
+    def build(self, description: str) -> bytes:
         builder = self._builder
         tensors = self._vector([self._tensor(tensor) for tensor in self._tensors])
         operators = self._vector([self._operator(each) for each in self._operators])
@@ -69,12 +68,12 @@ class _File:
         subgraphs = self._vector([tflite.SubGraphEnd(builder)])
         codes = self._vector([self._code(*each) for each in self._codes])
         buffers = self._vector([self._buffer(data) for data in (b"", *self._buffers)])
-        description = builder.CreateString(_DESCRIPTION)
+        said = builder.CreateString(description)
         tflite.ModelStart(builder)
         tflite.ModelAddVersion(builder, _SCHEMA)
         tflite.ModelAddOperatorCodes(builder, codes)
         tflite.ModelAddSubgraphs(builder, subgraphs)
-        tflite.ModelAddDescription(builder, description)
+        tflite.ModelAddDescription(builder, said)
         tflite.ModelAddBuffers(builder, buffers)
         builder.Finish(tflite.ModelEnd(builder), _IDENTIFIER)
         return bytes(builder.Output())

@@ -1,0 +1,186 @@
+"""Quantises a model of real numbers: from a model file and samples to a model file of integers, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aboard import outputs
+from aboard.errors import InputError
+from aboard.exporters import tflite
+from aboard.importers import load
+from aboard.ir import DType, Graph
+from aboard.ir.rewriting import free_name
+from aboard.passes import run_passes
+from aboard.passes.quantise_border import QuantiseBorder
+from aboard.quantization import accuracy, budget, calibration, costs, samples
+from aboard.quantization.accuracy import Accuracy
+from aboard.quantization.budget import Limits
+from aboard.quantization.calibration import Calibrated
+from aboard.quantization.costs import Costs
+from aboard.quantization.insertion import integer_graph
+from aboard.quantization.layers import Layer, figures
+from aboard.quantization.plan import Plan, nodes_of_reals
+from aboard.quantization.prepare import prepare
+from aboard.quantization.samples import Data
+from aboard.quantization.sensitivity import sensitivities
+from aboard.quantization.types import integer_types
+from aboard.target import Target
+
+#: The core whose instructions are predicted without another target.
+DEFAULT_TARGET = "c -mcpu=cortex-m4"
+
+#: Samples with which the sensitivity of one layer after another is measured.
+_MOST_TRIED = 16
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A quantised model.
+
+    Attributes:
+        model: The bytes of its file, TFLite.
+        name: Name of the model that it was made from.
+        layers: What each layer costs in accuracy, in execution order.
+        accuracy: Figures over the test samples.
+        costs: RAM, constants, and predicted instructions and time on the target; None if it cannot compile the model.
+        target: The target of the costs.
+        notes: What the user should know, as sentences.
+    """
+
+    model: bytes
+    name: str
+    layers: tuple[Layer, ...]
+    accuracy: Accuracy
+    costs: Costs | None
+    target: Target
+    notes: tuple[str, ...]
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Writes the file of the quantised model, a TFLite file.
+
+        Args:
+            path: The file; its suffix is `.tflite`.
+            force: Overwrite a file that aboard did not write, or that was changed since.
+
+        Raises:
+            InputError: Another suffix, or the file cannot be written.
+        """
+        check_path(Path(path))
+        outputs.write_file(Path(path), outputs.sealed(self.model), force=force)
+        return Path(path)
+
+
+def check_path(path: Path) -> None:
+    """Refuses a file that a quantised model cannot be written to, for its suffix.
+
+    Raises:
+        InputError: The suffix is wrong.
+    """
+    if path.suffix != ".tflite":
+        raise InputError(
+            f"{path}: suffix of a quantised model, got {path.suffix or 'none'}, expected .tflite. Name the file "
+            f"{path.stem}.tflite"
+        )
+
+
+def quantize(
+    model: str | Path | bytes,
+    data: Data,
+    *,
+    io: str = "int8",
+    target: str | Target | None = None,
+    limits: Limits | None = None,
+    dimensions: Mapping[str, int] | None = None,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> Quantized:
+    """Quantises a model to int8, and layers that need it to int16 or not at all.
+
+    Weights have 8 bits, in convolutions with a scale for each channel. Layers that have no form in integers compute
+    real numbers. The choices are those with the least error at the outputs, which samples measure.
+
+    Args:
+        model: A TFLite or ONNX file of real numbers: its path, or its bytes.
+        data: Samples: the path of a `.npz` file, arrays by the names of inputs, or one array. At least some ten, better
+            100, like those that the model will see. With labels `y`, accuracy is measured.
+        io: Element type of inputs and outputs: `int8`, or `float`.
+        target: Whose RAM, instructions and time are predicted, and bounded by `limits`.
+        limits: Accuracy that may be lost, and what may be spent for it; None for int8 throughout.
+        dimensions: Sizes of free dimensions of an ONNX file by their name; a batch is 1 by default.
+        on_step: Called with the name of each step.
+
+    Raises:
+        ModelError: The model cannot be read, is quantised already, keeps state, or has no form in TFLite.
+        InputError: The samples cannot be read or do not fit; or no choice within the limits is accurate enough.
+        TargetError: The target is wrong.
+    """
+    chosen = Target(target if target is not None else DEFAULT_TARGET)
+    graph = load(model, dimensions=dimensions)
+    prepare(graph)
+    given = samples.read(data, graph)
+    found = calibration.calibrate(graph, given.calibration, on_step)
+    wide = integer_types(graph, found.plan, DType.INT16)
+    wider = {name: dtype if dtype is DType.INT16 else DType.FLOAT32 for name, dtype in wide.items()}
+    on_step("measuring layers")
+    few = slice(None, None, max(1, len(found.feeds) // _MOST_TRIED))
+    known = sensitivities(graph, found.plan, wider, found.feeds[few], found.exact[few])
+    on_step("running the test")
+    exact = accuracy.outputs(graph, given.test)
+
+    def written(plan: Plan) -> tuple[Graph, bytes]:
+        made = finished(found, plan, io)
+        return made, tflite.write(made, f"quantised by aboard {outputs.SEAL}")
+
+    def measured(plan: Plan) -> Accuracy:
+        return accuracy.compare(exact, accuracy.outputs(written(plan)[0], given.test), given.labels)
+
+    def cost(plan: Plan) -> Costs:
+        return costs.of_model(written(plan)[1], chosen)
+
+    plan = budget.choose(found.plan, known, limits or Limits(), measured, cost)
+    data_of = written(plan)[1]
+    notes = [*graph.notes, *_notes(graph, plan, len(found.feeds))]
+    return Quantized(
+        data_of,
+        graph.name,
+        figures(found, plan, known, lambda p: costs.if_compiled(written(p)[1], chosen)),
+        measured(plan),
+        costs.if_compiled(data_of, chosen),
+        chosen,
+        tuple(notes),
+    )
+
+
+def finished(found: Calibrated, plan: Plan, io: str) -> Graph:
+    """Returns the integer graph of a plan, its tensors under the names of the model file.
+
+    Raises:
+        ModelError: Inputs cannot be integers.
+    """
+    made = integer_graph(found.graph, plan)
+    if io != "float":
+        run_passes(made, [QuantiseBorder(io)])
+    _restore_names(made)
+    return made
+
+
+def _restore_names(graph: Graph) -> None:
+    """Gives tensors of integers the names of the real numbers that they stand for."""
+    for tensor in graph.tensors():
+        name, _, kind = tensor.name.rpartition("/")
+        if kind in ("int8", "int16") and free_name(graph, name) == name:
+            tensor.name = name
+    for node in graph.nodes:
+        node.name = node.output.name
+
+
+def _notes(graph: Graph, plan: Plan, count: int) -> list[str]:
+    notes = []
+    reals = [node for node in nodes_of_reals(graph) if plan.dtype(node) is DType.FLOAT32]
+    if reals:
+        kinds = ", ".join(sorted({node.op for node in reals}))
+        notes.append(f"{len(reals)} nodes compute real numbers, as they have no form in integers: {kinds}.")
+    if count < 20:
+        notes.append(f"Ranges come from {count} samples; give some 100, like those that the model will see.")
+    return notes

@@ -1,0 +1,142 @@
+"""Samples to quantise a model with: values for its inputs, and labels where they are known."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.errors import InputError
+from aboard.ir import Array, Graph, Tensor
+
+Feed: TypeAlias = dict[str, Array]
+Labels: TypeAlias = npt.NDArray[np.int64]
+
+#: What `quantize` takes as samples: a file, one array for a model with one input, or an array for each input by name.
+Data: TypeAlias = "str | Path | Array | Mapping[str, Array]"
+
+#: Names in a file of samples beside those of inputs: samples that only ranges come from, inputs, labels.
+CALIBRATION, INPUTS, LABELS = "calibration", "x", "y"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of a model.
+
+    Attributes:
+        calibration: Inputs that quantisation is chosen with.
+        test: Inputs that accuracy is measured with; the same as `calibration` where no others are given.
+        labels: The class of each test sample, from 0; None if no labels are given.
+    """
+
+    calibration: Sequence[Feed]
+    test: Sequence[Feed]
+    labels: Labels | None
+
+
+def read(data: Data, graph: Graph) -> Samples:
+    """Returns samples for a model.
+
+    A file `.npz`, or a mapping, has an array for each input by its name, or `x` for a model with one input; the first
+    dimension counts samples. It may have labels `y`, and `calibration`: then ranges come from that, and `x` and `y` are
+    the test.
+
+    Raises:
+        InputError: The file cannot be read; arrays are missing, or do not fit the model.
+    """
+    where, arrays = _arrays(data)
+    known = {tensor.name for tensor in graph.inputs}
+    only = graph.inputs[0].name if len(graph.inputs) == 1 else None
+    named = {name: array for name, array in arrays.items() if name in known}
+    if not named and only is not None and INPUTS in arrays:
+        named = {only: arrays[INPUTS]}
+    calibration = {only: arrays[CALIBRATION]} if only is not None and CALIBRATION in arrays else {}
+    missing = sorted(known - set(named))
+    if missing and not (calibration and not named):
+        raise InputError(
+            f"{where}: got {', '.join(sorted(arrays)) or 'nothing'}, expected an array for input {missing[0]}"
+            f"{' (or x)' if only is not None else ''}. Add the samples under that name"
+        )
+    test = _feeds(where, named or calibration, graph)
+    labels = _labels(where, arrays, len(test), graph) if named else None
+    return Samples(_feeds(where, calibration, graph) if calibration else test, test, labels)
+
+
+def _arrays(data: Data) -> tuple[str, dict[str, Array]]:
+    if isinstance(data, Mapping):
+        return "samples", {str(name): np.asarray(array) for name, array in data.items()}
+    if not isinstance(data, (str, Path)):
+        return "samples", {INPUTS: np.asarray(data)}
+    try:
+        with np.load(data, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise InputError(f"{data}: one array, expected a .npz file. Save it with numpy.savez(FILE, x=samples)")
+            return str(data), {name: file[name] for name in file.files}
+    except OSError as error:
+        raise InputError(f"{data}: cannot be read, got: {error.strerror or error}. Check the path of --data") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        raise InputError(
+            f"{data}: no file of arrays, got: {error}. Save it with numpy.savez(FILE, x=samples)"
+        ) from error
+
+
+def _feeds(where: str, arrays: Mapping[str, Array], graph: Graph) -> list[Feed]:
+    columns = {tensor.name: _column(where, tensor, arrays[tensor.name]) for tensor in graph.inputs}
+    counts = {len(column) for column in columns.values()}
+    if len(counts) != 1 or 0 in counts:
+        raise InputError(
+            f"{where}: got {' and '.join(map(str, sorted(counts)))} samples, expected as many for each input, and one "
+            "at least. Give each input as many samples"
+        )
+    return [{name: column[number] for name, column in columns.items()} for number in range(counts.pop())]
+
+
+def _column(where: str, tensor: Tensor, array: Array) -> Array:
+    """Returns samples of one input: dimensions [count, *shape of the input]."""
+    inner = tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape
+    fits = array.ndim > 0 and (array.shape[1:] in (inner, tensor.shape) or _flat(array.shape[1:]) == _flat(inner))
+    if not fits:
+        turned = sorted(_flat(array.shape[1:])) == sorted(_flat(inner)) and len(_flat(inner)) > 1
+        hint = "Transpose the samples to the model's order of axes" if turned else "Give samples of the model's shape"
+        raise InputError(
+            f"{where}: samples of input {tensor.name}, got shape {list(array.shape)}, expected "
+            f"{['count', *inner]}. {hint}".replace("'count'", "count")
+        )
+    if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not tensor.dtype.is_float):
+        raise InputError(
+            f"{where}: samples of input {tensor.name}, got {array.dtype}, expected {tensor.dtype.value}. Convert them"
+        )
+    with np.errstate(over="ignore"):
+        values = array.astype(tensor.dtype.numpy).reshape(len(array), *tensor.shape)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InputError(f"{where}: samples of input {tensor.name} have NaN or infinity. Remove those samples")
+    return values
+
+
+def _flat(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(extent for extent in shape if extent != 1)
+
+
+def _labels(where: str, arrays: Mapping[str, Array], count: int, graph: Graph) -> Labels | None:
+    given: Any = arrays.get(LABELS)
+    if given is None or LABELS in {tensor.name for tensor in graph.inputs}:
+        return None
+    labels = np.asarray(given).reshape(-1)
+    classes = math.prod(graph.outputs[0].shape)
+    if len(graph.outputs) != 1 or classes < 2:
+        raise InputError(
+            f"{where}: labels for a model with {len(graph.outputs)} outputs, the first of shape "
+            f"{list(graph.outputs[0].shape)}; expected one output with a score for each class. Leave y out"
+        )
+    if len(labels) != count or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= classes:
+        raise InputError(
+            f"{where}: labels y, got {len(labels)} of {labels.dtype}, expected {count} whole numbers from 0 to "
+            f"{classes - 1}. Correct the labels"
+        )
+    return labels.astype(np.int64)

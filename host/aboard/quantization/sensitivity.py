@@ -1,0 +1,73 @@
+"""What each layer costs in accuracy: the error at the outputs that its integers cause."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aboard.ir import Array, DType, Graph, Node
+from aboard.quantization.groups import keeps_scale
+from aboard.quantization.plan import Plan, nodes_of_reals
+from aboard.quantization.samples import Feed
+from aboard.quantization.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What the integers of one node do to the outputs.
+
+    Errors are powers relative to that of the outputs; `decibels` makes signal-to-noise ratios of them.
+
+    Attributes:
+        alone: The error with this node quantised and all others in real numbers.
+        wide: The error with this node at 16 bits, or in real numbers where it has no such form, and all others as
+            planned.
+        wider: The type of the node for `wide`.
+    """
+
+    alone: float
+    wide: float
+    wider: DType
+
+
+def sensitivities(
+    graph: Graph,
+    plan: Plan,
+    wider: Mapping[str, DType],
+    feeds: Sequence[Feed],
+    exact: Sequence[dict[str, Array]],
+) -> dict[str, Sensitivity]:
+    """Returns the sensitivity of each node that is quantised to 8 bits and computes something, by its name.
+
+    Args:
+        graph: The prepared graph.
+        plan: The plan.
+        wider: For each node, the type that it has when it is not to have 8 bits.
+        feeds: Samples.
+        exact: The values of all tensors without quantisation, for each sample.
+    """
+    nodes = [node for node in nodes_of_reals(graph) if plan.dtype(node) is DType.INT8 and not keeps_scale(node)]
+    reals = plan.with_types({node.name: DType.FLOAT32 for node in graph.nodes})
+    of_reals, planned = Simulation(graph, reals, feeds, exact), Simulation(graph, plan, feeds, exact)
+    found = {}
+    for node in nodes:
+        alone = of_reals.error_with(reals.with_types({node.name: DType.INT8}), nodes=[node.name])
+        wide = planned.error_with(plan.with_types({node.name: wider[node.name]}), nodes=[node.name])
+        found[node.name] = Sensitivity(alone, wide, wider[node.name])
+    return found
+
+
+def decibels(error: float) -> float:
+    """Returns a signal-to-noise ratio in dB; infinite without error."""
+    return math.inf if error <= 0 else -10 * math.log10(error)
+
+
+def tensor_error(node: Node, runs: Sequence[Mapping[str, Array]], exact: Sequence[Mapping[str, Array]]) -> float:
+    """Returns the error of a node's result in runs of a plan, relative to the power of its values."""
+    name, error, signal = node.output.name, 0.0, 0.0
+    for values, right in zip(runs, exact, strict=True):
+        real = right[name].astype("float64")
+        error += float(((values[name] - real) ** 2).sum())
+        signal += float((real**2).sum())
+    return error / signal if signal > 0 else 0.0
