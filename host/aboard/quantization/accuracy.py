@@ -9,7 +9,7 @@ import numpy as np
 
 from aboard.ir import Array, DType, Graph
 from aboard.ops import interpreter
-from aboard.quantization.samples import Feed, Labels
+from aboard.quantization.samples import Inputs, Labels
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Accuracy:
         return None if self.agreement is None else 100 * (1 - self.agreement)
 
 
-def outputs(graph: Graph, feeds: Sequence[Feed], on_sample: Callable[[], None] = lambda: None) -> list[list[Array]]:
+def outputs(graph: Graph, inputs: Sequence[Inputs], on_sample: Callable[[], None] = lambda: None) -> list[list[Array]]:
     """Returns the outputs of a graph for samples, as real numbers where they stand for such."""
     found = []
-    for feed in feeds:
-        values = interpreter.run(graph, _fitted(graph, feed))
-        found.append([_real(graph, number, value) for number, value in enumerate(values.values())])
+    for given in inputs:
+        results = interpreter.run(graph, _fitted(graph, given))
+        found.append([_real(graph, number, value) for number, value in enumerate(results.values())])
         on_sample()
     return found
 
@@ -72,11 +72,11 @@ def compare(exact: Sequence[Sequence[Array]], got: Sequence[Sequence[Array]], la
     return Accuracy(len(exact), snr, float(np.mean(chosen[0] == chosen[1])), before, after)
 
 
-def _fitted(graph: Graph, feed: Feed) -> Feed:
+def _fitted(graph: Graph, values: Inputs) -> Inputs:
     """Returns inputs as the graph has them: integers where it takes them instead of real numbers."""
-    found = dict(feed)
+    found = dict(values)
     for tensor in graph.inputs:
-        value, quant = feed[tensor.name], tensor.type.quant
+        value, quant = values[tensor.name], tensor.type.quant
         if quant is not None and value.dtype.kind == "f":
             info = np.iinfo(tensor.dtype.value)
             steps = np.rint(value / np.float32(quant.scale)) + quant.zero_point

@@ -12,7 +12,7 @@ from aboard.ops.weighted import INPUT
 from aboard.quantization import equalisation, ranges, refinement, weights
 from aboard.quantization.groups import Groups
 from aboard.quantization.plan import Plan
-from aboard.quantization.samples import Feed
+from aboard.quantization.samples import Inputs
 from aboard.quantization.simulation import Simulation, measured
 from aboard.quantization.types import integer_types
 
@@ -32,48 +32,48 @@ class Calibrated:
     Attributes:
         graph: The prepared graph, its channels equalised.
         plan: The plan, with 8 bits for all nodes that have such a form.
-        feeds: The samples.
+        inputs: The samples.
         exact: The values of all tensors without quantisation, for each sample.
         error: The error of the plan at the outputs, over these samples.
     """
 
     graph: Graph
     plan: Plan
-    feeds: list[Feed]
+    inputs: list[Inputs]
     exact: list[dict[str, Array]]
     error: float
 
 
-def calibrate(graph: Graph, feeds: Sequence[Feed], on_step: Callable[[str], None] = lambda _: None) -> Calibrated:
+def calibrate(graph: Graph, inputs: Sequence[Inputs], on_step: Callable[[str], None] = lambda _: None) -> Calibrated:
     """Returns the plan for a prepared graph, in which channels are equalised.
 
     Args:
         graph: The prepared graph; weights and biases may change.
-        feeds: Samples; of many, some that are spread evenly are used.
+        inputs: Samples; of many, some that are spread evenly are used.
         on_step: Called with the name of each step.
     """
     on_step("running samples")
-    feeds = _spread(feeds, _count(graph))
-    exact = [run_all(graph, feed) for feed in feeds]
+    inputs = _spread(inputs, _count(graph))
+    exact = [run_all(graph, values) for values in inputs]
     groups = Groups(graph)
-    plan = _first(graph, groups, feeds, exact)
-    tried = _spread(range(len(feeds)), _MOST_TRIED)
-    few, right = [feeds[number] for number in tried], [dict(exact[number]) for number in tried]
+    plan = _first(graph, groups, inputs, exact)
+    tried = _spread(range(len(inputs)), _MOST_TRIED)
+    few, right = [inputs[number] for number in tried], [dict(exact[number]) for number in tried]
     simulation = Simulation(graph, plan, few, right)
     on_step("equalising channels")
     plan = equalisation.equalise(graph, simulation, plan, right)
-    exact = [run_all(graph, feed) for feed in feeds]
+    exact = [run_all(graph, values) for values in inputs]
     on_step("searching ranges")
     plan = ranges.search(graph, simulation, plan, ranges.observed(groups, exact))
     on_step("rounding weights")
-    before = Simulation(graph, plan, feeds, exact).error()
-    refined = refinement.refine(graph, plan, feeds, exact)
-    after = Simulation(graph, refined, feeds, exact).error()
+    before = Simulation(graph, plan, inputs, exact).error()
+    refined = refinement.refine(graph, plan, inputs, exact)
+    after = Simulation(graph, refined, inputs, exact).error()
     plan, error = (refined, after) if after < before else (plan, before)
-    return Calibrated(graph, plan, list(feeds), exact, error)
+    return Calibrated(graph, plan, list(inputs), exact, error)
 
 
-def _first(graph: Graph, groups: Groups, feeds: Sequence[Feed], exact: Sequence[dict[str, Array]]) -> Plan:
+def _first(graph: Graph, groups: Groups, inputs: Sequence[Inputs], exact: Sequence[dict[str, Array]]) -> Plan:
     """Returns a plan with the whole range of each tensor, or that of the least squared error, whichever is better."""
     values = ranges.observed(groups, exact)
     whole = {group: ranges.whole(each) for group, each in values.items()}
@@ -81,8 +81,8 @@ def _first(graph: Graph, groups: Groups, feeds: Sequence[Feed], exact: Sequence[
         whole[groups.of(tensor)] = ranges.with_headroom([run[tensor.name] for run in exact])
     scores = {groups.of(tensor) for tensor in measured(graph)}
     least = {group: whole[group] if group in scores else ranges.least_error(each) for group, each in values.items()}
-    tried = _spread(range(len(feeds)), _MOST_TRIED)
-    few, right = [feeds[number] for number in tried], [exact[number] for number in tried]
+    tried = _spread(range(len(inputs)), _MOST_TRIED)
+    few, right = [inputs[number] for number in tried], [exact[number] for number in tried]
     types = None
     plans = []
     for chosen in (whole, least):

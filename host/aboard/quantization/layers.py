@@ -81,7 +81,7 @@ def figures(
 
 def _errors(found: Calibrated, plan: Plan) -> dict[str, float]:
     """Returns the error of each node's result, relative to the power of its values, by the node's name."""
-    runs = [dict(feed) for feed in found.feeds]
+    runs = [dict(values) for values in found.inputs]
     errors = {}
     for node in found.graph.nodes:
         for values in runs:

@@ -123,8 +123,8 @@ def quantize(
     wide = integer_types(graph, found.plan, DType.INT16)
     wider = {name: dtype if dtype is DType.INT16 else DType.FLOAT32 for name, dtype in wide.items()}
     on_step("measuring layers")
-    few = slice(None, None, max(1, len(found.feeds) // _MOST_TRIED))
-    known = sensitivities(graph, found.plan, wider, found.feeds[few], found.exact[few])
+    few = slice(None, None, max(1, len(found.inputs) // _MOST_TRIED))
+    known = sensitivities(graph, found.plan, wider, found.inputs[few], found.exact[few])
     on_step("running the test")
     exact = accuracy.outputs(graph, given.test)
 
@@ -140,7 +140,7 @@ def quantize(
 
     plan = budget.choose(found.plan, known, limits or Limits(), measured, cost)
     data_of = written(plan)[1]
-    notes = [*graph.notes, *_notes(graph, plan, len(found.feeds))]
+    notes = [*graph.notes, *_notes(graph, plan, len(found.inputs))]
     return Quantized(
         data_of,
         graph.name,

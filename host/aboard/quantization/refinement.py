@@ -16,7 +16,7 @@ from aboard.ops import conv2d
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.quantization import weights
 from aboard.quantization.plan import Float64, Plan
-from aboard.quantization.samples import Feed
+from aboard.quantization.samples import Inputs
 from aboard.quantization.simulation import operands, run_node
 
 #: Windows of a layer that are looked at.
@@ -29,16 +29,16 @@ _MOST_COLUMNS = 2048
 _DAMPING = 0.01
 
 
-def refine(graph: Graph, plan: Plan, feeds: Sequence[Feed], exact: Sequence[dict[str, Array]]) -> Plan:
+def refine(graph: Graph, plan: Plan, inputs: Sequence[Inputs], exact: Sequence[dict[str, Array]]) -> Plan:
     """Returns the plan with refined weights and biases.
 
     Args:
         graph: The prepared graph.
         plan: The plan.
-        feeds: Samples.
+        inputs: Samples.
         exact: The values of all tensors without quantisation, for each sample.
     """
-    runs: list[dict[str, Array]] = [dict(feed) for feed in feeds]
+    runs: list[dict[str, Array]] = [dict(values) for values in inputs]
     layers = {id(node) for node in weights.layers(graph)}
     for node in graph.nodes:
         if id(node) in layers and plan.dtype(node) is not DType.FLOAT32:

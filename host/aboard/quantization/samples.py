@@ -15,14 +15,14 @@ import numpy.typing as npt
 from aboard.errors import InputError
 from aboard.ir import Array, Graph, Tensor
 
-Feed: TypeAlias = dict[str, Array]
+Inputs: TypeAlias = dict[str, Array]
 Labels: TypeAlias = npt.NDArray[np.int64]
 
 #: What `quantize` takes as samples: a file, one array for a model with one input, or an array for each input by name.
 Data: TypeAlias = "str | Path | Array | Mapping[str, Array]"
 
 #: Names in a file of samples beside those of inputs: samples that only ranges come from, inputs, labels.
-CALIBRATION, INPUTS, LABELS = "calibration", "x", "y"
+CALIBRATION, VALUES, LABELS = "calibration", "x", "y"
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Samples:
         labels: The class of each test sample, from 0; None if no labels are given.
     """
 
-    calibration: Sequence[Feed]
-    test: Sequence[Feed]
+    calibration: Sequence[Inputs]
+    test: Sequence[Inputs]
     labels: Labels | None
 
 
@@ -54,8 +54,8 @@ def read(data: Data, graph: Graph) -> Samples:
     known = {tensor.name for tensor in graph.inputs}
     only = graph.inputs[0].name if len(graph.inputs) == 1 else None
     named = {name: array for name, array in arrays.items() if name in known}
-    if not named and only is not None and INPUTS in arrays:
-        named = {only: arrays[INPUTS]}
+    if not named and only is not None and VALUES in arrays:
+        named = {only: arrays[VALUES]}
     calibration = {only: arrays[CALIBRATION]} if only is not None and CALIBRATION in arrays else {}
     missing = sorted(known - set(named))
     if missing and not (calibration and not named):
@@ -63,16 +63,16 @@ def read(data: Data, graph: Graph) -> Samples:
             f"{where}: got {', '.join(sorted(arrays)) or 'nothing'}, expected an array for input {missing[0]}"
             f"{' (or x)' if only is not None else ''}. Add the samples under that name"
         )
-    test = _feeds(where, named or calibration, graph)
+    test = _inputs(where, named or calibration, graph)
     labels = _labels(where, arrays, len(test), graph) if named else None
-    return Samples(_feeds(where, calibration, graph) if calibration else test, test, labels)
+    return Samples(_inputs(where, calibration, graph) if calibration else test, test, labels)
 
 
 def _arrays(data: Data) -> tuple[str, dict[str, Array]]:
     if isinstance(data, Mapping):
         return "samples", {str(name): np.asarray(array) for name, array in data.items()}
     if not isinstance(data, (str, Path)):
-        return "samples", {INPUTS: np.asarray(data)}
+        return "samples", {VALUES: np.asarray(data)}
     try:
         with np.load(data, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
@@ -86,7 +86,7 @@ def _arrays(data: Data) -> tuple[str, dict[str, Array]]:
         ) from error
 
 
-def _feeds(where: str, arrays: Mapping[str, Array], graph: Graph) -> list[Feed]:
+def _inputs(where: str, arrays: Mapping[str, Array], graph: Graph) -> list[Inputs]:
     columns = {tensor.name: _column(where, tensor, arrays[tensor.name]) for tensor in graph.inputs}
     counts = {len(column) for column in columns.values()}
     if len(counts) != 1 or 0 in counts:

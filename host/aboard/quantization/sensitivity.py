@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aboard.ir import Array, DType, Graph, Node
 from aboard.quantization.groups import keeps_scale
 from aboard.quantization.plan import Plan, nodes_of_reals
-from aboard.quantization.samples import Feed
+from aboard.quantization.samples import Inputs
 from aboard.quantization.simulation import Simulation
 
 
@@ -35,7 +35,7 @@ def sensitivities(
     graph: Graph,
     plan: Plan,
     wider: Mapping[str, DType],
-    feeds: Sequence[Feed],
+    inputs: Sequence[Inputs],
     exact: Sequence[dict[str, Array]],
 ) -> dict[str, Sensitivity]:
     """Returns the sensitivity of each node that is quantised to 8 bits and computes something, by its name.
@@ -44,12 +44,12 @@ def sensitivities(
         graph: The prepared graph.
         plan: The plan.
         wider: For each node, the type that it has when it is not to have 8 bits.
-        feeds: Samples.
+        inputs: Samples.
         exact: The values of all tensors without quantisation, for each sample.
     """
     nodes = [node for node in nodes_of_reals(graph) if plan.dtype(node) is DType.INT8 and not keeps_scale(node)]
     reals = plan.with_types({node.name: DType.FLOAT32 for node in graph.nodes})
-    of_reals, planned = Simulation(graph, reals, feeds, exact), Simulation(graph, plan, feeds, exact)
+    of_reals, planned = Simulation(graph, reals, inputs, exact), Simulation(graph, plan, inputs, exact)
     found = {}
     for node in nodes:
         alone = of_reals.error_with(reals.with_types({node.name: DType.INT8}), nodes=[node.name])

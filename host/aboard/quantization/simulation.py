@@ -14,7 +14,7 @@ from aboard.ir import Array, DType, Graph, Node, Tensor
 from aboard.ops.interpreter import evaluate
 from aboard.ops.weighted import BIAS, WEIGHTS
 from aboard.quantization.plan import Plan, quantised_values
-from aboard.quantization.samples import Feed
+from aboard.quantization.samples import Inputs
 
 #: Operators behind which figures are no longer taken: they flatten what is large, and keep the order of scores.
 _FLATTENING = ("softmax", "logistic", "log_softmax")
@@ -40,13 +40,15 @@ def measured(graph: Graph) -> list[Tensor]:
 class Simulation:
     """A plan on samples, with the value of every tensor of each sample."""
 
-    def __init__(self, graph: Graph, plan: Plan, feeds: Sequence[Feed], exact: Sequence[Mapping[str, Array]]) -> None:
+    def __init__(
+        self, graph: Graph, plan: Plan, inputs: Sequence[Inputs], exact: Sequence[Mapping[str, Array]]
+    ) -> None:
         """Runs the plan.
 
         Args:
             graph: The prepared graph.
             plan: The plan.
-            feeds: The samples.
+            inputs: The samples.
             exact: The values of all tensors without quantisation, for each sample.
         """
         self._graph, self._plan, self._exact = graph, plan, exact
@@ -55,7 +57,7 @@ class Simulation:
         for number, node in enumerate(graph.nodes):
             for tensor in node.operands:
                 self._readers.setdefault(tensor.name, []).append(number)
-        self._values: list[dict[str, Array]] = [dict(feed) for feed in feeds]
+        self._values: list[dict[str, Array]] = [dict(values) for values in inputs]
         for values in self._values:
             self._run(values, range(len(graph.nodes)), plan)
 
