@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,6 +20,9 @@ _Item = TypeVar("_Item")
 
 #: Samples at most whose values are kept, and those with which one tensor after another is tried.
 MOST_SAMPLES, _MOST_TRIED = 128, 24
+
+#: Fewer samples than these are not divided.
+_FEW = 16
 
 #: Bytes at most of the values that are kept.
 _MOST_BYTES = 1 << 29
@@ -56,15 +59,25 @@ def calibrate(graph: Graph, inputs: Sequence[Inputs], on_step: Callable[[str], N
     inputs = _spread(inputs, _count(graph))
     exact = [run_all(graph, values) for values in inputs]
     groups = Groups(graph)
-    plan = _first(graph, groups, inputs, exact)
-    tried = _spread(range(len(inputs)), _MOST_TRIED)
-    few, right = [inputs[number] for number in tried], [dict(exact[number]) for number in tried]
-    simulation = Simulation(graph, plan, few, right)
-    on_step("equalising channels")
-    plan = equalisation.equalise(graph, simulation, plan, right)
-    exact = [run_all(graph, values) for values in inputs]
+    seen, tried, others = _parts(len(inputs))
+    known = [exact[number] for number in seen]
+    right = [dict(exact[number]) for number in tried]
+    scores = {groups.of(each): ranges.of_scores([run[each.name] for run in exact]) for each in measured(graph)}
+    plan, kinds = _first(graph, groups, [inputs[number] for number in tried], right, known, scores)
+    simulation = Simulation(graph, plan, [inputs[number] for number in tried], right)
     on_step("searching ranges")
-    plan = ranges.search(graph, simulation, plan, ranges.observed(groups, exact))
+    check = Simulation(graph, plan, [inputs[number] for number in others], [exact[number] for number in others])
+    plan, kinds = ranges.search(graph, simulation, check, plan, ranges.observed(groups, known), kinds)
+    on_step("equalising channels")
+    equal = equalisation.equalise(graph, simulation, plan, kinds, known, right)
+    if equal is not plan:
+        exact = [run_all(graph, values) for values in inputs]
+        check = Simulation(graph, equal, [inputs[number] for number in others], [exact[number] for number in others])
+        plan, kinds = ranges.search(graph, simulation, check, equal, ranges.observed(groups, known), kinds)
+    values = ranges.observed(groups, exact)
+    found = {group: kinds[group](each) for group, each in values.items()}
+    whole = {group: ranges.whole(each) for group, each in values.items()}
+    plan = with_weights(graph, Plan(groups, plan.types, found, whole, {}))
     on_step("rounding weights")
     before = Simulation(graph, plan, inputs, exact).error()
     refined = refinement.refine(graph, plan, inputs, exact)
@@ -73,24 +86,48 @@ def calibrate(graph: Graph, inputs: Sequence[Inputs], on_step: Callable[[str], N
     return Calibrated(graph, plan, list(inputs), exact, error)
 
 
-def _first(graph: Graph, groups: Groups, inputs: Sequence[Inputs], exact: Sequence[dict[str, Array]]) -> Plan:
-    """Returns a plan with the whole range of each tensor, or that of the least squared error, whichever is better."""
-    values = ranges.observed(groups, exact)
+def _parts(count: int) -> tuple[list[int], list[int], list[int]]:
+    """Returns the samples that ranges are formed from, those with which they are tried, and those that confirm them.
+
+    Few samples are all of these.
+    """
+    if count < _FEW:
+        return list(range(count)), list(range(count)), list(range(count))
+    unseen = range(1, count, 2)
+    tried = _spread(unseen, min(_MOST_TRIED, len(unseen) // 2))
+    return list(range(0, count, 2)), tried, [number for number in unseen if number not in tried]
+
+
+def _first(
+    graph: Graph,
+    groups: Groups,
+    inputs: Sequence[Inputs],
+    exact: Sequence[dict[str, Array]],
+    known: Sequence[dict[str, Array]],
+    scores: Mapping[str, ranges.Kind],
+) -> tuple[Plan, dict[str, ranges.Kind]]:
+    """Returns a plan with the whole range of each tensor, or that of the least squared error, whichever is better.
+
+    Args:
+        graph: The prepared graph.
+        groups: Its groups.
+        inputs: Samples with which plans are tried.
+        exact: Their values.
+        known: Values that ranges are formed from.
+        scores: The kinds of the ranges of scores, by their groups.
+    """
+    values = ranges.observed(groups, known)
     whole = {group: ranges.whole(each) for group, each in values.items()}
-    for tensor in measured(graph):
-        whole[groups.of(tensor)] = ranges.with_headroom([run[tensor.name] for run in exact])
-    scores = {groups.of(tensor) for tensor in measured(graph)}
-    least = {group: whole[group] if group in scores else ranges.least_error(each) for group, each in values.items()}
-    tried = _spread(range(len(inputs)), _MOST_TRIED)
-    few, right = [inputs[number] for number in tried], [exact[number] for number in tried]
-    types = None
+    plan = with_weights(graph, Plan(groups, {}, whole, whole, {}))
+    types = integer_types(graph, plan, DType.INT8)
     plans = []
-    for chosen in (whole, least):
-        plan = with_weights(graph, Plan(groups, {}, chosen, whole, {}))
-        types = integer_types(graph, plan, DType.INT8) if types is None else types
-        plan = plan.with_types(types)
-        plans.append((Simulation(graph, plan, few, right).error(), plan))
-    return min(plans, key=lambda each: each[0])[1]
+    for kind in (ranges.WHOLE, ranges.LEAST_ERROR):
+        kinds = {**dict.fromkeys(values, kind), **scores}
+        chosen = {group: kinds[group](each) for group, each in values.items()}
+        plan = with_weights(graph, Plan(groups, types, chosen, whole, {}))
+        plans.append((Simulation(graph, plan, inputs, exact).error(), plan, kinds))
+    _, plan, kinds = min(plans, key=lambda each: each[0])
+    return plan, kinds
 
 
 def with_weights(graph: Graph, plan: Plan) -> Plan:

@@ -19,6 +19,7 @@ from aboard.ops.activation import Activation
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.quantization import ranges, weights
 from aboard.quantization.plan import Float64, Plan
+from aboard.quantization.ranges import Kind
 from aboard.quantization.simulation import Simulation
 
 #: Nodes that keep channels apart and their factors.
@@ -29,8 +30,12 @@ _LINEAR = (Activation.NONE, Activation.RELU)
 #: Largest factor of a channel, and its reciprocal the least.
 _MOST = 32.0
 
-#: By what part a change must lower the error to stay.
-_GAIN = 0.1
+#: Channels whose factors are below this are alike.
+_LIKE = 1.05
+
+#: By what part the change of a pair must lower the error to stay, and by what part all changes: other multipliers may
+#: cost instructions.
+_GAIN, _WORTH = 0.02, 0.25
 
 
 @dataclass(frozen=True)
@@ -41,31 +46,83 @@ class _Pair:
     second: Node
     between: tuple[Tensor, ...]
 
+    def groups(self, plan: Plan) -> set[str]:
+        """Returns the groups of the tensors between."""
+        return {plan.groups.of(tensor) for tensor in self.between}
 
-def equalise(graph: Graph, simulation: Simulation, plan: Plan, exact: Sequence[dict[str, Array]]) -> Plan:
-    """Changes weights and biases in the graph, and in `exact` the values between; returns the plan for them."""
-    least = simulation.error()
+
+def equalise(
+    graph: Graph,
+    simulation: Simulation,
+    plan: Plan,
+    kinds: Mapping[str, Kind],
+    known: Sequence[dict[str, Array]],
+    exact: Sequence[dict[str, Array]],
+) -> Plan:
+    """Changes weights and biases in the graph, and the values of tensors between; returns the plan for them.
+
+    Args:
+        graph: The prepared graph.
+        simulation: The plan on samples.
+        plan: The plan.
+        kinds: How the range of each group is formed.
+        known: Values of all tensors, of the samples that ranges are formed from.
+        exact: Values of all tensors, of the samples of the simulation.
+    """
+    values = [*known, *exact]
+    first, least = plan, simulation.error()
+    whole, changed = least, list[_Change]()
     for pair in _pairs(graph):
         if any(plan.dtype(node) is not DType.INT8 for node in (pair.first, pair.second)):
             continue
-        factors = _factors(pair, exact)
-        if factors is None or float(factors.max()) < 1.05:
+        change = _scaled(graph, pair, values, known)
+        if change is None:
             continue
-        kept = list(pair.first.inputs), list(pair.second.inputs)
-        if not _scale(graph, pair, factors):
-            continue
-        _scale_values(pair, exact, factors)
-        made = _planned(pair, plan, exact)
-        groups = {plan.groups.of(tensor) for tensor in pair.between}
-        names = [pair.first.name, pair.second.name]
+        made = _planned(pair, plan, kinds, known)
+        groups, names = pair.groups(plan), [pair.first.name, pair.second.name]
         error = simulation.error_with(made, groups, names)
         if error < least * (1 - _GAIN):
             least, plan = error, made
             simulation.take(made, groups, names)
+            changed.append(change)
         else:
-            pair.first.inputs, pair.second.inputs = kept
-            _scale_values(pair, exact, 1 / factors)
-    return plan
+            change.undo(values)
+    if not changed or least < whole * (1 - _WORTH):
+        return plan
+    for change in reversed(changed):
+        change.undo(values)
+    pairs = [change.pair for change in changed]
+    names = [node.name for pair in pairs for node in (pair.first, pair.second)]
+    simulation.take(first, {group for pair in pairs for group in pair.groups(first)}, names)
+    return first
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What a pair was before its channels were scaled."""
+
+    pair: _Pair
+    factors: Float64
+    inputs: tuple[list[Tensor | None], list[Tensor | None]]
+
+    def undo(self, values: Sequence[dict[str, Array]]) -> None:
+        """Gives layers and values between them what they had."""
+        self.pair.first.inputs, self.pair.second.inputs = self.inputs
+        _scale_values(self.pair, values, 1 / self.factors)
+
+
+def _scaled(
+    graph: Graph, pair: _Pair, values: Sequence[dict[str, Array]], known: Sequence[dict[str, Array]]
+) -> _Change | None:
+    """Scales the channels of a pair; returns None where they are alike already, or cannot be scaled."""
+    factors = _factors(pair, known)
+    if factors is None or float(factors.max()) < _LIKE:
+        return None
+    change = _Change(pair, factors, (list(pair.first.inputs), list(pair.second.inputs)))
+    if not _scale(graph, pair, factors):
+        return None
+    _scale_values(pair, values, factors)
+    return change
 
 
 def _pairs(graph: Graph) -> list[_Pair]:
@@ -140,9 +197,9 @@ def _scale_values(pair: _Pair, exact: Sequence[dict[str, Array]], factors: Float
             run[tensor.name] = (run[tensor.name].astype(np.float64) * factors).astype(np.float32)
 
 
-def _planned(pair: _Pair, plan: Plan, exact: Sequence[Mapping[str, Array]]) -> Plan:
-    for group in {plan.groups.of(tensor) for tensor in pair.between}:
-        plan = plan.with_range(group, ranges.least_error(ranges.observed_group(plan.groups, group, exact)))
+def _planned(pair: _Pair, plan: Plan, kinds: Mapping[str, Kind], exact: Sequence[Mapping[str, Array]]) -> Plan:
+    for group in pair.groups(plan):
+        plan = plan.with_range(group, kinds[group](ranges.observed_group(plan.groups, group, exact)))
     for node in (pair.first, pair.second):
         scale = plan.quantization(node.input(INPUT), DType.INT8).scale
         plan = plan.with_layer(node.name, weights.nearest(node, scale), None)

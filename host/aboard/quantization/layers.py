@@ -10,8 +10,8 @@ from aboard.quantization.calibration import Calibrated
 from aboard.quantization.costs import Costs
 from aboard.quantization.groups import keeps_scale
 from aboard.quantization.plan import Plan, nodes_of_reals
-from aboard.quantization.sensitivity import Sensitivity, decibels, tensor_error
-from aboard.quantization.simulation import run_node
+from aboard.quantization.sensitivity import Sensitivity, decibels
+from aboard.quantization.simulation import mean_error, run_node
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,5 @@ def _errors(found: Calibrated, plan: Plan) -> dict[str, float]:
         for values in runs:
             run_node(node, values, plan)
         if node.output.dtype is DType.FLOAT32:
-            errors[node.name] = tensor_error(node, runs, found.exact)
+            errors[node.name] = mean_error(runs, found.exact, node.output.name)
     return errors

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +15,17 @@ from aboard.quantization.simulation import Simulation, measured
 
 Float32 = npt.NDArray[np.float32]
 
+#: Forms a range from values of a tensor.
+Kind: TypeAlias = Callable[[Float32], Range]
+
 #: Values of a tensor that candidates are formed from.
 _MOST_VALUES = 1 << 17
-
-#: Shares of the values that may lie beyond a range, at each end.
-_BEYOND = (1e-3, 1e-4, 1e-5)
 
 #: Parts of the whole range among which that with the least squared error is searched.
 _PARTS = np.linspace(0.3, 1.0, 36)
 
-#: How much further than the values of samples ranges of scores may go.
-_HEADROOM = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
-
 #: By what part another range must lower the error to be taken.
-_GAIN = 0.002
+_GAIN = 0.005
 
 
 def observed(groups: Groups, runs: Sequence[Mapping[str, Array]]) -> dict[str, Float32]:
@@ -58,14 +56,37 @@ def least_error(values: Float32, dtype: DType = DType.INT8) -> Range:
     return min(candidates, key=lambda each: _squared_error(values, each, dtype))
 
 
-def candidates(values: Float32) -> Iterator[Range]:
-    """Yields ranges that differ: the whole one, percentiles, that of the least squared error."""
-    full = whole(values)
-    found = [full, least_error(values)]
-    for share in _BEYOND:
+def _beyond(share: float) -> Kind:
+    def percentile(values: Float32) -> Range:
         low, high = np.quantile(values, [share, 1 - share])
-        found.append(Range(min(float(low), 0.0), max(float(high), 0.0)))
-    yield from dict.fromkeys(found)
+        return Range(min(float(low), 0.0), max(float(high), 0.0))
+
+    return percentile
+
+
+def _wider(kind: Kind, factor: float) -> Kind:
+    def range_of(values: Float32) -> Range:
+        found = kind(values)
+        return Range(found.low * factor, found.high * factor)
+
+    return range_of
+
+
+#: How much further than the values of samples ranges of scores may go.
+_HEADROOM = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
+
+#: How ranges are formed from values. Some go further than the values of samples, as those of others will.
+WHOLE = whole
+LEAST_ERROR = least_error
+_KINDS: tuple[Kind, ...] = (
+    WHOLE,
+    _wider(whole, 1.1),
+    _wider(whole, 1.25),
+    _wider(whole, 1.5),
+    LEAST_ERROR,
+    _wider(least_error, 1.1),
+    *map(_beyond, (1e-3, 1e-4, 1e-5)),
+)
 
 
 def _squared_error(values: Float32, given: Range, dtype: DType) -> float:
@@ -74,48 +95,66 @@ def _squared_error(values: Float32, given: Range, dtype: DType) -> float:
     return float(np.sum((steps * quant.scale - values.astype(np.float64)) ** 2))
 
 
-def with_headroom(values: Sequence[Array]) -> Range:
-    """Returns the range of scores: the whole one of the samples, and what samples that are not seen may need beyond.
+def of_scores(runs: Sequence[Array]) -> Kind:
+    """Returns the kind of range for scores: the whole one, and what other samples may need beyond.
 
     A score that is clipped is a large error, and few samples do not hold the largest ones. How much further the range
     goes is what suits each half of the samples best when the other half gives the range.
 
     Args:
-        values: Of each sample.
+        runs: The scores of each sample.
     """
-    given = [np.asarray(each, np.float32).reshape(-1) for each in values]
-    halves = [np.concatenate(given[first::2]) for first in (0, 1) if given[first::2]]
-    full = whole(np.concatenate(given))
-    if len(halves) < 2:
-        return full
-    errors = []
-    for factor in _HEADROOM:
+    given = [np.asarray(run, np.float32).reshape(-1) for run in runs]
+    if len(given) < 2:
+        return WHOLE
+    halves = [np.concatenate(given[first::2]) for first in (0, 1)]
+    kinds = [_wider(whole, factor) for factor in _HEADROOM]
+
+    def error(kind: Kind) -> float:
         pairs = ((halves[0], halves[1]), (halves[1], halves[0]))
-        errors.append(sum(_squared_error(other, _wider(whole(half), factor), DType.INT8) for half, other in pairs))
-    return _wider(full, _HEADROOM[int(np.argmin(errors))])
+        return sum(_squared_error(other, kind(half), DType.INT8) for half, other in pairs)
+
+    return min(kinds, key=error)
 
 
-def _wider(given: Range, factor: float) -> Range:
-    return Range(given.low * factor, given.high * factor)
+def search(
+    graph: Graph,
+    simulation: Simulation,
+    others: Simulation,
+    plan: Plan,
+    values: Mapping[str, Float32],
+    kinds: Mapping[str, Kind],
+) -> tuple[Plan, dict[str, Kind]]:
+    """Returns the plan with the kind of range for each group that causes the least error, one group at a time.
 
+    The kinds of scores stay.
 
-def search(graph: Graph, simulation: Simulation, plan: Plan, values: Mapping[str, Float32]) -> Plan:
-    """Returns the plan with the range of each group that causes the least error at the outputs, one group at a time.
-
-    The ranges of scores stay: the samples that are at hand do not say what clips those of others.
+    Args:
+        graph: The prepared graph.
+        simulation: The plan on samples; others than those of the values, so that a range that is too narrow for what
+            it has not seen causes an error here.
+        others: The same on further samples, on which a range must be better too.
+        plan: The plan.
+        values: Values of each group.
+        kinds: The kind of each group in the plan.
     """
-    least = simulation.error()
+    least, found = simulation.error(), dict(kinds)
     scores = {plan.groups.of(tensor) for tensor in measured(graph)}
     for group in _in_order(graph, plan.groups):
         if group in scores or plan.groups.fixed(plan.groups.members[group][0]) is not None:
             continue
-        tried = [each for each in candidates(values[group]) if each != plan.ranges[group]]
-        errors = [simulation.error_with(plan.with_range(group, each), [group]) for each in tried]
-        if errors and min(errors) < least * (1 - _GAIN):
-            least = min(errors)
-            plan = plan.with_range(group, tried[int(np.argmin(errors))])
+        tried = {kind(values[group]): kind for kind in _KINDS}
+        tried.pop(plan.ranges[group], None)
+        errors = {each: simulation.error_with(plan.with_range(group, each), [group]) for each in tried}
+        best = min(errors, key=lambda each: errors[each], default=None)
+        if best is None or errors[best] >= least * (1 - _GAIN):
+            continue
+        made = plan.with_range(group, best)
+        if others.error_with(made, [group]) < others.error() * (1 - _GAIN):
+            least, found[group], plan = errors[best], tried[best], made
             simulation.take(plan, [group])
-    return plan
+            others.take(plan, [group])
+    return plan, found
 
 
 def _in_order(graph: Graph, groups: Groups) -> list[str]:

@@ -21,8 +21,9 @@ Labels: TypeAlias = npt.NDArray[np.int64]
 #: What `quantize` takes as samples: a file, one array for a model with one input, or an array for each input by name.
 Data: TypeAlias = "str | Path | Array | Mapping[str, Array]"
 
-#: Names in a file of samples beside those of inputs: samples that only ranges come from, inputs, labels.
-CALIBRATION, VALUES, LABELS = "calibration", "x", "y"
+#: Names in a file of samples beside those of inputs: samples that only ranges come from; inputs; inputs as real numbers
+#: where `x` has those of an integer model, as `aboard evaluate` reads them; labels.
+CALIBRATION, VALUES, REALS, LABELS = "calibration", "x", "x_f32", "y"
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def read(data: Data, graph: Graph) -> Samples:
     """Returns samples for a model.
 
     A file `.npz`, or a mapping, has an array for each input by its name, or `x` for a model with one input; the first
-    dimension counts samples. It may have labels `y`, and `calibration`: then ranges come from that, and `x` and `y` are
-    the test.
+    dimension counts samples. `x_f32` is preferred to `x`. It may have labels `y`, and `calibration`: then ranges come
+    from that, and `x` and `y` are the test.
 
     Raises:
         InputError: The file cannot be read; arrays are missing, or do not fit the model.
@@ -54,8 +55,9 @@ def read(data: Data, graph: Graph) -> Samples:
     known = {tensor.name for tensor in graph.inputs}
     only = graph.inputs[0].name if len(graph.inputs) == 1 else None
     named = {name: array for name, array in arrays.items() if name in known}
-    if not named and only is not None and VALUES in arrays:
-        named = {only: arrays[VALUES]}
+    given = next((name for name in (REALS, VALUES) if name in arrays), None)
+    if not named and only is not None and given is not None:
+        named = {only: arrays[given]}
     calibration = {only: arrays[CALIBRATION]} if only is not None and CALIBRATION in arrays else {}
     missing = sorted(known - set(named))
     if missing and not (calibration and not named):

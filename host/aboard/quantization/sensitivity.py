@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aboard.ir import Array, DType, Graph, Node
+from aboard.ir import Array, DType, Graph
 from aboard.quantization.groups import keeps_scale
 from aboard.quantization.plan import Plan, nodes_of_reals
 from aboard.quantization.samples import Inputs
@@ -61,13 +61,3 @@ def sensitivities(
 def decibels(error: float) -> float:
     """Returns a signal-to-noise ratio in dB; infinite without error."""
     return math.inf if error <= 0 else -10 * math.log10(error)
-
-
-def tensor_error(node: Node, runs: Sequence[Mapping[str, Array]], exact: Sequence[Mapping[str, Array]]) -> float:
-    """Returns the error of a node's result in runs of a plan, relative to the power of its values."""
-    name, error, signal = node.output.name, 0.0, 0.0
-    for values, right in zip(runs, exact, strict=True):
-        real = right[name].astype("float64")
-        error += float(((values[name] - real) ** 2).sum())
-        signal += float((real**2).sum())
-    return error / signal if signal > 0 else 0.0

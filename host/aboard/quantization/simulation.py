@@ -21,6 +21,9 @@ _FLATTENING = ("softmax", "logistic", "log_softmax")
 
 _MOVES = ("reshape", "transpose")
 
+#: Power that is added to errors and values, and a ratio that is none: far below what float32 tells apart.
+_TINY, _NOTHING = 1e-20, 1e-15
+
 
 def measured(graph: Graph) -> list[Tensor]:
     """Returns the tensors at which a model's error is measured: its outputs, or the scores before a last softmax."""
@@ -110,15 +113,26 @@ class Simulation:
             run_node(self._graph.nodes[number], values, plan)
 
     def _error(self, found: Sequence[Mapping[str, Array]]) -> float:
-        total = 0.0
-        for name in self._measured:
-            error = signal = 0.0
-            for values, exact in zip(found, self._exact, strict=True):
-                right = exact[name].astype(np.float64)
-                error += float(np.sum((values[name].astype(np.float64) - right) ** 2))
-                signal += float(np.sum(right**2))
-            total += error / max(signal, 1e-30)
-        return total
+        return sum(mean_error(found, self._exact, name) for name in self._measured)
+
+
+def mean_error(found: Sequence[Mapping[str, Array]], exact: Sequence[Mapping[str, Array]], name: str) -> float:
+    """Returns the power of a tensor's error over that of its values: the geometric mean over samples.
+
+    So a few samples with large errors do not outweigh all others, as they would in a sum.
+
+    Args:
+        found: The values of each sample.
+        exact: The values without quantisation.
+        name: The tensor.
+    """
+    ratios = []
+    for values, right in zip(found, exact, strict=True):
+        real = right[name].astype(np.float64)
+        error = float(np.sum((values[name].astype(np.float64) - real) ** 2))
+        ratios.append((error + _TINY) / (float(np.sum(real**2)) + _TINY))
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    return 0.0 if mean <= _NOTHING else mean
 
 
 def rounded(value: Array, plan: Plan, tensor: Tensor, dtype: DType) -> Array:
