@@ -46,6 +46,17 @@ SESSIONS = (
         ),
     ),
     Session(
+        "quantize",
+        (
+            "quantize --help",
+            "quantize digits_f32",
+            "quantize digits_f32 --data none.npz",
+            "quantize digits_f32 --data x.npz -o out.bin",
+            "quantize digits --data x.npz",
+            "quantize mine --data x.npz",
+        ),
+    ),
+    Session(
         "compile-wrong-models",
         (
             f"compile {CORE}",

@@ -37,6 +37,7 @@ NAMES = {
     "__version__",
     "compile",
     "create",
+    "quantize",
 }
 
 

@@ -204,6 +204,7 @@ class _QuantisedLayer:
             stored = np.clip(steps, info.min, info.max).astype(wide.numpy)
             name = free_name(self._graph, f"{bias.name}/integers")
             inputs.append(Tensor(name, TensorType(stored.shape, wide), stored))
-        fused = dataclasses.replace(attrs, activation=activation, rounding=self._rounding)
+        own = attrs.activation if activation is Activation.NONE else activation
+        fused = dataclasses.replace(attrs, activation=own, rounding=self._rounding)
         node = Node(layer.op, layer.name, inputs, [self._result], fused, layer.sources)
         return [node] if is_sound(node) else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from aboard.errors import InputError
+from aboard.ir import DType
 from aboard.quantization.accuracy import Accuracy
 from aboard.quantization.costs import Costs
 from aboard.quantization.plan import Plan
@@ -51,21 +52,27 @@ def choose(
     if limits.drop is None:
         return plan
     lost = _lost(measured(plan))
-    widened = 0
-    for name in sorted(known, key=lambda each: known[each].wide):
+    for types in _steps(known):
         if lost <= limits.drop:
             return plan
-        tried = plan.with_types({name: known[name].wider})
-        if not _fits(limits, costs, tried):
+        tried = plan.with_types(types)
+        if tried.types == plan.types or not _fits(limits, costs, tried):
             continue
-        plan, widened = tried, widened + 1
-        lost = _lost(measured(plan))
+        plan, lost = tried, _lost(measured(tried))
     if lost > limits.drop:
+        wide = sum(plan.types[name] is not DType.INT8 for name in known)
         raise InputError(
-            f"quantize: {lost:.1f} points of accuracy lost, expected at most {limits.drop:g}, with {widened} layers at "
-            "more than 8 bits. Raise --drop, --ram or --ms, or give more samples"
+            f"quantize: {lost:.1f} points of accuracy lost, expected at most {limits.drop:g}, with {wide} of "
+            f"{len(known)} layers at more than 8 bits. Raise --drop, --ram or --ms, or give more samples"
         )
     return plan
+
+
+def _steps(known: Mapping[str, Sensitivity]) -> Iterator[Mapping[str, DType]]:
+    """Yields types of further nodes: more bits for each layer, those that gain most first, then real numbers."""
+    order = sorted(known, key=lambda each: known[each].wide)
+    yield from (known[name].wider for name in order)
+    yield from (dict.fromkeys(known[name].wider, DType.FLOAT32) for name in order)
 
 
 def _lost(found: Accuracy) -> float:

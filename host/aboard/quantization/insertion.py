@@ -25,7 +25,7 @@ from aboard.quantization.groups import keeps_scale
 from aboard.quantization.plan import WEIGHTED, Plan, Range, nodes_of_reals
 
 
-def integer_graph(graph: Graph, plan: Plan, tables: bool = False) -> Graph:
+def integer_graph(graph: Graph, plan: Plan, tables: bool = False, inputs: bool = True) -> Graph:
     """Returns the graph that computes with the integers of a plan; inputs and outputs stay real numbers.
 
     A tensor of integers has the name of the tensor of real numbers that it stands for.
@@ -34,9 +34,10 @@ def integer_graph(graph: Graph, plan: Plan, tables: bool = False) -> Graph:
         graph: The prepared graph of real numbers, which stays.
         plan: The decisions.
         tables: Make functions of one int8 number tables, which no model file can say.
+        inputs: Quantise the inputs even where nodes that compute real numbers read them.
     """
     made = copy.deepcopy(graph)
-    _Insertion(made, plan).run()
+    _Insertion(made, plan).run(inputs=inputs)
     run_passes(
         made,
         (
@@ -59,8 +60,12 @@ class _Insertion:
         self._forms: dict[tuple[int, DType], Tensor] = {}
         self._made_in: dict[int, DType] = {}
 
-    def run(self) -> None:
+    def run(self, *, inputs: bool) -> None:
         graph = self._graph
+        for tensor in graph.inputs if inputs else ():
+            if tensor.dtype is DType.FLOAT32:
+                types = [self._plan.dtype(node) for node in graph.consumers(tensor)]
+                self._made_in[id(tensor)] = next((each for each in types if each is not DType.FLOAT32), DType.INT8)
         reals = {id(node) for node in nodes_of_reals(graph)}
         outputs = list(graph.outputs)
         for node in list(graph.nodes):

@@ -56,7 +56,7 @@ def figures(
     nodes = [node for node in nodes_of_reals(found.graph) if not keeps_scale(node)]
     errors = _errors(found, plan)
     narrow = costs(plan)
-    wide = costs(plan.with_types({name: each.wider for name, each in known.items()}))
+    wide = costs(plan.with_types({name: dtype for each in known.values() for name, dtype in each.wider.items()}))
     layers = []
     for node in nodes:
         each = known.get(node.name) if plan.dtype(node) is DType.INT8 else None
@@ -72,7 +72,7 @@ def figures(
                 decibels(errors[node.name]),
                 None if each is None else decibels(each.alone),
                 None if each is None else decibels(each.wide),
-                None if each is None else each.wider.value,
+                None if each is None else each.wider[node.name].value,
                 extra,
             )
         )

@@ -158,7 +158,7 @@ def finished(found: Calibrated, plan: Plan, io: str) -> Graph:
     Raises:
         ModelError: Inputs cannot be integers.
     """
-    made = integer_graph(found.graph, plan)
+    made = integer_graph(found.graph, plan, inputs=io != "float")
     if io != "float":
         run_passes(made, [QuantiseBorder(io)])
     _restore_names(made)

@@ -55,9 +55,9 @@ def read(data: Data, graph: Graph) -> Samples:
     known = {tensor.name for tensor in graph.inputs}
     only = graph.inputs[0].name if len(graph.inputs) == 1 else None
     named = {name: array for name, array in arrays.items() if name in known}
-    given = next((name for name in (REALS, VALUES) if name in arrays), None)
-    if not named and only is not None and given is not None:
-        named = {only: arrays[given]}
+    if only is not None:
+        given = next((name for name in (REALS, only, VALUES) if name in arrays), None)
+        named = {} if given is None else {only: arrays[given]}
     calibration = {only: arrays[CALIBRATION]} if only is not None and CALIBRATION in arrays else {}
     missing = sorted(known - set(named))
     if missing and not (calibration and not named):
@@ -76,9 +76,10 @@ def _arrays(data: Data) -> tuple[str, dict[str, Array]]:
     if not isinstance(data, (str, Path)):
         return "samples", {VALUES: np.asarray(data)}
     try:
-        with np.load(data, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InputError(f"{data}: one array, expected a .npz file. Save it with numpy.savez(FILE, x=samples)")
+        opened: Any = np.load(data, allow_pickle=False)
+        if isinstance(opened, np.ndarray):
+            raise InputError(f"{data}: one array, expected a .npz file. Save it with numpy.savez(FILE, x=samples)")
+        with opened as file:
             return str(data), {name: file[name] for name in file.files}
     except OSError as error:
         raise InputError(f"{data}: cannot be read, got: {error.strerror or error}. Check the path of --data") from error

@@ -10,7 +10,7 @@ from aboard.ir import Array, DType, Graph
 from aboard.quantization.groups import keeps_scale
 from aboard.quantization.plan import Plan, nodes_of_reals
 from aboard.quantization.samples import Inputs
-from aboard.quantization.simulation import Simulation
+from aboard.quantization.simulation import Simulation, behind_scores, measured
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Sensitivity:
         alone: The error with this node quantised and all others in real numbers.
         wide: The error with this node at 16 bits, or in real numbers where it has no such form, and all others as
             planned.
-        wider: The type of the node for `wide`.
+        wider: The type of each node that is changed for `wide`: this one, and a softmax behind the scores.
     """
 
     alone: float
     wide: float
-    wider: DType
+    wider: Mapping[str, DType]
 
 
 def sensitivities(
@@ -38,7 +38,7 @@ def sensitivities(
     inputs: Sequence[Inputs],
     exact: Sequence[dict[str, Array]],
 ) -> dict[str, Sensitivity]:
-    """Returns the sensitivity of each node that is quantised to 8 bits and computes something, by its name.
+    """Returns the sensitivity of each node that is quantised to 8 bits and changes the scores, by its name.
 
     Args:
         graph: The prepared graph.
@@ -47,14 +47,20 @@ def sensitivities(
         inputs: Samples.
         exact: The values of all tensors without quantisation, for each sample.
     """
+    last = behind_scores(graph)
     nodes = [node for node in nodes_of_reals(graph) if plan.dtype(node) is DType.INT8 and not keeps_scale(node)]
     reals = plan.with_types({node.name: DType.FLOAT32 for node in graph.nodes})
     of_reals, planned = Simulation(graph, reals, inputs, exact), Simulation(graph, plan, inputs, exact)
+    scores = {tensor.name for tensor in measured(graph)}
     found = {}
     for node in nodes:
+        if node.name in last:
+            continue
+        changed = [node.name, *(last if node.output.name in scores else ())]
+        types = {name: wider[name] for name in changed if name in wider}
         alone = of_reals.error_with(reals.with_types({node.name: DType.INT8}), nodes=[node.name])
-        wide = planned.error_with(plan.with_types({node.name: wider[node.name]}), nodes=[node.name])
-        found[node.name] = Sensitivity(alone, wide, wider[node.name])
+        wide = planned.error_with(plan.with_types(types), nodes=[node.name])
+        found[node.name] = Sensitivity(alone, wide, types)
     return found
 
 

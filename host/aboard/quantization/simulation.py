@@ -40,6 +40,17 @@ def measured(graph: Graph) -> list[Tensor]:
     return [tensor for tensor in found if tensor.dtype is DType.FLOAT32]
 
 
+def behind_scores(graph: Graph) -> list[str]:
+    """Returns the names of the nodes behind which no errors are measured: a last softmax, and what moves its result."""
+    scores = [tensor for tensor in measured(graph) if not graph.is_output(tensor)]
+    names, pending = list[str](), scores
+    while pending:
+        readers = graph.consumers(pending.pop())
+        names += [node.name for node in readers if node.name not in names]
+        pending += [tensor for node in readers for tensor in node.outputs]
+    return names
+
+
 class Simulation:
     """A plan on samples, with the value of every tensor of each sample."""
 

@@ -16,6 +16,7 @@ from aboard.passes import run_passes
 from aboard.passes.pipeline import HOST, NEUTRAL, neutral
 from support.examples import examples
 from support.onnx_models import check, expected, model, node
+from support.tflite_builder import ModelBuilder
 
 CONSTANTS: dict[str, np.ndarray] = {
     "s": np.float32(0.05),
@@ -209,3 +210,29 @@ def test_any_convolution(inputs, outputs, taps, pad, seed):
     middle = [node("DequantizeLinear", "w ws wz", "v", axis=0), node("Conv", "d v", "f", pads=[pad] * 4)]
     graph = fused(*quantised(middle, constants, (1, inputs, 5, 6), seed=seed))
     assert "conv2d" in kinds(graph)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+def test_the_activation_of_a_layer_between_integers_stays(dtype):
+    """A TFLite file has the activation in the layer; a zero point of 0 does not clamp negative numbers away."""
+    builder = ModelBuilder()
+    weights = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
+    builder.tensor("x", (1, 6), dtype, scale=0.01).tensor("y", (1, 4), dtype, scale=0.02)
+    builder.tensor("a", (1, 6), np.float32).tensor("b", (1, 4), np.float32)
+    builder.tensor("stored", (4, 6), np.int8, scale=0.03, data=np.rint(weights / 0.03).clip(-127, 127).astype(np.int8))
+    builder.tensor("w", (4, 6), np.float32)
+    data = (
+        builder.op("DEQUANTIZE", ["x"], ["a"])
+        .op("DEQUANTIZE", ["stored"], ["w"])
+        .op("FULLY_CONNECTED", ["a", "w"], ["b"], {"FusedActivationFunction": "RELU"})
+        .op("QUANTIZE", ["b"], ["y"])
+        .build(["x"], ["y"])
+    )
+    graph = load(data, name="relu")
+    x = np.random.default_rng(1).integers(-100, 100, (1, 6)).astype(dtype)
+    (wanted,) = run(graph, {"x": x}).values()
+    run_passes(graph, NEUTRAL)
+    assert kinds(graph) == ["fully_connected"]
+    (got,) = run(graph, {"x": x}).values()
+    assert got.min() == 0
+    assert np.abs(got.astype(int) - wanted.astype(int)).max() <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
@@ -17,6 +18,9 @@ from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.ops.window import Padding, same
 
 _SAME, _VALID = 0, 1
+
+#: Axes that TRANSPOSE can have.
+_MOST_AXES = 5
 
 
 @dataclass(frozen=True)
@@ -187,9 +191,14 @@ def _pad(operand: Tensor, result: Tensor, amounts: Iterable[tuple[int, int]], va
 
 
 def _parameters(node: Node, making: Making) -> list[Tensor | None]:
-    """Returns weights and bias; a bias of integers has the scales that its sums have."""
+    """Returns weights, and bias if there is one; a bias of integers has the scales that its sums have.
+
+    An absent bias is left out: tflite-micro ends the process for one that is named absent.
+    """
     weights, bias = node.input(WEIGHTS), node.optional_input(BIAS)
-    if bias is None or bias.dtype not in (DType.INT32, DType.INT64) or bias.type.quant is not None:
+    if bias is None:
+        return [weights]
+    if bias.dtype not in (DType.INT32, DType.INT64) or bias.type.quant is not None:
         return [weights, bias]
     scales = tuple(float(np.float32(node.input(INPUT).quant.scale * scale)) for scale in weights.quant.scales)
     quant = Quantization(scales, (0,) * len(scales), 0 if len(scales) > 1 else None)
@@ -248,8 +257,36 @@ def _broadcast_to(node: Node, making: Making) -> list[Operator]:
 @form("transpose")
 def _transpose(node: Node, making: Making) -> list[Operator]:
     attrs: Any = node.attrs
-    order = making.constant(f"{node.output.name}/order", attrs.order)
-    return [Operator("TRANSPOSE", [node.input(0), order], node.outputs)]
+    operand, result = node.input(0), node.output
+    if len(operand.shape) <= _MOST_AXES:
+        return [Operator("TRANSPOSE", [operand, making.constant(f"{result.name}/order", attrs.order)], node.outputs)]
+    extents, order = _joined_axes(operand.shape, attrs.order)
+    if len(extents) > _MOST_AXES:
+        raise NoFormError(
+            f"transpose of {len(operand.shape)} axes, of which TFLite moves {_MOST_AXES}, has no operator in it"
+        )
+    flat = making.tensor(f"{operand.name}/flat", dataclasses.replace(operand.type, shape=extents))
+    turned = tuple(extents[axis] for axis in order)
+    moved = making.tensor(f"{result.name}/flat", dataclasses.replace(result.type, shape=turned))
+    return [
+        Operator("RESHAPE", [operand, making.constant(f"{flat.name}/shape", extents)], [flat]),
+        Operator("TRANSPOSE", [flat, making.constant(f"{result.name}/order", order)], [moved]),
+        Operator("RESHAPE", [moved, making.constant(f"{result.name}/shape", result.shape)], [result]),
+    ]
+
+
+def _joined_axes(shape: Sequence[int], order: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns shape and order of a transpose in which axes that stay neighbours are one, and those of extent 1 gone."""
+    runs: list[list[int]] = []
+    for axis in (axis for axis in order if shape[axis] != 1):
+        between = [shape[each] for each in range(runs[-1][-1] + 1, axis)] if runs and runs[-1][-1] < axis else [0]
+        if all(extent == 1 for extent in between):
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    ranked = sorted(range(len(runs)), key=lambda number: runs[number][0])
+    extents = tuple(math.prod(shape[axis] for axis in runs[number]) for number in ranked)
+    return extents, tuple(ranked.index(number) for number in range(len(runs)))
 
 
 @form("softmax")

@@ -1,0 +1,201 @@
+"""aboard.quantize: files that other interpreters run to the same bytes, and what is told of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aboard
+from aboard.base import resources
+from aboard.errors import InputError, ModelError
+from aboard.importers import load
+from aboard.ir import DType
+from aboard.ops import interpreter
+from aboard.quantization import Limits, accuracy
+from aboard.quantization.costs import of_model
+from aboard.target import Target
+from support import float_models, models, oracle
+from support.tflite_builder import ModelBuilder
+
+DIGITS = resources.models() / "digits_f32.tflite"
+SAMPLES = resources.models() / "digits_test.npz"
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return aboard.quantize(DIGITS, SAMPLES)
+
+
+def _bytes_alike(model: bytes, images: np.ndarray) -> None:
+    graph = load(model, name="quantised")
+    (tensor,) = graph.inputs
+    for image in images:
+        value = image.reshape(tensor.shape)
+        if tensor.type.quant is not None:
+            steps = np.rint(value / np.float32(tensor.quant.scale)) + tensor.quant.zero_point
+            value = np.clip(steps, -128, 127).astype(np.int8)
+        expected = oracle.tflm(model, value)
+        got = list(interpreter.run(graph, {tensor.name: value}).values())
+        for right, mine in zip(expected, got, strict=True):
+            np.testing.assert_allclose(mine, right, rtol=1e-4 if right.dtype.kind == "f" else 0, atol=1e-12)
+
+
+def test_digits_keep_their_accuracy_and_cost_what_the_int8_model_costs(digits):
+    assert digits.accuracy.samples == 100
+    assert digits.accuracy.after >= digits.accuracy.before - 0.01
+    assert 10 * np.log10(digits.accuracy.snr) > 25
+    shipped = of_model((resources.models() / "digits.tflite").read_bytes(), Target("c -mcpu=cortex-m4"))
+    assert digits.costs.ram_bytes <= shipped.ram_bytes
+    assert digits.costs.flash_bytes <= shipped.flash_bytes
+    # Whether a layer can round once depends on its scales: its epilogue is one instruction longer otherwise.
+    assert digits.costs.instructions <= 1.001 * shipped.instructions
+
+
+def test_tflite_micro_gives_the_bytes_that_were_measured(digits):
+    _bytes_alike(digits.model, np.load(SAMPLES)["x_f32"][:10])
+
+
+def test_names_are_those_of_the_float_model(digits):
+    before, after = load(DIGITS), load(digits.model)
+    assert [t.name for t in (*after.inputs, *after.outputs)] == [t.name for t in (*before.inputs, *before.outputs)]
+    assert {t.dtype for t in (*after.inputs, *after.outputs)} == {DType.INT8}
+
+
+def test_each_layer_is_told_of(digits):
+    assert [layer.op for layer in digits.layers] == [
+        node.op for node in load(DIGITS).nodes if node.op not in ("reshape", "max_pool2d", "average_pool2d")
+    ]
+    assert all(layer.dtype == "int8" and layer.snr_db > 15 for layer in digits.layers)
+    assert [layer.op for layer in digits.layers if layer.alone_db is None] == ["softmax"]
+    weighted = [layer for layer in digits.layers if layer.op in ("conv2d", "fully_connected")]
+    assert all(layer.wide_dtype == "int16" and layer.wide_instructions is not None for layer in weighted)
+
+
+def test_the_same_samples_give_the_same_file(digits):
+    assert aboard.quantize(DIGITS, SAMPLES).model == digits.model
+
+
+def test_inputs_and_outputs_may_stay_float():
+    found = aboard.quantize(DIGITS, SAMPLES, io="float")
+    graph = load(found.model)
+    assert {tensor.dtype for tensor in (*graph.inputs, *graph.outputs)} == {DType.FLOAT32}
+    assert any(node.op == "conv2d" and node.output.dtype is DType.INT8 for node in graph.nodes)
+    _bytes_alike(found.model, np.load(SAMPLES)["x_f32"][:5])
+
+
+@pytest.mark.parametrize(("seed", "bias"), [(1, True), (2, False)])
+def test_drawn_networks(seed: int, bias: bool):
+    model, images = float_models.convolutional(seed, bias), float_models.images(40, seed)
+    found = aboard.quantize(model, images)
+    assert 10 * np.log10(found.accuracy.snr) > 25
+    _bytes_alike(found.model, images[:5])
+
+
+def test_channels_of_different_sizes_are_equalised():
+    model, images = float_models.convolutional(5, spread=1.5), float_models.images(60, 5)
+    found = aboard.quantize(model, images)
+    assert 10 * np.log10(found.accuracy.snr) > 25
+    (taps,) = (node.input(1) for node in load(found.model).nodes if node.op == "depthwise_conv2d")
+    (before,) = (node.input(1) for node in load(model).nodes if node.op == "depthwise_conv2d")
+    most = np.abs(before.data).reshape(-1, 8).max(axis=0)
+    scales = np.array(taps.quant.scales)
+    assert (most / most.min()).max() > 3 * (scales / scales.min()).max()
+
+
+@pytest.fixture(scope="module")
+def perceptron():
+    samples = np.random.default_rng(3).standard_normal((300, 16)).astype(np.float32)
+    model = float_models.perceptron(3)
+    return model, samples, aboard.quantize(model, samples)
+
+
+def test_layers_get_more_bits_until_accuracy_is_kept(perceptron):
+    model, samples, narrow = perceptron
+    assert narrow.accuracy.lost > 2
+    wide = aboard.quantize(model, samples, limits=Limits(drop=2.0))
+    assert wide.accuracy.lost <= 2
+    assert [layer.dtype for layer in wide.layers].count("int16") in (1, 2, 3)
+    assert wide.accuracy.snr > narrow.accuracy.snr
+    _bytes_alike(wide.model, samples[:5])
+
+
+def test_layers_are_left_real_where_16_bits_do_not_do(perceptron):
+    model, samples, _ = perceptron
+    found = aboard.quantize(model, samples, limits=Limits(drop=1.0))
+    assert found.accuracy.lost <= 1
+    assert "float32" in [layer.dtype for layer in found.layers]
+    assert {tensor.dtype for tensor in load(found.model).inputs} == {DType.INT8}
+    _bytes_alike(found.model, samples[:5])
+
+
+def test_an_accuracy_that_the_budget_does_not_allow(perceptron):
+    model, samples, narrow = perceptron
+    limits = Limits(drop=1.0, ram_bytes=narrow.costs.ram_bytes)
+    message = (
+        r"quantize: [\d.]+ points of accuracy lost, expected at most 1, with \d of 3 layers at more than 8 bits\. Raise"
+    )
+    with pytest.raises(InputError, match=message):
+        aboard.quantize(model, samples, limits=limits)
+
+
+def test_a_limit_of_accuracy_needs_scores():
+    samples = np.random.default_rng(0).standard_normal((40, 16)).astype(np.float32)
+    builder = ModelBuilder().tensor("x", (1, 16), np.float32).tensor("y", (1, 1), np.float32)
+    builder.tensor("w", (1, 16), np.float32, data=np.ones((1, 16), np.float32))
+    model = builder.op("FULLY_CONNECTED", ["x", "w"], ["y"]).build(["x"], ["y"])
+    assert aboard.quantize(model, samples).accuracy.agreement is None
+    with pytest.raises(InputError, match=r"quantize: a limit of accuracy for a model without scores of classes"):
+        aboard.quantize(model, samples, limits=Limits(drop=1.0))
+
+
+def test_a_layer_without_integers_stays_float_and_a_note_says_so():
+    builder = ModelBuilder()
+    for name in ("x", "a", "y"):
+        builder.tensor(name, (1, 6), np.float32)
+    builder.tensor("w", (6, 6), np.float32, data=np.random.default_rng(0).standard_normal((6, 6)).astype(np.float32))
+    model = builder.op("FULLY_CONNECTED", ["x", "w"], ["a"]).op("COS", ["a"], ["y"]).build(["x"], ["y"])
+    images = np.random.default_rng(1).standard_normal((30, 6)).astype(np.float32)
+    found = aboard.quantize(model, images)
+    ops = [node.op for node in load(found.model).nodes]
+    assert "cos" in ops
+    assert "dequantize" in ops
+    _bytes_alike(found.model, images[:5])
+
+
+def test_what_cannot_be_quantised_is_named():
+    with pytest.raises(ModelError, match=r"digits\.tflite: quantised already, got int8.*, expected float32\."):
+        aboard.quantize(resources.models() / "digits.tflite", SAMPLES)
+    with pytest.raises(ModelError, match=r"model \(bytes\): keeps state .* from run to run, expected a model without"):
+        aboard.quantize(models.read("lstm_f32"), np.zeros((4, 28, 28), np.float32))
+
+
+def test_limits_that_nothing_keeps(perceptron):
+    model, samples, _ = perceptron
+    with pytest.raises(InputError, match=r"quantize: RAM, got [\d,]+ bytes, expected at most 10 with 8 bits"):
+        aboard.quantize(model, samples, limits=Limits(ram_bytes=10))
+    with pytest.raises(InputError, match=r"quantize: --ms for a target without a clock, expected a board\."):
+        aboard.quantize(model, samples, limits=Limits(seconds=1.0))
+    with pytest.raises(InputError, match=r"quantize: time, got [\d.]+ ms, expected at most 1e-06 ms with 8 bits"):
+        aboard.quantize(model, samples, target="arm/mps2_an386", limits=Limits(seconds=1e-9))
+
+
+def test_files_are_written_once_and_their_suffix_is_checked(digits, tmp_path):
+    path = digits.save(tmp_path / "digits_int8.tflite")
+    digits.save(path)
+    assert load(path).format == "TFLite"
+    with pytest.raises(InputError, match=r"digits\.bin: suffix of a quantised model, got \.bin, expected \.tflite\."):
+        digits.save(tmp_path / "digits.bin")
+    path.write_bytes(path.read_bytes() + b"mine")
+    with pytest.raises(InputError, match=r"digits_int8\.tflite"):
+        digits.save(path)
+    digits.save(path, force=True)
+
+
+def test_accuracy_counts_classes_and_errors():
+    exact = [[np.array([[0.1, 0.9]], np.float32)], [np.array([[0.8, 0.2]], np.float32)]]
+    got = [[np.array([[0.2, 0.8]], np.float32)], [np.array([[0.4, 0.6]], np.float32)]]
+    found = accuracy.compare(exact, got, np.array([1, 0]))
+    assert (found.samples, found.agreement, found.before, found.after, found.lost) == (2, 0.5, 1.0, 0.5, 50.0)
+    power = 0.01 + 0.81 + 0.64 + 0.04
+    error = 2 * 0.01 + 2 * 0.16
+    assert found.snr == pytest.approx(power / error, rel=1e-5)
