@@ -38,6 +38,7 @@ class Tensor:
         source: Index of the tensor in the model file; None for a tensor that a pass made.
         channel_map: The remaining channels of the model's tensor; None if none were removed.
         order: For each axis, the axis that it is in the model file; None if the axes have the file's order.
+        text: What the integers of the tensor stand for: n for the text with index n. Empty for numbers.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Tensor:
     source: int | None = None
     channel_map: ChannelMap | None = None
     order: tuple[int, ...] | None = None
+    text: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import onnx
 
 
+#: TensorProto.STRING.
+_STRING = 8
+
+
 class Border:
     """Reads what callers of a model give and get."""
 
@@ -104,6 +108,10 @@ class Border:
             self._diagnostics.add(f"output {value.name}", str(error).removeprefix(f"output {value.name}: "))
             return None
         wanted = _dtype(value.type.tensor_type.elem_type)
+        if value.type.WhichOneof("value") == "sequence_type":
+            wanted = DType.FLOAT32  # The maps of a ZipMap, whose probabilities are a tensor here.
+        if tensor.text and value.type.tensor_type.elem_type == _STRING:
+            wanted = DType.INT64
         if wanted is DType.UINT8 and tensor.dtype is DType.INT8 and tensor.type.quant is not None:
             tensor = self._unsigned(tensor, value.name)
         if 0 in tensor.shape or tensor.dtype is not wanted:
@@ -133,7 +141,7 @@ class Border:
             tensor.name = self._names.free(f"{name}/value")
         elif tensor.is_constant and tensor.name == "constant":
             tensor.name = self._names.free(f"{name}/constant")
-        copy = Tensor(name, tensor.type, None, self._names.numbers.get(name))
+        copy = Tensor(name, tensor.type, None, self._names.numbers.get(name), text=tensor.text)
         self._nodes.append(Node("reshape", name, [tensor], [copy], ReshapeAttributes(tensor.shape)))
         return copy
 

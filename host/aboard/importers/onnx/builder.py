@@ -30,6 +30,8 @@ def constant_tensor(value: Tensor | Array, label: str) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
+    if value.dtype.kind in "OSU":
+        return _text(value)
     dtype = DTYPES.get(value.dtype.name)
     if dtype is None:
         raise ModelError(
@@ -37,6 +39,13 @@ def constant_tensor(value: Tensor | Array, label: str) -> Tensor:
             "in float32 or quantised"
         )
     return Tensor("constant", TensorType(value.shape, dtype), np.asarray(value, dtype.numpy))
+
+
+def _text(value: Array) -> Tensor:
+    """Returns text as numbers: the place of each in `Tensor.text`."""
+    words = tuple(each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in value.flat)
+    places = np.arange(len(words), dtype=np.int64).reshape(value.shape)
+    return Tensor("constant", TensorType(value.shape, DType.INT64), places, text=words)
 
 
 class Builder(Chain):
@@ -47,6 +56,7 @@ class Builder(Chain):
     Attributes:
         weights: By identity, tensors that are constants behind a `dequantize`: the constant that the `dequantize`
             reads, or None for what nodes behind it moved.
+        notes: What the user should know, as sentences.
     """
 
     def __init__(self, source: SourceNode, weights: dict[int, Tensor | None] | None = None) -> None:
@@ -58,6 +68,7 @@ class Builder(Chain):
         """
         super().__init__(source)
         self._file_node = source
+        self.notes: list[str] = []
         self.weights = {} if weights is None else weights
 
     def is_weights(self, tensor: Tensor) -> bool:

@@ -47,6 +47,7 @@ class _Reader:
         self._border = Border(self._values, self._nodes, self._names, self._diagnostics)
         self._count = 0
         self._weights: dict[int, Tensor | None] = {}
+        self._notes = list(file.notes)
 
     def graph(self) -> Graph:
         """Returns the verified graph."""
@@ -59,7 +60,7 @@ class _Reader:
         outputs = self._border.outputs(proto)
         self._diagnostics.report()
         graph = Graph("model", inputs, outputs, self._nodes, self._where)
-        graph.notes = list(self._file.notes)
+        graph.notes = [*self._notes, *map(_text_note, filter(lambda each: each.text, outputs))]
         moved_integers.quantise(graph)
         try:
             verify(graph)
@@ -124,7 +125,11 @@ class _Reader:
         source = self._operator(node, number, label, [self._tensor(each, label) for each in operands])
         make = Builder(source, self._weights)
         _refuse_empty(source, source.inputs[:1] if kind != "Concat" else [])
-        made = readers()[kind](source, make)
+        text = _text(source, kind)
+        made = readers()[kind](source, make) if kind != "Cast" or not text else source.input(0)
+        if text and isinstance(made, Tensor):
+            made.text = text
+        self._notes += make.notes
         _refuse_empty(source, [tensor for each in make.nodes for tensor in (*each.operands, *each.outputs)])
         self._nodes += make.nodes
         return [made] if isinstance(made, Tensor) else made
@@ -227,6 +232,41 @@ class _UnknownError(Exception):
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
         self.kind = kind
+
+
+#: Operators that move elements of operand 0, whatever these stand for.
+_MOVING = (
+    *("Cast", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"),
+    "ai.onnx.ml.ArrayFeatureExtractor",
+)
+
+
+def _text(source: Operator, kind: str) -> tuple[str, ...]:
+    """Returns what the integers of operand 0 stand for, and so those of the result; empty for numbers.
+
+    Raises:
+        ModelError: The operator would compute with text, or convert it.
+    """
+    given = [each is not None and bool(each.text) for each in source.inputs]
+    if not any(given):
+        return ()
+    if any(given[1:]) or kind not in _MOVING or (kind == "Cast" and int(source.options["to"]) != _STRING):
+        raise source.unsupported("operand, got text, expected numbers. Train the model with classes that are numbers")
+    return source.input(0).text
+
+
+#: TensorProto.STRING.
+_STRING = 8
+
+
+def _text_note(output: Tensor) -> str:
+    names = ", ".join(f"{index} {each!r}" for index, each in enumerate(output.text[:_MOST_NAMED]))
+    more = f", and {len(output.text) - _MOST_NAMED} more" if len(output.text) > _MOST_NAMED else ""
+    return f"output {output.name}: an index in place of text: {names}{more}"
+
+
+#: Classes that a note names.
+_MOST_NAMED = 32
 
 
 def _captured(node: onnx.NodeProto) -> Iterator[str]:

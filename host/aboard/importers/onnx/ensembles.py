@@ -1,0 +1,252 @@
+"""Ensembles of trees as files have them, checked, and as tables of `tree_ensemble`.
+
+A file's comparison becomes one or two comparisons with "at most": x < t is x <= the float32 below t, x > t exchanges the
+children of x <= t, and x == t is x <= t and not x < t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aboard.importers.onnx.operator import Operator
+from aboard.ops.tree_ensemble import Trees
+
+MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
+
+#: Nodes of an ensemble at most, of the file and of the tables: 64 MiB of flash.
+MOST_NODES = 1 << 23
+
+Weights = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A comparison.
+
+    Attributes:
+        mode: One of `MODES`.
+        feature: Index of the feature.
+        values: The threshold; for BRANCH_MEMBER the members.
+        yes, no: Keys of the nodes or leaves that follow.
+        is_missing_yes: True if a NaN goes to `yes`.
+    """
+
+    mode: str
+    feature: int
+    values: tuple[float, ...]
+    yes: object
+    no: object
+    is_missing_yes: bool
+
+
+@dataclass
+class Ensemble:
+    """Trees of a file, whose nodes and leaves have keys.
+
+    Attributes:
+        branches: By key.
+        leaves: By key: pairs of target and weight.
+        roots: Keys of nodes or leaves at which the trees begin.
+    """
+
+    branches: dict[object, Branch] = field(default_factory=dict)
+    leaves: dict[object, Weights] = field(default_factory=dict)
+    roots: list[object] = field(default_factory=list)
+
+
+def tables(source: Operator, ensemble: Ensemble, features: int) -> Trees:
+    """Returns the tables of an ensemble.
+
+    Raises:
+        ModelError: A child or feature does not exist, a node has two parents, or a threshold has no order.
+    """
+    for key, branch in ensemble.branches.items():
+        if not 0 <= branch.feature < features:
+            raise source.unsupported(
+                f"{_name(key)} compares feature {branch.feature}, expected a number in [0, {features - 1}]. Export the "
+                "model for inputs of this width"
+            )
+    return _Tables(source, ensemble).trees()
+
+
+def _name(key: object) -> str:
+    return f"node {key[1]} of tree {key[0]}" if isinstance(key, tuple) else f"node {key}"
+
+
+class _Tables:
+    def __init__(self, source: Operator, ensemble: Ensemble) -> None:
+        self._source, self._ensemble = source, ensemble
+        self._splits: list[list[int]] = []
+        self._thresholds: list[np.float32] = []
+        self._leaves: dict[object, int] = {}
+        self._seen: set[object] = set()
+
+    def trees(self) -> Trees:
+        roots = [self._tree(root) for root in self._ensemble.roots]
+        pairs = [self._ensemble.leaves[key] for key in self._leaves]
+        return Trees(
+            np.array(self._splits, np.int32),
+            np.array(self._thresholds, np.float32),
+            np.array(roots, np.int32),
+            np.cumsum([0, *map(len, pairs)], dtype=np.int32),
+            np.array([target for leaf in pairs for target, _ in leaf], np.int32),
+            np.array([weight for leaf in pairs for _, weight in leaf], np.float32),
+        )
+
+    def _tree(self, root: object) -> int:
+        """Adds a tree, in the order of a walk that takes `yes` first; returns its root."""
+        begin = len(self._splits)
+        if root in self._ensemble.leaves:
+            # A tree begins with a comparison, here one without effect.
+            leaf = ~self._leaf(root)
+            self._compare(0, np.float32(0), first=leaf, second=leaf)
+            return begin
+        waiting: list[tuple[object, list[tuple[int, int]]]] = [(root, [])]
+        while waiting:
+            key, places = waiting.pop()
+            if key in self._ensemble.branches:
+                child = len(self._splits)
+                yes, no = self._branch(key)
+                branch = self._ensemble.branches[key]
+                waiting += [(branch.no, no), (branch.yes, yes)]
+            else:
+                child = ~self._leaf(key)
+            for node, which in places:
+                self._splits[node][which] = child
+        return begin
+
+    def _leaf(self, key: object) -> int:
+        if key not in self._ensemble.leaves:
+            raise self._source.unsupported(f"{_name(key)} is a child and not in the file. Export the model again")
+        return self._leaves.setdefault(key, len(self._leaves))
+
+    def _compare(self, feature: int, threshold: np.float32, *, missing: bool = False, first: int = 0, second: int = 0) -> int:
+        if len(self._splits) >= MOST_NODES:
+            raise self._source.unsupported(f"trees, got over {MOST_NODES:,} comparisons. Train fewer or smaller trees")
+        self._splits.append([feature, first, second, int(missing)])
+        self._thresholds.append(threshold)
+        return len(self._splits) - 1
+
+    def _branch(self, key: object) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Adds the comparisons of a branch; returns the places of `yes` and of `no` as pairs of node and field."""
+        if key in self._seen:
+            raise self._source.unsupported(
+                f"{_name(key)} has two parents or is its own ancestor, expected a tree. Export the model again"
+            )
+        self._seen.add(key)
+        branch = self._ensemble.branches[key]
+        values = sorted(set(branch.values))
+        if branch.mode in ("BRANCH_LEQ", "BRANCH_LT"):
+            limit = self._at_most(key, values[0], below=branch.mode == "BRANCH_LT")
+            node = self._compare(branch.feature, limit, missing=branch.is_missing_yes)
+            return [(node, 1)], [(node, 2)]
+        if branch.mode in ("BRANCH_GT", "BRANCH_GTE"):
+            limit = self._at_most(key, values[0], below=branch.mode == "BRANCH_GTE")
+            node = self._compare(branch.feature, limit, missing=not branch.is_missing_yes)
+            return [(node, 2)], [(node, 1)]
+        inside, outside = self._equal(key, branch, values)
+        return (outside, inside) if branch.mode == "BRANCH_NEQ" else (inside, outside)
+
+    def _equal(
+        self, key: object, branch: Branch, values: Sequence[float]
+    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Adds comparisons with values in ascending order; returns the places of equal and of other elements.
+
+        A NaN equals nothing; if it goes to `yes` of a BRANCH_EQ, it is as the first value.
+        """
+        inside, outside = list[tuple[int, int]](), list[tuple[int, int]]()
+        missing = branch.is_missing_yes and branch.mode != "BRANCH_NEQ"
+        behind: int | None = None
+        for value in values:
+            upper = self._compare(branch.feature, self._at_most(key, value), missing=missing)
+            lower = self._compare(branch.feature, self._at_most(key, value, below=True))
+            self._splits[upper][1] = lower
+            if behind is not None:
+                self._splits[behind][2] = upper
+            behind, missing = upper, False
+            outside.append((lower, 1))
+            inside.append((lower, 2))
+        if behind is not None:
+            outside.append((behind, 2))
+        return inside, outside
+
+    def _at_most(self, key: object, value: float, *, below: bool = False) -> np.float32:
+        """Returns the largest float32 that is at most a threshold, or below it."""
+        with np.errstate(over="ignore"):
+            near = np.float32(value)
+        while float(near) > value or (below and float(near) >= value and near != -np.inf):
+            near = np.nextafter(near, np.float32(-np.inf), dtype=np.float32)
+        if np.isnan(value) or (below and value == -np.inf):
+            raise self._source.unsupported(
+                f"threshold of {_name(key)}, got {value}, expected a number to compare with. Train the model again"
+            )
+        return near
+
+
+def coverage(source: Trees, targets: int) -> list[bool | None]:
+    """Returns for each target whether every sample gets a weight for it: always, never, or None for some samples."""
+    found: list[bool | None] = []
+    leaves = _leaves_of_trees(source)
+    for target in range(targets):
+        owning = {leaf for leaf in range(len(source.firsts) - 1) if target in _targets(source, leaf)}
+        always = any(all(leaf in owning for leaf in tree) for tree in leaves)
+        found.append(True if always else None if owning else False)
+    return found
+
+
+def is_surely_positive(source: Trees) -> bool:
+    """True if every sample has a sum of weights above 0 for some target, and none below 0."""
+    if np.any(source.weights < 0):
+        return False
+    positive = {
+        leaf
+        for leaf in range(len(source.firsts) - 1)
+        if np.any(source.weights[source.firsts[leaf] : source.firsts[leaf + 1]] > 0)
+    }
+    return any(tree <= positive for tree in _leaves_of_trees(source))
+
+
+def _targets(source: Trees, leaf: int) -> set[int]:
+    return set(source.targets[source.firsts[leaf] : source.firsts[leaf + 1]].tolist())
+
+
+def _leaves_of_trees(source: Trees) -> list[set[int]]:
+    """Returns the leaves that each tree can reach; nodes of a tree follow its root."""
+    borders = [*source.roots.tolist(), len(source.splits)]
+    children = [source.splits[begin:end, 1:3].reshape(-1) for begin, end in zip(borders, borders[1:], strict=False)]
+    return [{~int(child) for child in each if child < 0} for each in children]
+
+
+def weights_of_leaves(
+    source: Operator, nodes: Mapping[object, bool], names: tuple[str, str], keys: Sequence[object],
+    targets: Sequence[int], weights: Sequence[float], count: int,
+) -> dict[object, Weights]:
+    """Returns the weights of leaves.
+
+    Args:
+        source: The node.
+        nodes: Whether each node of the file is a leaf.
+        names: What messages call nodes and targets of weights.
+        keys: Node of each weight.
+        targets: Target of each weight.
+        weights: The weights.
+        count: Number of targets.
+
+    Raises:
+        ModelError: A node is no leaf, a target does not exist, or a weight is not finite.
+    """
+    found: dict[object, list[tuple[int, float]]] = {key: [] for key, is_leaf in nodes.items() if is_leaf}
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(weights, np.float64).astype(np.float32)
+    for key, target, weight in zip(keys, targets, rounded, strict=True):
+        if key not in found:
+            raise source.unsupported(f"{names[0]} has a weight for {_name(key)}, expected a leaf. Export the model again")
+        if not 0 <= target < count:
+            raise source.unsupported(f"{names[1]}, got {target}, expected a number in [0, {count - 1}]. Export the model again")
+        if not np.isfinite(weight):
+            raise source.unsupported(f"weight of {_name(key)}, got {weight}, expected a finite float32. Train the model again")
+        found[key].append((int(target), float(weight)))
+    return {key: tuple(pairs) for key, pairs in found.items()}

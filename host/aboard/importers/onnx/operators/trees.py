@@ -1,0 +1,138 @@
+"""Ensembles of decision trees: forests, boosted trees, single trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aboard.importers.onnx import ensembles, tree_files
+from aboard.importers.onnx.builder import Builder
+from aboard.importers.onnx.operator import Operator, reads
+from aboard.importers.onnx.scores import MOST_TARGETS, Classes, choice, column, plus, samples, transformation, transformed
+from aboard.ir import DType, Tensor
+from aboard.ops.tree_ensemble import Aggregate, TreeEnsembleAttributes, Trees
+
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_COMBINED = {"MIN": Aggregate.MINIMUM, "MAX": Aggregate.MAXIMUM}
+
+
+@reads("ai.onnx.ml.TreeEnsembleRegressor", "ai.onnx.ml.TreeEnsemble")
+def regressor(source: Operator, make: Builder) -> Tensor:
+    """Weights of leaves combined over all trees, one number for each target."""
+    targets = int(source.options.get("n_targets", 0))
+    if not 1 <= targets <= MOST_TARGETS:
+        raise source.unsupported(f"n_targets, got {targets:,}, expected 1 to {MOST_TARGETS:,}. Export the model again")
+    if source.kind == "TreeEnsemble":
+        ensemble, base = tree_files.by_indices(source, targets), list[float]()
+        aggregate, kind = _of(source, "aggregate_function", _AGGREGATES), _of(source, "post_transform", _TRANSFORMS)
+    else:
+        ensemble, base = tree_files.by_nodes(source, "target", targets), tree_files.base_values(source)
+        aggregate, kind = choice(source, "aggregate_function", _AGGREGATES), transformation(source)
+    if len(base) not in (0, targets):
+        raise source.unsupported(f"base_values, got {len(base)} numbers, expected none or {targets}. Export the model again")
+    x = samples(source, make)
+    trees = ensembles.tables(source, ensemble, x.shape[1])
+    if aggregate in _COMBINED and None in (known := ensembles.coverage(trees, targets)) or (aggregate in _COMBINED and False in known):
+        raise source.unsupported(
+            f"aggregate_function, got {aggregate} for targets of which some samples reach no weight, expected SUM. Export the model "
+            "again"
+        )
+    scores = _scores(make, x, trees, targets, _COMBINED.get(aggregate, Aggregate.SUM))
+    if aggregate == "AVERAGE":
+        scores = make.op("div", [scores, make.scalar(len(trees.roots))])
+    # onnxruntime applies no other function to a single target.
+    return transformed(make, plus(make, scores, base), kind if targets > 1 or kind == "PROBIT" else "NONE")
+
+
+def _of(source: Operator, name: str, words: tuple[str, ...]) -> str:
+    index = int(source.options[name])
+    if not 0 <= index < len(words):
+        raise source.unsupported(f"{name}, got {index}, expected a number in [0, {len(words) - 1}]. Export the model again")
+    return words[index]
+
+
+def _scores(make: Builder, x: Tensor, trees: Trees, targets: int, aggregate: Aggregate = Aggregate.SUM) -> Tensor:
+    """Returns the combined weights [samples, targets]."""
+    tables = [make.array(table, DType.FLOAT32 if table.dtype.kind == "f" else DType.INT32) for table in trees.tables]
+    return make.op("tree_ensemble", [x, *tables], TreeEnsembleAttributes(targets, aggregate))
+
+
+@reads("ai.onnx.ml.TreeEnsembleClassifier")
+def classifier(source: Operator, make: Builder) -> list[Tensor]:
+    """The label, and a score for each class; one or two classes as onnxruntime reads them."""
+    classes = Classes(source, make, "classlabels_int64s")
+    ensemble, base = tree_files.by_nodes(source, "class", classes.count), tree_files.base_values(source)
+    wanted = (0, 1, 2) if classes.count <= 2 else (0, classes.count)
+    if len(base) not in wanted[: classes.count + 1]:
+        raise source.unsupported(f"base_values, got {len(base)} numbers, expected one of {wanted}. Export the model again")
+    x = samples(source, make)
+    trees = ensembles.tables(source, ensemble, x.shape[1])
+    scores, kind = _scores(make, x, trees, classes.count), transformation(source)
+    if classes.count <= 2:
+        return _one_or_two(source, make, classes, trees, scores, base)
+    if base:
+        scores = plus(make, scores, base)
+        return [classes.largest(scores), transformed(make, scores, kind)]
+    return [classes.largest(_without_unscored(make, x, trees, scores)), transformed(make, scores, kind)]
+
+
+def _without_unscored(make: Builder, x: Tensor, trees: Trees, scores: Tensor) -> Tensor:
+    """Returns scores of which those that no leaf has set are below all others, as they win no class."""
+    count = scores.shape[1]
+    known = ensembles.coverage(trees, count)
+    if all(known) or ensembles.is_surely_positive(trees):
+        return scores
+    lowest = make.scalar(float(np.finfo(np.float32).min))
+    if None not in known:
+        is_set = make.array(np.array([known]), DType.BOOL)
+    else:
+        ones = Trees(*trees.tables[:-1], np.ones_like(trees.weights))  # type: ignore[arg-type]
+        counts = _scores(make, x, ones, count, Aggregate.SUM)
+        is_set = make.op("greater", [counts, make.scalar(0)], dtype=DType.BOOL)
+    return make.op("select", [is_set, scores, lowest], dtype=DType.FLOAT32)
+
+
+def _one_or_two(
+    source: Operator, make: Builder, classes: Classes, trees: Trees, scores: Tensor, base: list[float]
+) -> list[Tensor]:
+    """Returns label and scores of one or two classes.
+
+    One of the two may have all weights: then its score is that of class 1, and class 0 has the rest.
+    """
+    kind = transformation(source)
+    if classes.count == 1:
+        scores = plus(make, scores, base)
+        return [classes.of_two(scores, 0, 0, 1), transformed(make, scores, kind if kind == "PROBIT" else "NONE")]
+    first, second = (column(make, scores, index) for index in (0, 1))
+    has_second = ensembles.coverage(trees, 2)[1]
+    if has_second is None:
+        raise source.unsupported(
+            "class_ids, got weights of class 1 in some leaves of each tree, expected them in all leaves of a tree or in none. "
+            "Export the model with weights of one class"
+        )
+    if len(base) == 2 and has_second:
+        second = plus(make, first, base[1:])
+        first = make.op("neg", [second])
+    else:
+        first = plus(make, first, base[:1])
+        second = plus(make, second, base[1:])
+    decisive = second if has_second else first
+    used = set(trees.targets.tolist())
+    is_positive = bool(np.all(trees.weights >= 0))
+    if len(used) == 1:
+        label = classes.of_two(decisive, 0.5 if is_positive else 0, *classes.values)
+    else:
+        label = classes.of_two(decisive, 0, 0, 1)
+    if has_second or len(base) == 2:
+        return [label, transformed(make, make.join([first, second], 1), kind)]
+    return [label, _both(source, make, decisive, kind, is_positive=is_positive)]
+
+
+def _both(source: Operator, make: Builder, score: Tensor, kind: str, *, is_positive: bool) -> Tensor:
+    """Returns the scores of two classes of which one score is known."""
+    if kind == "PROBIT":
+        raise source.unsupported("post_transform, got PROBIT for one score of two classes, expected another. Export the model again")
+    if kind == "LOGISTIC":
+        return make.op("logistic", [make.join([make.op("neg", [score]), score], 1)])
+    other = make.op("sub", [make.scalar(1), score]) if is_positive else make.op("neg", [score])
+    return make.join([other, score], 1)
