@@ -151,6 +151,8 @@ class Classes:
                 "again"
             )
 
+    over = ReductionAttributes((1,), False)
+
     @property
     def values(self) -> list[int]:
         """The integer that the label output has for each class: of text its index."""
@@ -189,3 +191,24 @@ def plus(make: Builder, scores: Tensor, base: Sequence[float] | np.ndarray[Any, 
     """Returns scores plus a number for each class, or one for all; those of 0 add nothing."""
     values = np.asarray(base, np.float32)
     return make.op("add", [scores, make.array(values.reshape(1, -1))]) if np.any(values != 0) else scores
+
+
+def both(source: Operator, make: Builder, score: Tensor, kind: str, *, is_positive: bool) -> Tensor:
+    """Returns the scores of two classes from one score.
+
+    Args:
+        source: The node.
+        make: Makes nodes.
+        score: Of class 1, [samples, 1].
+        kind: What becomes of the scores (`transformation`), of which LOGISTIC alone is applied.
+        is_positive: True where the other score is 1 less this one, False for minus this one.
+
+    Raises:
+        ModelError: The function is PROBIT, for which onnxruntime leaves the second score open.
+    """
+    if kind == "PROBIT":
+        raise source.unsupported("post_transform, got PROBIT for one score of two classes, expected another. Export the model again")
+    if kind == "LOGISTIC":
+        return make.op("logistic", [make.join([make.op("neg", [score]), score], 1)])
+    other = make.op("sub", [make.scalar(1), score]) if is_positive else make.op("neg", [score])
+    return make.join([other, score], 1)

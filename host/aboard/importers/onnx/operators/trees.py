@@ -7,7 +7,7 @@ import numpy as np
 from aboard.importers.onnx import ensembles, tree_files
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
-from aboard.importers.onnx.scores import MOST_TARGETS, Classes, choice, column, plus, samples, transformation, transformed
+from aboard.importers.onnx.scores import MOST_TARGETS, Classes, both, choice, column, plus, samples, transformation, transformed
 from aboard.ir import DType, Tensor
 from aboard.ops.tree_ensemble import Aggregate, TreeEnsembleAttributes, Trees
 
@@ -125,14 +125,4 @@ def _one_or_two(
         label = classes.of_two(decisive, 0, 0, 1)
     if has_second or len(base) == 2:
         return [label, transformed(make, make.join([first, second], 1), kind)]
-    return [label, _both(source, make, decisive, kind, is_positive=is_positive)]
-
-
-def _both(source: Operator, make: Builder, score: Tensor, kind: str, *, is_positive: bool) -> Tensor:
-    """Returns the scores of two classes of which one score is known."""
-    if kind == "PROBIT":
-        raise source.unsupported("post_transform, got PROBIT for one score of two classes, expected another. Export the model again")
-    if kind == "LOGISTIC":
-        return make.op("logistic", [make.join([make.op("neg", [score]), score], 1)])
-    other = make.op("sub", [make.scalar(1), score]) if is_positive else make.op("neg", [score])
-    return make.join([other, score], 1)
+    return [label, both(source, make, decisive, kind, is_positive=is_positive)]
