@@ -5,6 +5,9 @@
 | `file` | reads the protocol buffer; fixes free dimensions; refuses what no operator can express |
 | `reader` | goes through the nodes in order, and builds the graph |
 | `control` | branches and loops, whose graphs the reader reads |
+| `distances` | loops that compute distances, which become one node |
+| `ensembles`, `tree_files` | decision trees: checked, and as tables |
+| `scores` | what operators that classify or regress have in common |
 | `border` | inputs and outputs |
 | `names` | names of tensors and nodes |
 | `operator` | one node of the file, and the table of functions that read nodes |

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aboard.errors import ModelError
+from aboard.importers.onnx import distances
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator
 from aboard.ir import Array, Tensor
@@ -101,6 +102,9 @@ def _unknown(source: Operator) -> ModelError:
 def _scan(source: Operator, make: Builder, operands: Sequence[Value], read: ReadBody) -> list[Value]:
     if source.since < 9:
         raise source.unsupported("version, got a Scan of opset 8, expected 9 or later. Export with a newer opset")
+    known = distances.squared(source, make, operands)
+    if known is not None:
+        return known
     body, count = source.options["body"], int(source.options["num_scan_inputs"])
     states, scanned = list(operands[: len(operands) - count]), operands[len(operands) - count :]
     outputs = len(body.output) - len(states)
