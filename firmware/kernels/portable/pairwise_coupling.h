@@ -63,8 +63,8 @@ ABOARD_INLINE bool aboard_pairwise_products(const aboard_pairwise_coupling_f32_t
  * Couples the probabilities of pairs of classes: method 2 of Wu, Lin and Weng, which iterates.
  *
  * @param p            Parameters.
- * @param in           {samples, classes * (classes - 1) / 2}: for pair (i, j), i < j in lexical order, the probability of
- *                     i where the class is i or j; in (0, 1).
+ * @param in           {samples, classes * (classes - 1) / 2}: for pair (i, j), i < j in lexical order, the probability
+ * of i where the class is i or j; in (0, 1).
  * @param out          Probabilities {samples, classes}; other memory than the operand.
  * @param scratch      classes * (classes + 1) elements.
  * @param first, last  All rows of the result.

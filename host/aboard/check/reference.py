@@ -239,15 +239,26 @@ class _OnnxRuntime(_Interpreter):
 
     @override
     def _compute(self, inputs: Mapping[str, Array], wanted: list[Tensor]) -> Mapping[str, Array]:
-        known = self._names
-        names = [tensor.name for tensor in wanted if tensor.name in known]
+        known = [tensor for tensor in wanted if tensor.name in self._names]
+        names = [self._names[tensor.name] for tensor in known]
         values = self._session.run(names, {name: np.asarray(value) for name, value in inputs.items()})
-        found = dict(zip(names, map(np.asarray, values), strict=True))
+        found = {tensor.name: _numbers(tensor, np.asarray(value)) for tensor, value in zip(known, values, strict=True)}
         return found if len(found) == len(wanted) else {**run_all(self.graph, inputs), **found}
 
 
-def _onnxruntime(data: bytes) -> tuple[set[str], Any]:
-    """Returns the names of all tensors that nodes of a file compute, and a session that gives them."""
+def _numbers(tensor: Tensor, value: Array) -> Array:
+    """Returns what a tensor has for a value of onnxruntime: of text the index."""
+    if not tensor.text:
+        return value
+    places = {text: place for place, text in enumerate(tensor.text)}
+    return np.array([places[str(each)] for each in value.flat], np.int64).reshape(value.shape)
+
+
+def _onnxruntime(data: bytes) -> tuple[dict[str, str], Any]:
+    """Returns the names of all tensors that nodes of a file compute, and a session that gives them.
+
+    For the maps of a ZipMap, the name is that of the tensor that they are made of.
+    """
     try:
         onnx, runtime = (importlib.import_module(name) for name in ("onnx", "onnxruntime"))
     except ImportError as error:
@@ -264,7 +275,8 @@ def _onnxruntime(data: bytes) -> tuple[set[str], Any]:
         session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its exceptions have no common base
         raise _RefusedError(f"onnxruntime refuses the model, got {str(error).splitlines()[0][:160]}") from error
-    return names | named, session
+    zipped = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "ZipMap"}
+    return {name: zipped.get(name, name) for name in names | named}, session
 
 
 def _litert(data: bytes) -> Any:

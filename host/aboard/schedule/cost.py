@@ -24,6 +24,7 @@ def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction
         calls=assignment.stripes_of(step.node),
         growth=growth(step, assignment),
         call=step.call,
+        formula=step.implementation.formula(step.node),
     )
 
 

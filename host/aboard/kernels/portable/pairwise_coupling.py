@@ -21,7 +21,7 @@ _ELEMENT, _ITERATIONS = 45, 5
 class PairwiseCouplingPortable(Implementation):
     """Iterations on a matrix of all pairs of classes, in scratch memory."""
 
-    op, name = "pairwise_coupling", "portable_f32"
+    op, name = "pairwise_coupling", "portable_coupling_f32"
 
     @override
     def formula(self, node: Node) -> float | None:

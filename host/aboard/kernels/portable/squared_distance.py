@@ -21,7 +21,7 @@ _FEATURE, _POINT = 6, 8
 class SquaredDistancePortable(Implementation):
     """One point after the other."""
 
-    op, name = "squared_distance", "portable_f32"
+    op, name = "squared_distance", "portable_distance_f32"
 
     @override
     def formula(self, node: Node) -> float | None:

@@ -31,7 +31,7 @@ _NODE, _TREE, _WEIGHT = 16, 14, 9
 class TreeEnsemblePortable(Implementation):
     """Tables of nodes and leaves, in the smallest of several forms."""
 
-    op, name = "tree_ensemble", "portable_f32"
+    op, name = "tree_ensemble", "portable_walk_f32"
 
     @override
     def formula(self, node: Node) -> float | None:
@@ -43,7 +43,7 @@ class TreeEnsemblePortable(Implementation):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         attrs, shape = op.attributes(node), node.input(0).shape
-        packed = tree_tables.pack(op.trees(node), attrs.targets)
+        packed = tree_tables.pack(op.trees(node), attrs.aggregate)
         trees: dict[str, Literal] = {
             "samples": math.prod(shape[:-1]),
             "features": shape[-1],
@@ -52,7 +52,7 @@ class TreeEnsemblePortable(Implementation):
             "aggregate": f"ABOARD_TREE_{attrs.aggregate.name}",
             "initial": attrs.aggregate.initial,
         }
-        form = "sparse" if "firsts" in packed.tables else "dense"
+        form = "dense" if "firsts" not in packed.tables else "indexed" if "indices" in packed.tables else "sparse"
         return KernelCall(
             header="portable/tree_ensemble.h",
             function=f"aboard_tree_ensemble_{form}",

@@ -9,7 +9,7 @@ import numpy as np
 
 from aboard.ir import Array
 from aboard.kernels.contract import Literal
-from aboard.ops.tree_ensemble import Float32, Int32, Trees
+from aboard.ops.tree_ensemble import Aggregate, Float32, Int32, Trees
 
 _ADDED_FOR_NAN_BEHIND = 0x7F800001
 
@@ -29,11 +29,11 @@ class Packed:
     leaves: Mapping[str, Literal]
 
 
-def pack(forest: Trees, targets: int) -> Packed:
-    """Returns the tables of an ensemble with so many targets."""
+def pack(forest: Trees, aggregate: Aggregate) -> Packed:
+    """Returns the tables of an ensemble whose weights become one number in some way."""
     numbered = _Numbered(forest)
     nodes = _nodes(forest, numbered)
-    dense, sparse = _dense(forest, numbered, targets), _sparse(forest, numbered)
+    dense, sparse = _dense(forest, numbered), _sparse(forest, numbered, aggregate)
     leaves = sparse if dense is None else min(dense, sparse, key=lambda each: _bytes(each.tables.values()))
     begins = [[*begin, first] for begin, first in zip(numbered.begins, leaves.firsts, strict=True)]
     trees = _narrow(np.array(begins))
@@ -127,7 +127,7 @@ def threshold_orders(thresholds: Float32) -> Array:
     return np.asarray((bits ^ flipped).astype(np.uint64) + _ADDED_FOR_NAN_BEHIND & 0xFFFFFFFF, np.uint32)
 
 
-def _dense(forest: Trees, numbered: _Numbered, targets: int) -> _Part | None:
+def _dense(forest: Trees, numbered: _Numbered) -> _Part | None:
     """Returns a table of as many weights for each leaf; None if leaves of a tree have different targets."""
     firsts, ends = forest.firsts[numbered.leaves], forest.firsts[np.array(numbered.leaves) + 1]
     width = int(ends[0] - firsts[0])
@@ -144,14 +144,13 @@ def _dense(forest: Trees, numbered: _Numbered, targets: int) -> _Part | None:
     return _Part({"weights": forest.weights[chosen]}, {"width": width}, first_targets)
 
 
-def _sparse(forest: Trees, numbered: _Numbered) -> _Part:
+def _sparse(forest: Trees, numbered: _Numbered, aggregate: Aggregate) -> _Part:
     """Returns tables of pairs; equal leaves share theirs."""
     firsts, known = list[int](), dict[bytes, int]()
     targets, weights = list[Int32](), list[Float32]()
     count = 0
     for leaf in numbered.leaves:
-        part = slice(forest.firsts[leaf], forest.firsts[leaf + 1])
-        owned, values = forest.targets[part], forest.weights[part]
+        owned, values = _effective(forest, leaf, aggregate)
         key = owned.tobytes() + values.tobytes()
         if key not in known:
             known[key] = count
@@ -159,15 +158,26 @@ def _sparse(forest: Trees, numbered: _Numbered) -> _Part:
             targets.append(2 * owned + (np.arange(len(owned)) == len(owned) - 1))
             weights.append(values)
         firsts.append(known[key])
-    marked, all_weights = np.concatenate(targets), np.concatenate(weights)
-    values, indices = np.unique(all_weights.view(np.uint32), return_inverse=True)
-    direct = {"pairs": _narrow(marked), "weights": all_weights}
-    pairs = _narrow(np.stack([marked, indices.reshape(-1)], axis=1))
-    shared = {"pairs": pairs, "weights": values.astype(np.uint32).view(np.float32)}
-    tables, width = (shared, 2) if _bytes(shared.values()) < _bytes(direct.values()) else (direct, 1)
-    first = _narrow(np.array(firsts))
-    fields = {"first_bytes": first.itemsize, "pair_bytes": tables["pairs"].itemsize, "pair_fields": width}
-    return _Part({"firsts": first, **tables}, fields, [0] * len(numbered.begins))
+    first, pairs, all_weights = _narrow(np.array(firsts)), _narrow(np.concatenate(targets)), np.concatenate(weights)
+    values, places = np.unique(all_weights.view(np.uint32), return_inverse=True)
+    direct = {"weights": all_weights}
+    shared = {"indices": _narrow(places.reshape(-1)), "weights": values.astype(np.uint32).view(np.float32)}
+    tables = shared if _bytes(shared.values()) < _bytes(direct.values()) else direct
+    fields: dict[str, Literal] = {"first_bytes": first.itemsize, "pair_bytes": pairs.itemsize}
+    if tables is shared:
+        fields["index_bytes"] = shared["indices"].itemsize
+    return _Part({"firsts": first, "pairs": pairs, **tables}, fields, [0] * len(numbered.begins))
+
+
+def _effective(forest: Trees, leaf: int, aggregate: Aggregate) -> tuple[Int32, Float32]:
+    """Returns the pairs of a leaf, at least one, without those that add nothing."""
+    part = slice(forest.firsts[leaf], forest.firsts[leaf + 1])
+    owned, values = forest.targets[part], forest.weights[part]
+    if aggregate is Aggregate.SUM:
+        owned, values = owned[values != 0], values[values != 0]
+    if len(owned):
+        return owned, values
+    return np.zeros(1, np.int32), np.full(1, aggregate.initial, np.float32)
 
 
 def _narrow(values: Array) -> Array:

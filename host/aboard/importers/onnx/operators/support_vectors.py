@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
@@ -14,6 +15,8 @@ from aboard.importers.onnx.operators.movement import pick
 from aboard.importers.onnx.scores import Classes, both, choice, numbers, plus, reals, samples, transformation, transformed
 from aboard.ir import DType, Tensor
 from aboard.ops.pairwise_coupling import CouplingAttributes
+
+Float32 = npt.NDArray[np.float32]
 
 _KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
@@ -36,22 +39,36 @@ def regressor(source: Operator, make: Builder) -> Tensor:
     if count == 0:
         made = _sums(make, x, reals(source, "coefficients", x.shape[1]).reshape(1, -1), rho)
     else:
-        vectors = _vectors(source, make, x, count)
-        made = _sums(make, vectors, reals(source, "coefficients", count).reshape(1, -1), rho)
+        weights = reals(source, "coefficients", count).reshape(1, -1)
+        made = _weighted(source, make, x, weights, rho)
     if not source.options["one_class"]:
         return made
     is_inside = make.op("greater", [made, make.scalar(0)], dtype=DType.BOOL)
     return make.op("select", [is_inside, make.scalar(1), make.scalar(-1)], dtype=DType.FLOAT32)
 
 
-def _sums(make: Builder, x: Tensor, weights: np.ndarray, bias: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+def _sums(make: Builder, x: Tensor, weights: Float32, bias: Float32) -> Tensor:
     return weighted_sums(make, x, make.array(weights), make.array(bias))
+
+
+def _weighted(source: Operator, make: Builder, x: Tensor, weights: Float32, bias: Float32) -> Tensor:
+    """Returns weighted sums [samples, rows] of kernels of samples and all support vectors; weights [rows, vectors]."""
+    if str(source.options["kernel_type"]) == "LINEAR":
+        # Sums of products with vectors are products with sums of vectors.
+        points = _points(source, x, weights.shape[1]).astype(np.float64)
+        return _sums(make, x, (weights.astype(np.float64) @ points).astype(np.float32), bias)
+    return _sums(make, _vectors(source, make, x, weights.shape[1]), weights, bias)
+
+
+def _points(source: Operator, x: Tensor, count: int) -> Float32:
+    """Returns the support vectors [vectors, features]."""
+    return np.asarray(reals(source, "support_vectors", count * x.shape[1]).reshape(count, -1), np.float32)
 
 
 def _vectors(source: Operator, make: Builder, x: Tensor, count: int) -> Tensor:
     """Returns the kernels of samples and support vectors, [samples, vectors]."""
     kind = choice(source, "kernel_type", _KERNELS)
-    points = reals(source, "support_vectors", count * x.shape[1]).reshape(count, -1)
+    points = _points(source, x, count)
     given = reals(source, "kernel_params")
     if len(given) not in (0, 3):
         raise source.unsupported(
@@ -61,8 +78,6 @@ def _vectors(source: Operator, make: Builder, x: Tensor, count: int) -> Tensor:
     if kind == "RBF":
         distances = make.op("squared_distance", [x, make.array(points)])
         return make.op("exp", [make.op("mul", [distances, make.scalar(-gamma)])])
-    if kind == "LINEAR":
-        return weighted_sums(make, x, make.array(points), None)
     scaled = make.array((np.float32(gamma) * points).astype(np.float32))
     products = weighted_sums(make, x, scaled, make.array(np.full(count, summand)) if summand else None)
     if kind == "SIGMOID":
@@ -92,7 +107,7 @@ def classifier(source: Operator, make: Builder) -> list[Tensor]:
             f"{_MOST_CLASSES} classes. Export the model again"
         )
     kind = transformation(source)
-    scores = _pairs(source, make, _vectors(source, make, x, sum(counts)), counts)
+    scores = _pairs(source, make, x, counts)
     label = _voted(make, classes, scores)
     if "prob_a" in source.options or "prob_b" in source.options:
         return [label, transformed(make, _probabilities(source, make, scores, classes.count), kind)]
@@ -121,34 +136,38 @@ def _linear(source: Operator, make: Builder, classes: Classes, x: Tensor) -> lis
     return [label, transformed(make, scores, kind)]
 
 
-def _pairs(source: Operator, make: Builder, vectors: Tensor, counts: Sequence[int]) -> Tensor:
-    """Returns the score of each pair of classes, [samples, pairs], from kernels of the support vectors of all classes."""
+def _pairs(source: Operator, make: Builder, x: Tensor, counts: Sequence[int]) -> Tensor:
+    """Returns the score of each pair of classes, [samples, pairs], by kernels of the support vectors of all classes."""
     count, total = len(counts), sum(counts)
     pairs = list(combinations(range(count), 2))
     rho = reals(source, "rho", len(pairs))
     # Row r has for vectors of class c the coefficients against class r if r < c, else against class r + 1.
     rows = reals(source, "coefficients", (count - 1) * total).reshape(count - 1, total)
     starts = np.cumsum([0, *counts])
-    if count <= _FEW_CLASSES:
+    kind = choice(source, "kernel_type", _KERNELS)
+    if count <= _FEW_CLASSES or kind == "LINEAR":
         matrix = np.zeros((len(pairs), total), np.float32)
         for place, (i, j) in enumerate(pairs):
             for own, row in ((i, j - 1), (j, i)):
                 part = slice(starts[own], starts[own + 1])
                 matrix[place, part] = rows[row, part]
-        return _sums(make, vectors, matrix, rho)
-    parts = []
-    for begin, size in zip(starts, counts, strict=False):
-        if size:
-            chosen = pick(make, vectors, 1, np.arange(begin, begin + size))
-            parts.append(weighted_sums(make, chosen, make.array(rows[:, begin : begin + size]), None))
-        else:
-            parts.append(make.broadcast(make.array(np.zeros((1, count - 1))), (vectors.shape[0], count - 1)))
+        return _weighted(source, make, x, matrix, rho)
+    vectors = _vectors(source, make, x, total)
+    parts = [_part(make, vectors, rows, int(begin), size) for begin, size in zip(starts, counts, strict=False)]
     sums = make.join(parts, 1)
     first, second = (
         pick(make, sums, 1, np.array([own * (count - 1) + row for own, row in places]))
         for places in ([(i, j - 1) for i, j in pairs], [(j, i) for i, j in pairs])
     )
     return plus(make, make.op("add", [first, second]), rho)
+
+
+def _part(make: Builder, vectors: Tensor, rows: Float32, begin: int, size: int) -> Tensor:
+    """Returns the sums of the vectors of a class, one for each other class."""
+    if size == 0:
+        return make.broadcast(make.array(np.zeros((1, len(rows)))), (vectors.shape[0], len(rows)))
+    chosen = pick(make, vectors, 1, np.arange(begin, begin + size))
+    return weighted_sums(make, chosen, make.array(rows[:, begin : begin + size]), None)
 
 
 def _voted(make: Builder, classes: Classes, scores: Tensor) -> Tensor:
