@@ -122,6 +122,8 @@ class _Reader:
             if body is None:
                 raise _UnknownError(kind)
             return self._inline(body, node, operands, label)
+        if kind == "ai.onnx.ml.ArrayFeatureExtractor":
+            operands = [_single(each) for each in operands]
         source = self._operator(node, number, label, [self._tensor(each, label) for each in operands])
         make = Builder(source, self._weights)
         _refuse_empty(source, source.inputs[:1] if kind != "Concat" else [])
@@ -253,6 +255,12 @@ def _text(source: Operator, kind: str) -> tuple[str, ...]:
     if any(given[1:]) or kind not in _MOVING or (kind == "Cast" and int(source.options["to"]) != _STRING):
         raise source.unsupported("operand, got text, expected numbers. Train the model with classes that are numbers")
     return source.input(0).text
+
+
+def _single(value: Tensor | Array | None) -> Tensor | Array | None:
+    """Returns a table of doubles, from which exporters take results before they convert these, as float32."""
+    is_double = isinstance(value, np.ndarray) and value.dtype == np.float64
+    return value.astype(np.float32) if is_double and isinstance(value, np.ndarray) else value
 
 
 #: TensorProto.STRING.

@@ -25,6 +25,11 @@ def regressor(source: Operator, make: Builder) -> Tensor:
     if source.kind == "TreeEnsemble":
         ensemble, base = tree_files.by_indices(source, targets), list[float]()
         aggregate, kind = _of(source, "aggregate_function", _AGGREGATES), _of(source, "post_transform", _TRANSFORMS)
+        if kind in ("SOFTMAX", "LOGISTIC") and targets > 1:
+            raise source.unsupported(
+                f"post_transform, got {source.options['post_transform']}, which is {kind} in the standard and another function in "
+                "onnxruntime, expected 0. Use a node behind this one for the function"
+            )
     else:
         ensemble, base = tree_files.by_nodes(source, "target", targets), tree_files.base_values(source)
         aggregate, kind = choice(source, "aggregate_function", _AGGREGATES), transformation(source)
@@ -32,16 +37,16 @@ def regressor(source: Operator, make: Builder) -> Tensor:
         raise source.unsupported(f"base_values, got {len(base)} numbers, expected none or {targets}. Export the model again")
     x = samples(source, make)
     trees = ensembles.tables(source, ensemble, x.shape[1])
-    if aggregate in _COMBINED and None in (known := ensembles.coverage(trees, targets)) or (aggregate in _COMBINED and False in known):
-        raise source.unsupported(
-            f"aggregate_function, got {aggregate} for targets of which some samples reach no weight, expected SUM. Export the model "
-            "again"
-        )
     scores = _scores(make, x, trees, targets, _COMBINED.get(aggregate, Aggregate.SUM))
     if aggregate == "AVERAGE":
         scores = make.op("div", [scores, make.scalar(len(trees.roots))])
+    scores = plus(make, scores, base)
+    is_set = _is_set(make, x, trees, targets) if targets > 1 and (base or aggregate in _COMBINED) else None
+    if is_set is not None:
+        # onnxruntime adds nothing to a target without weights.
+        scores = make.op("select", [is_set, scores, make.scalar(0)], dtype=DType.FLOAT32)
     # onnxruntime applies no other function to a single target.
-    return transformed(make, plus(make, scores, base), kind if targets > 1 or kind == "PROBIT" else "NONE")
+    return transformed(make, scores, kind if targets > 1 or kind == "PROBIT" else "NONE")
 
 
 def _of(source: Operator, name: str, words: tuple[str, ...]) -> str:
@@ -78,18 +83,22 @@ def classifier(source: Operator, make: Builder) -> list[Tensor]:
 
 def _without_unscored(make: Builder, x: Tensor, trees: Trees, scores: Tensor) -> Tensor:
     """Returns scores of which those that no leaf has set are below all others, as they win no class."""
-    count = scores.shape[1]
-    known = ensembles.coverage(trees, count)
-    if all(known) or ensembles.is_surely_positive(trees):
+    is_set = None if ensembles.is_surely_positive(trees) else _is_set(make, x, trees, scores.shape[1])
+    if is_set is None:
         return scores
     lowest = make.scalar(float(np.finfo(np.float32).min))
-    if None not in known:
-        is_set = make.array(np.array([known]), DType.BOOL)
-    else:
-        ones = Trees(*trees.tables[:-1], np.ones_like(trees.weights))  # type: ignore[arg-type]
-        counts = _scores(make, x, ones, count, Aggregate.SUM)
-        is_set = make.op("greater", [counts, make.scalar(0)], dtype=DType.BOOL)
     return make.op("select", [is_set, scores, lowest], dtype=DType.FLOAT32)
+
+
+def _is_set(make: Builder, x: Tensor, trees: Trees, targets: int) -> Tensor | None:
+    """Returns for which targets of a sample a leaf has a weight; None where one has for each."""
+    known = ensembles.coverage(trees, targets)
+    if all(known):
+        return None
+    if None not in known:
+        return make.array(np.array([known]), DType.BOOL)
+    ones = Trees(*trees.tables[:-1], np.ones_like(trees.weights))  # type: ignore[arg-type]
+    return make.op("greater", [_scores(make, x, ones, targets), make.scalar(0)], dtype=DType.BOOL)
 
 
 def _one_or_two(
@@ -104,18 +113,19 @@ def _one_or_two(
         scores = plus(make, scores, base)
         return [classes.of_two(scores, 0, 0, 1), transformed(make, scores, kind if kind == "PROBIT" else "NONE")]
     first, second = (column(make, scores, index) for index in (0, 1))
-    has_second = ensembles.coverage(trees, 2)[1]
-    if has_second is None:
+    has_first, has_second = ensembles.coverage(trees, 2)
+    if has_second is None or (has_first is None and base):
         raise source.unsupported(
-            "class_ids, got weights of class 1 in some leaves of each tree, expected them in all leaves of a tree or in none. "
-            "Export the model with weights of one class"
+            "class_ids, got a class with weights in some leaves of each tree, expected weights in all leaves of a tree, or in "
+            "none. Export the model with weights of one class"
         )
     if len(base) == 2 and has_second:
         second = plus(make, first, base[1:])
         first = make.op("neg", [second])
     else:
         first = plus(make, first, base[:1])
-        second = plus(make, second, base[1:])
+    if has_first is False and has_second:
+        first = make.array(np.zeros(first.shape))
     decisive = second if has_second else first
     used = set(trees.targets.tolist())
     is_positive = bool(np.all(trees.weights >= 0))
