@@ -167,3 +167,9 @@ def changed(data: bytes, **attributes: Any) -> bytes:
     del node.attribute[:]
     node.attribute.extend([*kept, *added])
     return found.SerializeToString()
+
+
+def attribute(data: bytes, name: str) -> Any:
+    """Returns the value of an attribute of a model of one node."""
+    found = onnx.load_from_string(data).graph.node[0].attribute
+    return next(helper.get_attribute_value(each) for each in found if each.name == name)

@@ -19,6 +19,9 @@ MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 #: Nodes of an ensemble at most, of the file and of the tables: 64 MiB of flash.
 MOST_NODES = 1 << 23
 
+#: First part of the key of a leaf that is no node of the file.
+LEAF = "leaf"
+
 Weights = tuple[tuple[int, float], ...]
 
 
@@ -73,7 +76,9 @@ def tables(source: Operator, ensemble: Ensemble, features: int) -> Trees:
 
 
 def _name(key: object) -> str:
-    return f"node {key[1]} of tree {key[0]}" if isinstance(key, tuple) else f"node {key}"
+    if not isinstance(key, tuple):
+        return f"node {key}"
+    return f"leaf {key[1]}" if key[0] == LEAF else f"node {key[1]} of tree {key[0]}"
 
 
 class _Tables:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aboard.importers.onnx.ensembles import MODES, MOST_NODES, Branch, Ensemble, weights_of_leaves
+from aboard.importers.onnx.ensembles import LEAF, MODES, MOST_NODES, Branch, Ensemble, weights_of_leaves
 from aboard.importers.onnx.operator import Operator
 from aboard.importers.onnx.scores import numbers
 
@@ -73,11 +73,11 @@ def by_indices(source: Operator, count: int) -> Ensemble:
         if not 0 <= mode < len(MODES):
             raise source.unsupported(f"nodes_modes, got {mode}, expected a number in [0, {len(MODES) - 1}]. Export the model again")
         values = members[number] if number in members else (split,)
-        children = [("leaf", child) if leaf else child for child, leaf in ((yes, yes_leaf), (no, no_leaf))]
+        children = [(LEAF, child) if leaf else child for child, leaf in ((yes, yes_leaf), (no, no_leaf))]
         ensemble.branches[number] = Branch(MODES[mode], feature, values, *children, nan == 1)
     targets, weights = _integers(source, "leaf_targetids"), numbers(source, "leaf_weights").tolist()
     _check_lengths(source, len(targets), {"leaf_weights": weights})
-    leaves: list[object] = [("leaf", number) for number in range(len(targets))]
+    leaves: list[object] = [(LEAF, number) for number in range(len(targets))]
     ensemble.leaves = weights_of_leaves(source, dict.fromkeys(leaves, True), ("leaf_weights", "leaf_targetids"), leaves, targets, weights, count)
     wrong = next((root for root in ensemble.roots if root not in ensemble.branches), None)
     if wrong is not None or not ensemble.roots:
