@@ -139,7 +139,9 @@ def tensor(values: np.ndarray) -> TensorProto:
     return numpy_helper.from_array(values, "t")
 
 
-def model(kind: str, attributes: Attributes, shape: tuple[int, ...], outputs: str = "y", version: int = 3, **types: int) -> bytes:
+def model(
+    kind: str, attributes: Attributes, shape: tuple[int, ...], outputs: str = "y", version: int = 3, **types: int
+) -> bytes:
     """Returns a model of one node of ai.onnx.ml.
 
     Args:
@@ -152,7 +154,9 @@ def model(kind: str, attributes: Attributes, shape: tuple[int, ...], outputs: st
     """
     made = helper.make_node(kind, ["x"], outputs.split(), domain="ai.onnx.ml", **attributes)
     inputs = [helper.make_tensor_value_info("x", types.get("x", TensorProto.FLOAT), list(shape))]
-    results = [helper.make_tensor_value_info(name, types.get(name, TensorProto.FLOAT), None) for name in outputs.split()]
+    results = [
+        helper.make_tensor_value_info(name, types.get(name, TensorProto.FLOAT), None) for name in outputs.split()
+    ]
     imports = [helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", version)]
     graph = helper.make_graph([made], "test", inputs, results)
     return helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()

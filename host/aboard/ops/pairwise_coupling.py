@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -96,8 +96,9 @@ def _coupled(pairs: Float32, count: int) -> Float32:
     return p
 
 
-def _sum(values: object) -> np.float32:
-    total = np.float32(0)
-    for value in values:  # type: ignore[attr-defined]
-        total = np.float32(total + value)
-    return total
+def _sum(values: Iterable[np.float32]) -> np.float32:
+    """Returns the sum of numbers in their order, each step rounded."""
+    total = np.zeros((), np.float32)
+    for value in values:
+        total = np.asarray(total + value, np.float32)
+    return np.float32(total)

@@ -60,7 +60,8 @@ class Trees:
 
     Attributes:
         splits: [nodes, 4] int32: feature, child where the feature is at most the threshold, child where it is above,
-            and 1 where a NaN goes to the first child, else 0. Children that are nodes have larger numbers than the node.
+            and 1 where a NaN goes to the first child, else 0. Children that are nodes have larger numbers
+            than the node.
         thresholds: [nodes] float32; no NaN.
         roots: [trees] int32: node at which each tree begins.
         firsts: [leaves + 1] int32, ascending from 0: leaf i has the pairs from `firsts[i]` to before `firsts[i + 1]`.
@@ -93,9 +94,12 @@ class Trees:
                 "children with larger numbers than their node",
             ),
             (not np.isnan(self.thresholds).any() and len(self.thresholds) == nodes, "a threshold for each node"),
-            (len(self.roots) > 0 and 0 <= self.roots.min() and self.roots.max() < nodes, "roots that are nodes"),
+            (len(self.roots) > 0 and self.roots.min() >= 0 and self.roots.max() < nodes, "roots that are nodes"),
             (
-                leaves > 0 and self.firsts[0] == 0 and bool(np.all(counts >= 0)) and self.firsts[-1] == len(self.weights),
+                leaves > 0
+                and self.firsts[0] == 0
+                and bool(np.all(counts >= 0))
+                and self.firsts[-1] == len(self.weights),
                 "leaves that share out all pairs",
             ),
             (

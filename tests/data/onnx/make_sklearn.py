@@ -1,10 +1,11 @@
 """Trains small models with scikit-learn, converts them with skl2onnx, and stores what onnxruntime computes.
 
-    python3 -m venv sklearn && sklearn/bin/pip install scikit-learn==1.9.1 skl2onnx==1.20.0 onnx==1.23.2 onnxruntime==1.32.0
+    python3 -m venv sklearn
+    sklearn/bin/pip install scikit-learn==1.9.1 skl2onnx==1.20.0 onnx==1.23.2 onnxruntime==1.32.0
     sklearn/bin/python tests/data/onnx/make_sklearn.py
 
-Writes sklearn_*.onnx, and sklearn.npz with samples that no model was trained on (NAME/x) and the outputs for each of them
-(NAME/0, NAME/1). Data are those that scikit-learn brings.
+Writes sklearn_*.onnx, and sklearn.npz with samples that no model was trained on (NAME/x) and the outputs for each
+of them (NAME/0, NAME/1). Data are those that scikit-learn brings.
 """
 
 from __future__ import annotations

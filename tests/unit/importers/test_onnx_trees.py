@@ -51,7 +51,9 @@ def test_classifiers(sizes: tuple[int, ...], post: str, has_base: bool, missing:
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(SIZES.filter(lambda sizes: sizes[2] > 2), st.sampled_from(TRANSFORMS), st.booleans(), st.sampled_from([-1.0, 0.0]))
+@given(
+    SIZES.filter(lambda sizes: sizes[2] > 2), st.sampled_from(TRANSFORMS), st.booleans(), st.sampled_from([-1.0, 0.0])
+)
 def test_classes_without_a_weight_win_nothing(sizes: tuple[int, ...], post: str, has_base: bool, low: float) -> None:
     base = sizes[2] if has_base else 0
     check(*classifier(Drawn(*sizes[:3]), sizes, base, post_transform=post, sparse=True, low=low))
@@ -70,7 +72,9 @@ def test_two_classes_of_which_one_has_the_weights(owner: int, base: int, low: fl
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(SIZES, st.sampled_from(TRANSFORMS), st.sampled_from(["SUM", "AVERAGE", "MIN", "MAX"]), st.booleans(), st.booleans())
+@given(
+    SIZES, st.sampled_from(TRANSFORMS), st.sampled_from(["SUM", "AVERAGE", "MIN", "MAX"]), st.booleans(), st.booleans()
+)
 def test_regressors(sizes: tuple[int, ...], post: str, aggregate: str, has_base: bool, sparse: bool) -> None:
     _, _, targets, trees, depth = sizes
     drawn = Drawn(*sizes[:3])
@@ -141,7 +145,7 @@ def test_doubles_are_compared_as_if_samples_were_doubles(mode: str, threshold: f
     near = np.float32(0.1), np.nextafter(np.float32(0.1), np.float32(0)), np.nextafter(np.float32(0.1), np.float32(1))
     for value in (*near, 0.5, np.nextafter(np.float32(0.5), np.float32(1)), 0.0, -0.0, 1e-45, -1e-45, 3e38, np.inf):
         (result,) = evaluated(data, {"x": np.array([[value, 0]], np.float32)})
-        is_true = eval(f"{float(np.float32(value))!r} {compare} threshold", {"inf": np.inf, "threshold": threshold})  # noqa: S307
+        is_true = eval(f"{float(np.float32(value))!r} {compare} threshold", {"inf": np.inf, "threshold": threshold})
         assert result.item() == (1 if is_true else 2), (value, mode)
 
 
@@ -167,7 +171,10 @@ def test_doubles_are_compared_as_if_samples_were_doubles(mode: str, threshold: f
         ({"n_targets": 1 << 40}, "n_targets, got 1,099,511,627,776, expected 1 to 65,535"),
         ({"n_targets": 0}, "n_targets, got 0"),
         ({"base_values": [1.0, 2.0]}, "base_values, got 2 numbers, expected none or 1"),
-        ({"aggregate_function": "PRODUCT"}, "aggregate_function, got 'PRODUCT', expected one of AVERAGE, SUM, MIN, MAX"),
+        (
+            {"aggregate_function": "PRODUCT"},
+            "aggregate_function, got 'PRODUCT', expected one of AVERAGE, SUM, MIN, MAX",
+        ),
         ({"post_transform": "TANH"}, "post_transform, got 'TANH', expected one of"),
     ],
 )
@@ -183,9 +190,7 @@ def assert_refused(data: bytes, message: str) -> None:
 
 
 def test_trees_whose_nodes_lie_apart_are_refused() -> None:
-    assert_refused(
-        stump(nodes_treeids=[0, 1, 0], nodes_nodeids=[0, 1, 2]), "nodes_treeids, got tree 0 in two places"
-    )
+    assert_refused(stump(nodes_treeids=[0, 1, 0], nodes_nodeids=[0, 1, 2]), "nodes_treeids, got tree 0 in two places")
 
 
 def test_inputs_of_three_axes_are_refused() -> None:
@@ -218,7 +223,10 @@ def branch(**attributes: Any) -> bytes:
         ({"nodes_falseleafs": [0]}, "node 1 is a child and not in the file"),
         ({"nodes_truenodeids": [0], "nodes_trueleafs": [0]}, "node 0 has two parents or is its own ancestor"),
         ({"nodes_modes": tensor(np.array([7], np.uint8))}, r"nodes_modes, got 7, expected a number in \[0, 6\]"),
-        ({"nodes_modes": tensor(np.array([6], np.uint8))}, "membership_values, got 0 sets, expected one for each of 1 nodes"),
+        (
+            {"nodes_modes": tensor(np.array([6], np.uint8))},
+            "membership_values, got 0 sets, expected one for each of 1 nodes",
+        ),
         ({"aggregate_function": 4}, "aggregate_function, got 4"),
         ({"post_transform": 1}, "post_transform, got 1, which is SOFTMAX in the standard and another function"),
         ({"leaf_targetids": [0, 2]}, r"leaf_targetids, got 2, expected a number in \[0, 1\]"),

@@ -1,4 +1,4 @@
-"""Recognises the loop by which exporters compute distances: of every point, the sum of squared differences to samples."""
+"""Recognises the loop by which exporters compute distances: for each point, squared differences to samples."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
 """Ensembles of trees as files have them, checked, and as tables of `tree_ensemble`.
 
-A file's comparison becomes one or two comparisons with "at most": x < t is x <= the float32 below t, x > t exchanges the
-children of x <= t, and x == t is x <= t and not x < t.
+A file's comparison becomes one or two comparisons with "at most": x < t is x <= the float32 below t, x > t exchanges
+the children of x <= t, and x == t is x <= t and not x < t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from aboard.importers.onnx.operator import Operator
-from aboard.ops.tree_ensemble import Trees
+from aboard.ops.tree_ensemble import Int32, Trees
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 
@@ -128,7 +129,9 @@ class _Tables:
             raise self._source.unsupported(f"{_name(key)} is a child and not in the file. Export the model again")
         return self._leaves.setdefault(key, len(self._leaves))
 
-    def _compare(self, feature: int, threshold: np.float32, *, missing: bool = False, first: int = 0, second: int = 0) -> int:
+    def _compare(
+        self, feature: int, threshold: np.float32, *, missing: bool = False, first: int = 0, second: int = 0
+    ) -> int:
         if len(self._splits) >= MOST_NODES:
             raise self._source.unsupported(f"trees, got over {MOST_NODES:,} comparisons. Train fewer or smaller trees")
         self._splits.append([feature, first, second, int(missing)])
@@ -181,53 +184,52 @@ class _Tables:
     def _at_most(self, key: object, value: float, *, below: bool = False) -> np.float32:
         """Returns the largest float32 that is at most a threshold, or below it."""
         with np.errstate(over="ignore"):
-            near = np.float32(value)
+            near = np.asarray(value, np.float32)
         while float(near) > value or (below and float(near) >= value and near != -np.inf):
-            near = np.nextafter(near, np.float32(-np.inf), dtype=np.float32)
+            near = np.nextafter(near, np.float32(-np.inf))
         if np.isnan(value) or (below and value == -np.inf):
             raise self._source.unsupported(
                 f"threshold of {_name(key)}, got {value}, expected a number to compare with. Train the model again"
             )
-        return near
+        return np.float32(near)
 
 
-def coverage(source: Trees, targets: int) -> list[bool | None]:
+def coverage(trees: Trees, targets: int) -> list[bool | None]:
     """Returns for each target whether every sample gets a weight for it: always, never, or None for some samples."""
-    found: list[bool | None] = []
-    leaves = _leaves_of_trees(source)
-    for target in range(targets):
-        owning = {leaf for leaf in range(len(source.firsts) - 1) if target in _targets(source, leaf)}
-        always = any(all(leaf in owning for leaf in tree) for tree in leaves)
-        found.append(True if always else None if owning else False)
-    return found
+    owners = np.repeat(np.arange(len(trees.firsts) - 1), np.diff(trees.firsts))
+    pairs = np.unique(np.stack([owners, trees.targets]), axis=1)
+    always, ever = np.zeros(targets, bool), np.zeros(targets, bool)
+    ever[trees.targets] = True
+    for leaves in _leaves_of_trees(trees):
+        begin, end = np.searchsorted(pairs[0], [leaves[0], leaves[-1] + 1])
+        part = pairs[:, begin:end]
+        owned = part[1, np.isin(part[0], leaves)]
+        always |= np.bincount(owned, minlength=targets) == len(leaves)
+    return [True if each else None if some else False for each, some in zip(always, ever, strict=True)]
 
 
-def is_surely_positive(source: Trees) -> bool:
+def is_surely_positive(trees: Trees) -> bool:
     """True if every sample has a sum of weights above 0 for some target, and none below 0."""
-    if np.any(source.weights < 0):
-        return False
-    positive = {
-        leaf
-        for leaf in range(len(source.firsts) - 1)
-        if np.any(source.weights[source.firsts[leaf] : source.firsts[leaf + 1]] > 0)
-    }
-    return any(tree <= positive for tree in _leaves_of_trees(source))
+    owners = np.repeat(np.arange(len(trees.firsts) - 1), np.diff(trees.firsts))
+    positive = np.zeros(len(trees.firsts) - 1, bool)
+    positive[owners[trees.weights > 0]] = True
+    return not np.any(trees.weights < 0) and any(bool(positive[leaves].all()) for leaves in _leaves_of_trees(trees))
 
 
-def _targets(source: Trees, leaf: int) -> set[int]:
-    return set(source.targets[source.firsts[leaf] : source.firsts[leaf + 1]].tolist())
-
-
-def _leaves_of_trees(source: Trees) -> list[set[int]]:
-    """Returns the leaves that each tree can reach; nodes of a tree follow its root."""
-    borders = [*source.roots.tolist(), len(source.splits)]
-    children = [source.splits[begin:end, 1:3].reshape(-1) for begin, end in zip(borders, borders[1:], strict=False)]
-    return [{~int(child) for child in each if child < 0} for each in children]
+def _leaves_of_trees(trees: Trees) -> Iterator[Int32]:
+    """Yields the leaves that each tree can reach, ascending; nodes of a tree follow its root."""
+    for begin, end in pairwise([*trees.roots.tolist(), len(trees.splits)]):
+        children = trees.splits[begin:end, 1:3]
+        yield np.unique(~children[children < 0])
 
 
 def weights_of_leaves(
-    source: Operator, nodes: Mapping[object, bool], names: tuple[str, str], keys: Sequence[object],
-    targets: Sequence[int], weights: Sequence[float], count: int,
+    source: Operator,
+    nodes: Mapping[object, bool],
+    names: tuple[str, str],
+    keys: Sequence[object],
+    pairs: Sequence[tuple[int, float]],
+    count: int,
 ) -> dict[object, Weights]:
     """Returns the weights of leaves.
 
@@ -236,22 +238,21 @@ def weights_of_leaves(
         nodes: Whether each node of the file is a leaf.
         names: What messages call nodes and targets of weights.
         keys: Node of each weight.
-        targets: Target of each weight.
-        weights: The weights.
+        pairs: Target and weight of each.
         count: Number of targets.
 
     Raises:
         ModelError: A node is no leaf, a target does not exist, or a weight is not finite.
     """
     found: dict[object, list[tuple[int, float]]] = {key: [] for key, is_leaf in nodes.items() if is_leaf}
-    with np.errstate(over="ignore"):
-        rounded = np.asarray(weights, np.float64).astype(np.float32)
-    for key, target, weight in zip(keys, targets, rounded, strict=True):
+    for key, (target, given) in zip(keys, pairs, strict=True):
+        with np.errstate(over="ignore"):
+            weight = np.float32(given)
         if key not in found:
-            raise source.unsupported(f"{names[0]} has a weight for {_name(key)}, expected a leaf. Export the model again")
+            raise source.unsupported(f"{names[0]} has a weight for {_name(key)}, expected a leaf. Export again")
         if not 0 <= target < count:
-            raise source.unsupported(f"{names[1]}, got {target}, expected a number in [0, {count - 1}]. Export the model again")
+            raise source.unsupported(f"{names[1]}, got {target}, expected a number in [0, {count - 1}]. Export again")
         if not np.isfinite(weight):
-            raise source.unsupported(f"weight of {_name(key)}, got {weight}, expected a finite float32. Train the model again")
-        found[key].append((int(target), float(weight)))
-    return {key: tuple(pairs) for key, pairs in found.items()}
+            raise source.unsupported(f"weight of {_name(key)}, got {weight}, expected a finite float32. Train again")
+        found[key].append((target, float(weight)))
+    return {key: tuple(each) for key, each in found.items()}

@@ -62,7 +62,9 @@ def reals(source: Operator, name: str, count: int | None = None) -> np.ndarray[A
     if count is not None and len(values) != count:
         raise source.unsupported(f"{name}, got {len(values)} numbers, expected {count}. Export the model again")
     if not np.isfinite(values).all():
-        raise source.unsupported(f"{name}, got a number that is not finite, expected finite ones. Train the model again")
+        raise source.unsupported(
+            f"{name}, got a number that is not finite, expected finite ones. Train the model again"
+        )
     return values
 
 
@@ -74,7 +76,9 @@ def choice(source: Operator, name: str, known: Sequence[str]) -> str:
     """
     value = str(source.options[name])
     if value not in known:
-        raise source.unsupported(f"{name}, got {value[:40]!r}, expected one of {', '.join(known)}. Export the model again")
+        raise source.unsupported(
+            f"{name}, got {value[:40]!r}, expected one of {', '.join(known)}. Export the model again"
+        )
     return value
 
 
@@ -84,7 +88,12 @@ def transformation(source: Operator) -> str:
 
 
 def transformed(make: Builder, scores: Tensor, kind: str) -> Tensor:
-    """Returns scores [samples, classes] behind the function that `post_transform` names."""
+    """Returns scores [samples, classes] behind the function that `post_transform` names.
+
+    Of one score, onnxruntime applies no function but PROBIT.
+    """
+    if scores.shape[1] == 1 and kind != "PROBIT":
+        return scores
     if kind == "LOGISTIC":
         return make.op("logistic", [scores])
     if kind == "SOFTMAX":
@@ -147,8 +156,7 @@ class Classes:
         self.count = len(self._text or self._integers)
         if not 1 <= self.count <= MOST_TARGETS:
             raise source.unsupported(
-                f"classes, got {self.count:,}, expected 1 to {MOST_TARGETS:,} in {integers} or {text}. Export the model "
-                "again"
+                f"classes, got {self.count:,}, expected 1 to {MOST_TARGETS:,} in {integers} or {text}. Export again"
             )
 
     over = ReductionAttributes((1,), False)
@@ -207,7 +215,9 @@ def both(source: Operator, make: Builder, score: Tensor, kind: str, *, is_positi
         ModelError: The function is PROBIT, for which onnxruntime leaves the second score open.
     """
     if kind == "PROBIT":
-        raise source.unsupported("post_transform, got PROBIT for one score of two classes, expected another. Export the model again")
+        raise source.unsupported(
+            "post_transform, got PROBIT for one score of two classes, expected another. Export the model again"
+        )
     if kind == "LOGISTIC":
         return make.op("logistic", [make.join([make.op("neg", [score]), score], 1)])
     other = make.op("sub", [make.scalar(1), score]) if is_positive else make.op("neg", [score])

@@ -1,4 +1,4 @@
-"""Reads the attributes of nodes with trees: arrays by node in versions 1 to 4, arrays of nodes and leaves in version 5."""
+"""Attributes of nodes with trees: arrays by node in versions 1 to 4, arrays of nodes and leaves in version 5."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import numpy as np
 from aboard.importers.onnx.ensembles import LEAF, MODES, MOST_NODES, Branch, Ensemble, weights_of_leaves
 from aboard.importers.onnx.operator import Operator
 from aboard.importers.onnx.scores import numbers
+
+_MISSING = "nodes_missing_value_tracks_true"
+_BY_NODE = ("nodes_nodeids", "nodes_treeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
+_BY_INDEX = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs")
 
 
 def by_nodes(source: Operator, prefix: str, count: int) -> Ensemble:
@@ -25,36 +29,53 @@ def by_nodes(source: Operator, prefix: str, count: int) -> Ensemble:
     Raises:
         ModelError: Arrays differ in length, a node is there twice, or a value is out of range.
     """
-    columns = {name: _integers(source, f"nodes_{name}") for name in ("treeids", "nodeids", "featureids", "truenodeids", "falsenodeids")}
+    columns = {name: _integers(source, name) for name in _BY_NODE}
     modes = [str(mode) for mode in source.options.get("nodes_modes", ())]
+    columns[_MISSING] = _integers(source, _MISSING) or [0] * len(modes)
     values = _either(source, "nodes_values")
-    missing = _integers(source, "nodes_missing_value_tracks_true") or [0] * len(modes)
-    _check_lengths(source, len(columns["nodeids"]), {**{f"nodes_{name}": each for name, each in columns.items()}, "nodes_modes": modes, "nodes_values": values, "nodes_missing_value_tracks_true": missing})
-    ensemble, nodes = Ensemble(), dict[object, bool]()
-    for tree, number, feature, yes, no, mode, value, nan in zip(*columns.values(), modes, values, missing, strict=True):
-        key = (tree, number)
-        if key in nodes:
-            raise source.unsupported(f"node {number} of tree {tree} is there twice, expected it once. Export the model again")
-        if not nodes or tree != previous:
-            _begin(source, ensemble, tree, key)
-        previous = tree
-        nodes[key] = mode == "LEAF"
+    _check_lengths(source, {**columns, "nodes_modes": modes, "nodes_values": values})
+    ensemble, nodes, begun = Ensemble(), dict[object, bool](), list[int]()
+    for mode, value, number, tree, *rest in zip(modes, values, *columns.values(), strict=True):
+        if not begun or tree != begun[-1]:
+            begun.append(tree)
+            ensemble.roots.append((tree, number))
+        if (tree, number) in nodes:
+            raise source.unsupported(f"node {number} of tree {tree} is there twice, expected it once. Export again")
+        nodes[tree, number] = mode == "LEAF"
         if mode != "LEAF":
-            if mode not in MODES[:-1]:
-                raise source.unsupported(f"nodes_modes, got {mode[:40]!r}, expected LEAF or one of {', '.join(MODES[:-1])}. Export the model again")
-            ensemble.branches[key] = Branch(mode, feature, (value,), (tree, yes), (tree, no), nan == 1)
-    trees, leaves, targets = (_integers(source, f"{prefix}_{name}") for name in ("treeids", "nodeids", "ids"))
-    weights = _either(source, f"{prefix}_weights")
-    _check_lengths(source, len(targets), {f"{prefix}_treeids": trees, f"{prefix}_nodeids": leaves, f"{prefix}_weights": weights})
-    keys: list[object] = list(zip(trees, leaves, strict=True))
-    ensemble.leaves = weights_of_leaves(source, nodes, (f"{prefix}_nodeids", f"{prefix}_ids"), keys, targets, weights, count)
+            feature, yes, no, missing = rest
+            ensemble.branches[tree, number] = Branch(
+                _mode(source, mode), feature, (value,), (tree, yes), (tree, no), missing == 1
+            )
+    _check_trees(source, begun)
+    ensemble.leaves = _leaves_of_nodes(source, prefix, count, nodes)
     return ensemble
 
 
-def _begin(source: Operator, ensemble: Ensemble, tree: int, key: object) -> None:
-    if any(isinstance(root, tuple) and root[0] == tree for root in ensemble.roots):
-        raise source.unsupported(f"nodes_treeids, got tree {tree} in two places, expected the nodes of a tree one behind the other. Export the model again")
-    ensemble.roots.append(key)
+def _mode(source: Operator, mode: str) -> str:
+    if mode not in MODES[:-1]:
+        known = ", ".join(MODES[:-1])
+        raise source.unsupported(f"nodes_modes, got {mode[:40]!r}, expected LEAF or one of {known}. Export again")
+    return mode
+
+
+def _check_trees(source: Operator, begun: Sequence[int]) -> None:
+    if len(set(begun)) < len(begun):
+        tree = next(tree for place, tree in enumerate(begun) if tree in begun[:place])
+        raise source.unsupported(
+            f"nodes_treeids, got tree {tree} in two places, expected the nodes of a tree one behind the other. "
+            "Export the model again"
+        )
+
+
+def _leaves_of_nodes(source: Operator, prefix: str, count: int, nodes: dict[object, bool]) -> dict[object, Any]:
+    names = [f"{prefix}_{name}" for name in ("ids", "treeids", "nodeids")]
+    targets, trees, leaves = (_integers(source, name) for name in names)
+    weights = _either(source, f"{prefix}_weights")
+    _check_lengths(source, {**dict(zip(names, (targets, trees, leaves), strict=True)), f"{prefix}_weights": weights})
+    keys: list[object] = list(zip(trees, leaves, strict=True))
+    pairs = list(zip(targets, weights, strict=True))
+    return weights_of_leaves(source, nodes, (names[2], names[0]), keys, pairs, count)
 
 
 def by_indices(source: Operator, count: int) -> Ensemble:
@@ -63,26 +84,36 @@ def by_indices(source: Operator, count: int) -> Ensemble:
     Raises:
         ModelError: Arrays differ in length, or a value is out of range.
     """
-    columns = {name: _integers(source, f"nodes_{name}") for name in ("featureids", "truenodeids", "falsenodeids", "trueleafs", "falseleafs")}
-    modes, splits = _integers(source, "nodes_modes"), numbers(source, "nodes_splits").tolist()
-    missing = _integers(source, "nodes_missing_value_tracks_true") or [0] * len(modes)
-    _check_lengths(source, len(modes), {**{f"nodes_{name}": each for name, each in columns.items()}, "nodes_splits": splits, "nodes_missing_value_tracks_true": missing})
+    columns = {name: _integers(source, name) for name in ("nodes_modes", *_BY_INDEX)}
+    modes = columns["nodes_modes"]
+    columns[_MISSING] = _integers(source, _MISSING) or [0] * len(modes)
+    splits = numbers(source, "nodes_splits").tolist()
+    _check_lengths(source, {**columns, "nodes_splits": splits})
     members = _members(source, modes)
     ensemble = Ensemble(roots=list(_integers(source, "tree_roots")))
-    for number, (feature, yes, no, yes_leaf, no_leaf, mode, split, nan) in enumerate(zip(*columns.values(), modes, splits, missing, strict=True)):
+    rows = zip(splits, *columns.values(), strict=True)
+    for number, (split, mode, feature, yes, no, yes_leaf, no_leaf, missing) in enumerate(rows):
         if not 0 <= mode < len(MODES):
-            raise source.unsupported(f"nodes_modes, got {mode}, expected a number in [0, {len(MODES) - 1}]. Export the model again")
-        values = members[number] if number in members else (split,)
-        children = [(LEAF, child) if leaf else child for child, leaf in ((yes, yes_leaf), (no, no_leaf))]
-        ensemble.branches[number] = Branch(MODES[mode], feature, values, *children, nan == 1)
-    targets, weights = _integers(source, "leaf_targetids"), numbers(source, "leaf_weights").tolist()
-    _check_lengths(source, len(targets), {"leaf_weights": weights})
-    leaves: list[object] = [(LEAF, number) for number in range(len(targets))]
-    ensemble.leaves = weights_of_leaves(source, dict.fromkeys(leaves, True), ("leaf_weights", "leaf_targetids"), leaves, targets, weights, count)
+            last = len(MODES) - 1
+            raise source.unsupported(f"nodes_modes, got {mode}, expected a number in [0, {last}]. Export again")
+        after = [(LEAF, child) if leaf else child for child, leaf in ((yes, yes_leaf), (no, no_leaf))]
+        values = members.get(number, (split,))
+        ensemble.branches[number] = Branch(MODES[mode], feature, values, after[0], after[1], missing == 1)
     wrong = next((root for root in ensemble.roots if root not in ensemble.branches), None)
     if wrong is not None or not ensemble.roots:
-        raise source.unsupported(f"tree_roots, got {'none' if wrong is None else wrong}, expected numbers of nodes. Export the model again")
+        got = "none" if wrong is None else wrong
+        raise source.unsupported(f"tree_roots, got {got}, expected numbers of nodes. Export the model again")
+    ensemble.leaves = _leaves_of_arrays(source, count)
     return ensemble
+
+
+def _leaves_of_arrays(source: Operator, count: int) -> dict[object, Any]:
+    names = ("leaf_weights", "leaf_targetids")
+    targets, weights = _integers(source, names[1]), numbers(source, names[0]).tolist()
+    _check_lengths(source, {names[1]: targets, names[0]: weights})
+    keys: list[object] = [(LEAF, number) for number in range(len(targets))]
+    pairs = list(zip(targets, weights, strict=True))
+    return weights_of_leaves(source, dict.fromkeys(keys, True), names, keys, pairs, count)
 
 
 def _members(source: Operator, modes: Sequence[int]) -> dict[int, tuple[float, ...]]:
@@ -97,7 +128,8 @@ def _members(source: Operator, modes: Sequence[int]) -> dict[int, tuple[float, .
     kept = parts[: len(wanted)]
     if len(kept) != len(wanted) or any(map(len, parts[len(wanted) :])) or not all(kept):
         raise source.unsupported(
-            f"membership_values, got {sum(map(bool, parts))} sets, expected one for each of {len(wanted)} nodes. Export the model again"
+            f"membership_values, got {sum(map(bool, parts))} sets, expected one for each of {len(wanted)} nodes. "
+            "Export the model again"
         )
     return {number: tuple(part) for number, part in zip(wanted, kept, strict=True)}
 
@@ -114,13 +146,15 @@ def _either(source: Operator, name: str) -> list[float]:
     """
     plain, tensor = numbers(source, name), numbers(source, f"{name}_as_tensor")
     if plain.size and tensor.size:
-        raise source.unsupported(f"{name}, got values and {name}_as_tensor, expected one of them. Export the model again")
+        raise source.unsupported(f"{name}, got values and {name}_as_tensor, expected one of them. Export again")
     return [float(value) for value in (plain if plain.size else tensor)]
 
 
-def _check_lengths(source: Operator, count: int, columns: dict[str, Any]) -> None:
+def _check_lengths(source: Operator, columns: dict[str, Any]) -> None:
+    """Raises unless all arrays are as long as the first one."""
+    first, count = next((name, len(column)) for name, column in columns.items())
     if not 1 <= count <= MOST_NODES:
-        raise source.unsupported(f"{next(iter(columns))}, got {count:,} elements, expected 1 to {MOST_NODES:,}. Export the model again")
+        raise source.unsupported(f"{first}, got {count:,} elements, expected 1 to {MOST_NODES:,}. Export again")
     for name, column in columns.items():
         if len(column) != count:
             raise source.unsupported(f"{name}, got {len(column)} elements, expected {count}. Export the model again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def _dense(forest: Trees, numbered: _Numbered) -> _Part | None:
     chosen = firsts[:, None] + np.arange(width)
     owned, first_targets = forest.targets[chosen], list[int]()
     borders = [*(leaf for _, leaf in numbered.begins), len(numbered.leaves)]
-    for begin, end in zip(borders, borders[1:], strict=False):
+    for begin, end in pairwise(borders):
         first = int(owned[begin, 0])
         if np.any(owned[begin:end] != np.arange(first, first + width)):
             return None
@@ -189,7 +190,7 @@ def _fields(values: Array) -> Array:
     """Returns fields of nodes: the least bytes for features and indices without sign, and children with one."""
     unsigned = np.min_scalar_type(int(max(values[:, 0].max(), values[:, 3:].max(initial=0)))).itemsize
     children = values[:, 1:3]
-    reach = int(max(children.max(initial=0), (~children).max(initial=0)))
+    reach = int(max(children.max(), -1 - children.min()))
     signed = next(size for size in (1, 2, 4) if reach < 1 << (8 * size - 1))
     size = max(unsigned, signed)
     return values.astype(f"i{size}" if size < 4 else np.int32).view(f"u{size}")

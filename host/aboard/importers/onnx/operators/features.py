@@ -33,7 +33,7 @@ def scaler(source: Operator, make: Builder) -> Tensor:
         values = reals(source, name)
         if len(values) not in (1, features):
             raise source.unsupported(
-                f"{name}, got {len(values)} numbers, expected 1 or {features}, one for each feature. Export the model again"
+                f"{name}, got {len(values)} numbers, expected 1 or {features}, one for each feature. Export again"
             )
         x = make.op(op, [x, make.array(values if len(values) == features else np.full(features, values[0]))])
     return x
@@ -153,9 +153,13 @@ def label_encoder(source: Operator, make: Builder) -> Tensor:
             "for keys and values"
         )
     dtype = DType.FLOAT32 if values.dtype.kind == "f" else DType.INT64
-    default = source.options.get("default_tensor", source.options["default_float" if dtype.is_float else "default_int64"])
-    is_key = make.op("equal", [last := make.reshape(x, (*x.shape, 1)), make.array(keys, x.dtype)], dtype=DType.BOOL)
-    if x.dtype.is_float and np.isnan(keys).any():
+    default = source.options.get(
+        "default_tensor", source.options["default_float" if dtype.is_float else "default_int64"]
+    )
+    last = make.reshape(x, (*x.shape, 1))
+    is_key = make.op("equal", [last, make.array(keys, x.dtype)], dtype=DType.BOOL)
+    if x.dtype.is_float and np.isnan(keys).any() and source.since >= 4:
+        # A NaN is a key from version 4 on.
         both = [make.op("is_nan", [last], dtype=DType.BOOL), make.array(np.isnan(keys), DType.BOOL)]
         is_key = make.op("logical_or", [is_key, make.op("logical_and", both)])
     # The first 1, or the number behind the keys where there is none.
@@ -169,7 +173,9 @@ def label_encoder(source: Operator, make: Builder) -> Tensor:
 def _table(source: Operator, name: str) -> np.ndarray[Any, Any]:
     """Returns keys or values, which one of several attributes has."""
     for suffix in ("int64s", "floats", "tensor"):
-        found = numbers(source, f"{name}_{suffix}") if np.asarray(source.options.get(f"{name}_{suffix}", ())).size else None
+        found = (
+            numbers(source, f"{name}_{suffix}") if np.asarray(source.options.get(f"{name}_{suffix}", ())).size else None
+        )
         if found is not None:
             return found
     return np.zeros(0)
@@ -178,7 +184,9 @@ def _table(source: Operator, name: str) -> np.ndarray[Any, Any]:
 @reads("ai.onnx.ml.ZipMap")
 def zip_map(source: Operator, make: Builder) -> Tensor:
     """The probabilities as a tensor: the maps would say only which column is which class."""
-    names: Sequence[object] = source.options.get("classlabels_strings") or source.options.get("classlabels_int64s") or ()
+    names: Sequence[object] = (
+        source.options.get("classlabels_strings") or source.options.get("classlabels_int64s") or ()
+    )
     shown = ", ".join(map(repr, names[:16])) + (", ..." if len(names) > 16 else "")
     make.notes.append(f"{source.results[0]}: a tensor in place of maps, with a column for each class: {shown}")
     return source.input(0)

@@ -28,9 +28,7 @@ def regressor(source: Operator, make: Builder) -> Tensor:
     targets = int(source.options["targets"])
     if not 1 <= targets <= MOST_TARGETS:
         raise source.unsupported(f"targets, got {targets:,}, expected 1 to {MOST_TARGETS:,}. Export the model again")
-    kind = transformation(source)
-    # onnxruntime applies no other function to a single target.
-    return transformed(make, _scores(source, make, targets), kind if targets > 1 or kind == "PROBIT" else "NONE")
+    return transformed(make, _scores(source, make, targets), transformation(source))
 
 
 @reads("ai.onnx.ml.LinearClassifier")

@@ -12,7 +12,17 @@ from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
 from aboard.importers.onnx.operators.linear import weighted_sums
 from aboard.importers.onnx.operators.movement import pick
-from aboard.importers.onnx.scores import Classes, both, choice, numbers, plus, reals, samples, transformation, transformed
+from aboard.importers.onnx.scores import (
+    Classes,
+    both,
+    choice,
+    numbers,
+    plus,
+    reals,
+    samples,
+    transformation,
+    transformed,
+)
 from aboard.ir import DType, Tensor
 from aboard.ops.pairwise_coupling import CouplingAttributes
 
@@ -128,7 +138,11 @@ def _linear(source: Operator, make: Builder, classes: Classes, x: Tensor) -> lis
         # A largest score that is high enough is that of class 1, as onnxruntime reads it.
         is_positive = bool(np.all(weights >= 0))
         high = make.op("reduce_max", [scores], classes.over)
-        is_high = make.op("greater_equal" if is_positive else "greater", [high, make.scalar(0.5 if is_positive else 0)], dtype=DType.BOOL)
+        is_high = make.op(
+            "greater_equal" if is_positive else "greater",
+            [high, make.scalar(0.5 if is_positive else 0)],
+            dtype=DType.BOOL,
+        )
         second = make.array(np.array([classes.values[1]]), DType.INT64)
         text = label.text
         label = make.op("select", [make.reshape(is_high, label.shape), second, label], dtype=DType.INT64)
@@ -171,7 +185,10 @@ def _part(make: Builder, vectors: Tensor, rows: Float32, begin: int, size: int) 
 
 
 def _voted(make: Builder, classes: Classes, scores: Tensor) -> Tensor:
-    """Returns the label of the class that wins most pairs, the first among equals: of a pair the first with a score above 0."""
+    """Returns the label of the class that wins most pairs, the first among equals.
+
+    Of a pair, the first class wins with a score above 0, else the second.
+    """
     pairs = list(combinations(range(classes.count), 2))
     wins = make.cast(make.op("greater", [scores, make.scalar(0)], dtype=DType.BOOL), DType.FLOAT32)
     votes, lost = np.zeros((classes.count, len(pairs)), np.float32), np.zeros(classes.count, np.float32)

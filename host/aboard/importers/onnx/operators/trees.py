@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from aboard.importers.onnx import ensembles, tree_files
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
-from aboard.importers.onnx.scores import MOST_TARGETS, Classes, both, choice, column, plus, samples, transformation, transformed
+from aboard.importers.onnx.scores import (
+    MOST_TARGETS,
+    Classes,
+    both,
+    choice,
+    column,
+    plus,
+    samples,
+    transformation,
+    transformed,
+)
 from aboard.ir import DType, Tensor
 from aboard.ops.tree_ensemble import Aggregate, TreeEnsembleAttributes, Trees
 
@@ -27,14 +39,16 @@ def regressor(source: Operator, make: Builder) -> Tensor:
         aggregate, kind = _of(source, "aggregate_function", _AGGREGATES), _of(source, "post_transform", _TRANSFORMS)
         if kind in ("SOFTMAX", "LOGISTIC") and targets > 1:
             raise source.unsupported(
-                f"post_transform, got {source.options['post_transform']}, which is {kind} in the standard and another function in "
-                "onnxruntime, expected 0. Use a node behind this one for the function"
+                f"post_transform, got {source.options['post_transform']}, which is {kind} in the standard and another "
+                "function in onnxruntime, expected 0. Use a node behind this one for the function"
             )
     else:
         ensemble, base = tree_files.by_nodes(source, "target", targets), tree_files.base_values(source)
         aggregate, kind = choice(source, "aggregate_function", _AGGREGATES), transformation(source)
     if len(base) not in (0, targets):
-        raise source.unsupported(f"base_values, got {len(base)} numbers, expected none or {targets}. Export the model again")
+        raise source.unsupported(
+            f"base_values, got {len(base)} numbers, expected none or {targets}. Export the model again"
+        )
     x = samples(source, make)
     trees = ensembles.tables(source, ensemble, x.shape[1])
     scores = _scores(make, x, trees, targets, _COMBINED.get(aggregate, Aggregate.SUM))
@@ -45,14 +59,15 @@ def regressor(source: Operator, make: Builder) -> Tensor:
     if is_set is not None:
         # onnxruntime adds nothing to a target without weights.
         scores = make.op("select", [is_set, scores, make.scalar(0)], dtype=DType.FLOAT32)
-    # onnxruntime applies no other function to a single target.
-    return transformed(make, scores, kind if targets > 1 or kind == "PROBIT" else "NONE")
+    return transformed(make, scores, kind)
 
 
 def _of(source: Operator, name: str, words: tuple[str, ...]) -> str:
     index = int(source.options[name])
     if not 0 <= index < len(words):
-        raise source.unsupported(f"{name}, got {index}, expected a number in [0, {len(words) - 1}]. Export the model again")
+        raise source.unsupported(
+            f"{name}, got {index}, expected a number in [0, {len(words) - 1}]. Export the model again"
+        )
     return words[index]
 
 
@@ -69,7 +84,9 @@ def classifier(source: Operator, make: Builder) -> list[Tensor]:
     ensemble, base = tree_files.by_nodes(source, "class", classes.count), tree_files.base_values(source)
     wanted = (0, 1, 2) if classes.count <= 2 else (0, classes.count)
     if len(base) not in wanted[: classes.count + 1]:
-        raise source.unsupported(f"base_values, got {len(base)} numbers, expected one of {wanted}. Export the model again")
+        raise source.unsupported(
+            f"base_values, got {len(base)} numbers, expected one of {wanted}. Export the model again"
+        )
     x = samples(source, make)
     trees = ensembles.tables(source, ensemble, x.shape[1])
     scores, kind = _scores(make, x, trees, classes.count), transformation(source)
@@ -97,7 +114,7 @@ def _is_set(make: Builder, x: Tensor, trees: Trees, targets: int) -> Tensor | No
         return None
     if None not in known:
         return make.array(np.array([known]), DType.BOOL)
-    ones = Trees(*trees.tables[:-1], np.ones_like(trees.weights))  # type: ignore[arg-type]
+    ones = replace(trees, weights=np.ones_like(trees.weights))
     return make.op("greater", [_scores(make, x, ones, targets), make.scalar(0)], dtype=DType.BOOL)
 
 
@@ -111,13 +128,29 @@ def _one_or_two(
     kind = transformation(source)
     if classes.count == 1:
         scores = plus(make, scores, base)
-        return [classes.of_two(scores, 0, 0, 1), transformed(make, scores, kind if kind == "PROBIT" else "NONE")]
+        return [classes.of_two(scores, 0, 0, 1), transformed(make, scores, kind)]
+    first, second, has_second = _of_two(source, make, trees, scores, base)
+    decisive = second if has_second else first
+    is_positive = bool(np.all(trees.weights >= 0))
+    if len(set(trees.targets.tolist())) == 1:
+        label = classes.of_two(decisive, 0.5 if is_positive else 0, *classes.values)
+    else:
+        label = classes.of_two(decisive, 0, 0, 1)
+    if has_second or len(base) == 2:
+        return [label, transformed(make, make.join([first, second], 1), kind)]
+    return [label, both(source, make, decisive, kind, is_positive=is_positive)]
+
+
+def _of_two(
+    source: Operator, make: Builder, trees: Trees, scores: Tensor, base: list[float]
+) -> tuple[Tensor, Tensor, bool]:
+    """Returns the scores of two classes [samples, 1], and whether samples have weights for the second one."""
     first, second = (column(make, scores, index) for index in (0, 1))
     has_first, has_second = ensembles.coverage(trees, 2)
     if has_second is None or (has_first is None and base):
         raise source.unsupported(
-            "class_ids, got a class with weights in some leaves of each tree, expected weights in all leaves of a tree, or in "
-            "none. Export the model with weights of one class"
+            "class_ids, got a class with weights in some leaves of each tree, expected weights in all leaves of a "
+            "tree, or in none. Export the model with weights of one class"
         )
     if len(base) == 2 and has_second:
         second = plus(make, first, base[1:])
@@ -126,13 +159,4 @@ def _one_or_two(
         first = plus(make, first, base[:1])
     if has_first is False and has_second:
         first = make.array(np.zeros(first.shape))
-    decisive = second if has_second else first
-    used = set(trees.targets.tolist())
-    is_positive = bool(np.all(trees.weights >= 0))
-    if len(used) == 1:
-        label = classes.of_two(decisive, 0.5 if is_positive else 0, *classes.values)
-    else:
-        label = classes.of_two(decisive, 0, 0, 1)
-    if has_second or len(base) == 2:
-        return [label, transformed(make, make.join([first, second], 1), kind)]
-    return [label, both(source, make, decisive, kind, is_positive=is_positive)]
+    return first, second, has_second
