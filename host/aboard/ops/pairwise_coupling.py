@@ -101,4 +101,5 @@ def _sum(values: Iterable[np.float32]) -> np.float32:
     total = np.zeros((), np.float32)
     for value in values:
         total = np.asarray(total + value, np.float32)
-    return np.float32(total)
+    rounded: np.float32 = np.float32(total)
+    return rounded

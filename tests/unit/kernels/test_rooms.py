@@ -17,7 +17,7 @@ HOST = Path(aboard.__file__).parent / "kernels"
 FIRMWARE = resources.firmware() / "kernels"
 SETS = sorted(path.name for path in FIRMWARE.iterdir() if path.is_dir())
 
-#: Portable files without a header of their own: ops that are gathers, and the code of several headers.
+#: Portable files without a header of their own: ops that are gathers, the code of several headers, tables.
 SHARED = {
     "broadcast_to",
     "elements_s16",
@@ -27,6 +27,7 @@ SHARED = {
     "signal",
     "strided_slice",
     "transpose",
+    "tree_tables",
 }
 
 #: Files whose nodes call generated functions instead of a header, on any core.

@@ -191,7 +191,8 @@ class _Tables:
             raise self._source.unsupported(
                 f"threshold of {_name(key)}, got {value}, expected a number to compare with. Train the model again"
             )
-        return np.float32(near)
+        found: np.float32 = np.float32(near)
+        return found
 
 
 def coverage(trees: Trees, targets: int) -> list[bool | None]:

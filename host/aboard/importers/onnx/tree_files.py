@@ -31,7 +31,7 @@ def by_nodes(source: Operator, prefix: str, count: int) -> Ensemble:
     """
     columns = {name: _integers(source, name) for name in _BY_NODE}
     modes = [str(mode) for mode in source.options.get("nodes_modes", ())]
-    columns[_MISSING] = _integers(source, _MISSING) or [0] * len(modes)
+    columns[_MISSING] = _integers(source, _MISSING) or [0] * len(columns["nodes_nodeids"])
     values = _either(source, "nodes_values")
     _check_lengths(source, {**columns, "nodes_modes": modes, "nodes_values": values})
     ensemble, nodes, begun = Ensemble(), dict[object, bool](), list[int]()
