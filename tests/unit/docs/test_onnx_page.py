@@ -41,6 +41,13 @@ def test_the_list_is_that_of_the_readers():
     assert named - words <= read | FOLDED, sorted(named - words - read - FOLDED)
 
 
+def test_the_list_of_scikit_learn_is_that_of_the_readers():
+    section = PAGE.read_text().partition("## Models of scikit-learn")[2].partition("With the operators above")[0]
+    words = {"Trees", "Linear", "Features", "All"}
+    named = set(re.findall(r"\b[A-Z][A-Za-z]+\b", section.partition("\n- ")[2])) - words
+    assert named == {kind.removeprefix("ai.onnx.ml.") for kind in readers() if kind.startswith("ai.onnx.ml.")}
+
+
 def test_operators_that_others_define_have_no_reader_of_their_own():
     schemas = [schema for schema in defs.get_all_schemas() if schema.name in DEFINED]
     assert {schema.name for schema in schemas} == DEFINED

@@ -24,7 +24,7 @@ from aboard.ops import tree_ensemble as op
 from aboard.target import Target
 
 #: Instructions of a node of a walk, of a tree, and of a weight (Cortex-M4, QEMU).
-_NODE, _TREE, _WEIGHT = 16, 14, 9
+_NODE, _TREE, _WEIGHT = 17, 20, 12
 
 
 @implements

@@ -46,10 +46,10 @@ def pack(forest: Trees, aggregate: Aggregate) -> Packed:
 
 
 def expected(forest: Trees) -> tuple[float, float]:
-    """Returns how many nodes a sample passes and how many weights it meets, if both children are as likely."""
+    """Returns how many nodes a sample passes and how many weights but 0 it meets, if both children are as likely."""
     reach = np.zeros(len(forest.splits))
     np.add.at(reach, forest.roots, 1.0)
-    counts, weights = np.diff(forest.firsts), 0.0
+    counts, weights = np.diff(np.concatenate([[0], np.cumsum(forest.weights != 0)])[forest.firsts]), 0.0
     for node, (_, *children, _) in enumerate(forest.splits.tolist()):
         for child in children:
             if child >= 0:
