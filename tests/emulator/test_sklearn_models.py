@@ -1,4 +1,4 @@
-"""Models that scikit-learn trained, on an emulated Cortex-M4: against stored outputs, and through `aboard verify`."""
+"""Models that scikit-learn trained, on emulated cores: against stored outputs, and through `aboard verify`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,13 @@ def test_outputs_are_those_of_onnxruntime(name: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(scores[0], arrays[f"{name}/1"][place], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["forest_of_names", "pipeline", "neighbours"])
-def test_verify(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [("pipeline", BOARD), ("neighbours", BOARD), ("forest_of_names", "bbc/microbit"), ("mlp", "riscv/qemu_virt32")],
+)
+def test_verify(name: str, board: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    code = cli.invoke(["verify", str(path(name)), "--target", BOARD, "--samples", "1", "--json"])
+    code = cli.invoke(["verify", str(path(name)), "--target", board, "--samples", "1", "--json"])
     out, err = capsys.readouterr()
     result = json.loads(out)
     assert code == 0, err or result

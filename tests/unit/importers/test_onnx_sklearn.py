@@ -70,6 +70,11 @@ def test_neighbours_have_one_node_of_distances() -> None:
     assert len(graph.nodes) < 40
 
 
+def test_probabilities_are_not_divided_by_their_sum() -> None:
+    ops = [node.op for node in load(path("logistic_regression")).nodes]
+    assert set(ops) == {"arg_max", "cast", "fully_connected", "reshape", "softmax"}
+
+
 def test_notes_name_the_classes() -> None:
     names = "'setosa', 'versicolor', 'virginica'"
     assert load(path("forest_of_names")).notes[1:] == [

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
 
+from aboard.importers.onnx import ensembles, tree_files
 from support import onnx_models, tree_models
 from support.examples import examples
 from support.onnx_models import evaluated, refusal, runtime
@@ -245,3 +246,11 @@ def test_classifiers_that_are_not_clear_are_refused() -> None:
     assert_refused(changed(two, class_ids=[0, 0], post_transform="PROBIT"), "post_transform, got PROBIT for one score")
     assert_refused(changed(two, classlabels_int64s=None), "classes, got 0, expected 1 to 65,535")
     assert_refused(changed(two, base_values=[1.0] * 3), "base_values, got 3 numbers")
+
+
+def test_large_ensembles_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ensembles, "MOST_NODES", 1)
+    data = stump(nodes_modes=["BRANCH_EQ", "LEAF", "LEAF"])
+    assert_refused(data, "trees, got over 1 comparisons")
+    monkeypatch.setattr(tree_files, "MOST_NODES", 2)
+    assert_refused(data, "nodes_nodeids, got 3 elements, expected 1 to 2")

@@ -56,20 +56,28 @@ class Builder(Chain):
     Attributes:
         weights: By identity, tensors that are constants behind a `dequantize`: the constant that the `dequantize`
             reads, or None for what nodes behind it moved.
+        distributions: By identity, tensors whose last axis has sums of 1 of elements that are not negative.
         notes: What the user should know, as sentences.
     """
 
-    def __init__(self, source: SourceNode, weights: dict[int, Tensor | None] | None = None) -> None:
+    def __init__(
+        self,
+        source: SourceNode,
+        weights: dict[int, Tensor | None] | None = None,
+        distributions: dict[int, Tensor] | None = None,
+    ) -> None:
         """Begins without nodes.
 
         Args:
             source: The node of the file.
             weights: What `weights` has been for other nodes; this adds to it.
+            distributions: What `distributions` has been for other nodes; likewise.
         """
         super().__init__(source)
         self._file_node = source
         self.notes: list[str] = []
         self.weights = {} if weights is None else weights
+        self.distributions = {} if distributions is None else distributions
 
     def is_weights(self, tensor: Tensor) -> bool:
         """True for a constant, and for one behind a `dequantize`."""

@@ -47,6 +47,7 @@ class _Reader:
         self._border = Border(self._values, self._nodes, self._names, self._diagnostics)
         self._count = 0
         self._weights: dict[int, Tensor | None] = {}
+        self._distributions: dict[int, Tensor] = {}
         self._notes = list(file.notes)
 
     def graph(self) -> Graph:
@@ -125,7 +126,7 @@ class _Reader:
         if kind == "ai.onnx.ml.ArrayFeatureExtractor":
             operands = [_single(each) for each in operands]
         source = self._operator(node, number, label, [self._tensor(each, label) for each in operands])
-        make = Builder(source, self._weights)
+        make = Builder(source, self._weights, self._distributions)
         _refuse_empty(source, source.inputs[:1] if kind != "Concat" else [])
         text = _text(source, kind)
         made = readers()[kind](source, make) if kind != "Cast" or not text else source.input(0)
@@ -181,7 +182,7 @@ class _Reader:
             return self._scope(values, graph.node, outputs, lambda kind: f"{label}, {kind} inside it")
 
         source = self._operator(node, number, label, [])
-        make = Builder(source, self._weights)
+        make = Builder(source, self._weights, self._distributions)
         make.nodes = self._nodes
         return control.results(source, make, operands, read)
 

@@ -97,7 +97,9 @@ def transformed(make: Builder, scores: Tensor, kind: str) -> Tensor:
     if kind == "LOGISTIC":
         return make.op("logistic", [scores])
     if kind == "SOFTMAX":
-        return make.op("softmax", [scores])
+        made = make.op("softmax", [scores])
+        make.distributions[id(made)] = made
+        return made
     if kind == "PROBIT":
         return _probit(make, scores)
     return _softmax_of_others(make, scores) if kind == "SOFTMAX_ZERO" else scores

@@ -41,8 +41,13 @@ def scaler(source: Operator, make: Builder) -> Tensor:
 
 @reads("ai.onnx.ml.Normalizer")
 def normalizer(source: Operator, make: Builder) -> Tensor:
-    """Each sample divided by its largest element, its sum of magnitudes or its length; samples of 0 stay."""
+    """Each sample divided by its largest element, its sum of magnitudes or its length; samples of 0 stay.
+
+    Exporters put it behind softmax too, where it would change rounding alone.
+    """
     norm = choice(source, "norm", ("MAX", "L1", "L2"))
+    if norm == "L1" and id(source.input(0)) in make.distributions:
+        return source.input(0)
     x = make.cast(source.input(0), DType.FLOAT32)
     if len(x.shape) not in (1, 2):
         raise source.unsupported(f"operand, got shape {list(x.shape)}, expected [samples, features]. Reshape it before")
