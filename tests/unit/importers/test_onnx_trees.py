@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
 
+from aboard.importers import load
 from aboard.importers.onnx import ensembles, tree_files
 from support import onnx_models, tree_models
 from support.examples import examples
@@ -134,6 +135,27 @@ def stump(**attributes: Any) -> bytes:
     return changed(model("TreeEnsembleRegressor", STUMP, (1, 2)), **attributes)
 
 
+def test_branches_that_others_share() -> None:
+    """Exporters write a comparison with a set of categories so: equal to one, else to the next, with one result."""
+    data = stump(
+        nodes_treeids=[0] * 6,
+        nodes_nodeids=list(range(6)),
+        nodes_featureids=[0, 0, 1, 0, 0, 0],
+        nodes_values=[1.0, 2.0, 0.5, 0.0, 0.0, 0.0],
+        nodes_modes=["BRANCH_EQ", "BRANCH_EQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF"],
+        nodes_truenodeids=[2, 2, 3, 0, 0, 0],
+        nodes_falsenodeids=[1, 5, 4, 0, 0, 0],
+        target_treeids=[0] * 3,
+        target_nodeids=[3, 4, 5],
+        target_ids=[0] * 3,
+        target_weights=[1.0, 2.0, 3.0],
+    )
+    for x, wanted in (([1, 0], 1), ([1, 1], 2), ([2, 0], 1), ([2, 1], 2), ([3, 0], 3), ([1.5, 0], 3)):
+        samples = np.array([x], np.float32)
+        assert evaluated(data, {"x": samples})[0].item() == runtime(data, {"x": samples})[0].item() == wanted
+    assert len(load(data, name="m").nodes[0].input(1).data) == 5
+
+
 @pytest.mark.parametrize("mode", tree_models.MODES)
 @pytest.mark.parametrize("threshold", [0.1, np.nextafter(0.5, 1), 0.5, -0.0, 1e-60, -1e-60, 1e300])
 def test_doubles_are_compared_as_if_samples_were_doubles(mode: str, threshold: float) -> None:
@@ -156,7 +178,7 @@ def test_doubles_are_compared_as_if_samples_were_doubles(mode: str, threshold: f
         ({"nodes_featureids": [7, 0, 0]}, r"node 0 of tree 0 compares feature 7, expected a number in \[0, 1\]"),
         ({"nodes_featureids": [-1, 0, 0]}, "compares feature -1"),
         ({"nodes_truenodeids": [9, 0, 0]}, "node 9 of tree 0 is a child and not in the file"),
-        ({"nodes_truenodeids": [0, 0, 0]}, "node 0 of tree 0 has two parents or is its own ancestor"),
+        ({"nodes_truenodeids": [0, 0, 0]}, "node 0 of tree 0 is its own ancestor"),
         ({"nodes_nodeids": [0, 1, 1]}, "node 1 of tree 0 is there twice"),
         ({"nodes_values": [0.5, 0.0]}, "nodes_values, got 2 elements, expected 3"),
         ({"nodes_modes": ["BRANCH_LEQ"]}, "nodes_modes, got 1 elements, expected 3"),
@@ -220,9 +242,10 @@ def branch(**attributes: Any) -> bytes:
     ("attributes", "message"),
     [
         ({"tree_roots": [3]}, "tree_roots, got 3, expected numbers of nodes"),
+        ({"tree_roots": [0, 0]}, "node 0 is in two trees, expected one"),
         ({"nodes_falsenodeids": [2]}, "leaf 2 is a child and not in the file"),
         ({"nodes_falseleafs": [0]}, "node 1 is a child and not in the file"),
-        ({"nodes_truenodeids": [0], "nodes_trueleafs": [0]}, "node 0 has two parents or is its own ancestor"),
+        ({"nodes_truenodeids": [0], "nodes_trueleafs": [0]}, "node 0 is its own ancestor"),
         ({"nodes_modes": tensor(np.array([7], np.uint8))}, r"nodes_modes, got 7, expected a number in \[0, 6\]"),
         (
             {"nodes_modes": tensor(np.array([6], np.uint8))},

@@ -65,7 +65,7 @@ def tables(source: Operator, ensemble: Ensemble, features: int) -> Trees:
     """Returns the tables of an ensemble.
 
     Raises:
-        ModelError: A child or feature does not exist, a node has two parents, or a threshold has no order.
+        ModelError: A child or feature does not exist, a node follows itself, or a threshold has no order.
     """
     for key, branch in ensemble.branches.items():
         if not 0 <= branch.feature < features:
@@ -110,19 +110,36 @@ class _Tables:
             leaf = ~self._leaf(root)
             self._compare(0, np.float32(0), first=leaf, second=leaf)
             return begin
-        waiting: list[tuple[object, list[tuple[int, int]]]] = [(root, [])]
-        while waiting:
-            key, places = waiting.pop()
-            if key in self._ensemble.branches:
-                child = len(self._splits)
-                yes, no = self._branch(key)
-                branch = self._ensemble.branches[key]
-                waiting += [(branch.no, no), (branch.yes, yes)]
-            else:
-                child = ~self._leaf(key)
-            for node, which in places:
-                self._splits[node][which] = child
+        heads = dict[object, int]()
+        places: list[tuple[int, int, object]] = []
+        for key in self._order(root):
+            heads[key] = len(self._splits)
+            branch = self._ensemble.branches[key]
+            for child, found in zip((branch.yes, branch.no), self._branch(key, branch), strict=True):
+                places += [(node, which, child) for node, which in found]
+        for node, which, child in places:
+            self._splits[node][which] = heads[child] if child in heads else ~self._leaf(child)
         return begin
+
+    def _order(self, root: object) -> list[object]:
+        """Returns the keys of the branches of a tree, each before those that follow it; several may share one."""
+        branches, done = self._ensemble.branches, list[object]()
+        is_open: dict[object, bool] = {}
+        waiting = [(root, False)]
+        while waiting:
+            key, is_last = waiting.pop()
+            if is_last:
+                is_open[key] = False
+                done.append(key)
+            elif is_open.get(key):
+                raise self._source.unsupported(f"{_name(key)} is its own ancestor, expected a tree. Export again")
+            elif key in branches and key not in is_open:
+                if key in self._seen:
+                    raise self._source.unsupported(f"{_name(key)} is in two trees, expected one. Export again")
+                is_open[key] = True
+                waiting += [(key, True), (branches[key].yes, False), (branches[key].no, False)]
+        self._seen.update(done)
+        return done[::-1]
 
     def _leaf(self, key: object) -> int:
         if key not in self._ensemble.leaves:
@@ -138,14 +155,8 @@ class _Tables:
         self._thresholds.append(threshold)
         return len(self._splits) - 1
 
-    def _branch(self, key: object) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    def _branch(self, key: object, branch: Branch) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Adds the comparisons of a branch; returns the places of `yes` and of `no` as pairs of node and field."""
-        if key in self._seen:
-            raise self._source.unsupported(
-                f"{_name(key)} has two parents or is its own ancestor, expected a tree. Export the model again"
-            )
-        self._seen.add(key)
-        branch = self._ensemble.branches[key]
         values = sorted(set(branch.values))
         if branch.mode in ("BRANCH_LEQ", "BRANCH_LT"):
             limit = self._at_most(key, values[0], below=branch.mode == "BRANCH_LT")
