@@ -43,7 +43,7 @@ def test_the_list_is_that_of_the_readers():
 
 def test_the_list_of_scikit_learn_is_that_of_the_readers():
     section = PAGE.read_text().partition("## Models of scikit-learn")[2].partition("With the operators above")[0]
-    words = {"Trees", "Linear", "Features", "All"}
+    words = {"Trees", "Linear", "Features", "All", "LightGBM"}
     named = set(re.findall(r"\b[A-Z][A-Za-z]+\b", section.partition("\n- ")[2])) - words
     assert named == {kind.removeprefix("ai.onnx.ml.") for kind in readers() if kind.startswith("ai.onnx.ml.")}
 
