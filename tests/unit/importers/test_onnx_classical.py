@@ -149,9 +149,11 @@ def test_imputer(replaced: float) -> None:
 
 
 def test_one_hot_encoder() -> None:
-    x = np.array([[3, 1], [2, 5]], np.int64)
+    x = np.array([[3, 1], [2, 5], [2**32 + 1, -3]], np.int64)
     data = model("OneHotEncoder", {"cats_int64s": [1, 3, 5]}, x.shape, version=1, x=TensorProto.INT64)
     check(data, x, compiled=True)
+    reals = np.array([[3.7, 1.0], [-0.5, 5.5]], np.float32)
+    check(model("OneHotEncoder", {"cats_int64s": [1, 3, 5]}, reals.shape, version=1), reals)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +263,16 @@ def test_maps_are_left_out() -> None:
     assert graph.notes == ["maps: a tensor in place of maps, with a column for each class: 'ham', 'eggs', 'spam'"]
 
 
+TEXT = tensor(np.array(["a", "b"], object))
+
+
+def encoder(**attributes: Any) -> bytes:
+    """Returns a LabelEncoder of two keys with other attributes."""
+    pair = tensor(np.array([1.0, 2.0], np.float32))
+    made = {"keys_tensor": pair, "values_tensor": pair, "default_tensor": tensor(np.zeros(1, np.float32))}
+    return model("LabelEncoder", made | attributes, (1, 2), "y", 4)
+
+
 def machine_of(**attributes: Any) -> bytes:
     """Returns a machine of three classes with other attributes."""
     made = machine(np.random.default_rng(0), 2, [1, 2, 1], "RBF", has_probabilities=True)
@@ -336,6 +348,17 @@ def machine_of(**attributes: Any) -> bytes:
             "keys and values, got 2 and 1",
         ),
         (model("FeatureVectorizer", {"inputdimensions": [0]}, (1, 2), version=1), r"inputdimensions, got \[0\]"),
+        (
+            model("FeatureVectorizer", {"inputdimensions": [1 << 60]}, (1, 2), version=1),
+            r"inputdimensions, got \[1152921504606846976\], expected a number in \[1, 65535\]",
+        ),
+        (encoder(keys_tensor=TEXT), "keys_tensor, got text, expected numbers"),
+        (encoder(default_tensor=TEXT), "default_tensor, got text, expected numbers"),
+        (encoder(default_tensor=tensor(np.zeros(0))), "default_tensor, got 0 numbers, expected 1"),
+        (
+            model("SVMRegressor", {"coefficients": [1.0], "rho": [0.0], "n_supports": -5}, (1, 2), version=1),
+            "n_supports, got -5, expected at least 0",
+        ),
         (
             several(
                 [node("ArrayFeatureExtractor", "x i", domain="ai.onnx.ml")],

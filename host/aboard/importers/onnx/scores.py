@@ -42,8 +42,14 @@ def samples(source: Operator, make: Builder) -> Tensor:
 
 
 def numbers(source: Operator, name: str) -> np.ndarray[Any, Any]:
-    """Returns an attribute of numbers as an array, float64 or int64; empty if it is absent."""
+    """Returns an attribute of numbers as an array, float64 or int64; empty if it is absent.
+
+    Raises:
+        ModelError: It is a tensor of something else.
+    """
     given = np.asarray(source.options.get(name, ()))
+    if given.dtype.kind not in "iufb":
+        raise source.unsupported(f"{name}, got text, expected numbers. Use numbers in place of text")
     return given.reshape(-1).astype(np.int64 if given.dtype.kind in "iu" else np.float64)
 
 

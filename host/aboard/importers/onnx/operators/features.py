@@ -11,7 +11,7 @@ import numpy as np
 from aboard.importers.onnx.builder import Builder
 from aboard.importers.onnx.operator import Operator, reads
 from aboard.importers.onnx.operators.movement import pick
-from aboard.importers.onnx.scores import choice, numbers, reals
+from aboard.importers.onnx.scores import MOST_TARGETS, choice, numbers, reals
 from aboard.ir import DType, Tensor
 from aboard.ops.extremes import PlaceAttributes
 from aboard.ops.gather import GatherAttributes
@@ -103,10 +103,10 @@ def vectorizer(source: Operator, make: Builder) -> Tensor:
     """Columns of all operands beside each other as float32, each as wide as the file says: cut, or filled with 0."""
     operands = [source.input(index) for index in range(len(source.inputs))]
     widths = [int(value) for value in numbers(source, "inputdimensions")]
-    if len(widths) != len(operands) or min(widths) < 1:
+    if len(widths) != len(operands) or not 1 <= min(widths) <= max(widths) <= MOST_TARGETS:
         raise source.unsupported(
-            f"inputdimensions, got {widths[:8]}, expected a number from 1 for each of {len(operands)} operands. Export "
-            "the model again"
+            f"inputdimensions, got {widths[:8]}, expected a number in [1, {MOST_TARGETS}] for each of {len(operands)} "
+            "operands. Export the model again"
         )
     parts = []
     for tensor, width in zip(operands, widths, strict=True):
@@ -132,19 +132,20 @@ def one_hot(source: Operator, make: Builder) -> Tensor:
             "zeros, got 0, which fails for unknown categories at run time, expected 1. Export with "
             "handle_unknown='ignore'"
         )
-    last = make.reshape(_whole(source, make, x, categories), (*x.shape, 1))
-    is_same = make.op("equal", [last, make.array(categories, DType.INT32)], dtype=DType.BOOL)
+    whole = _whole(source, make, x, categories)
+    last = make.reshape(whole, (*x.shape, 1))
+    is_same = make.op("equal", [last, make.array(categories, whole.dtype)], dtype=DType.BOOL)
     return make.cast(is_same, DType.FLOAT32)
 
 
 def _whole(source: Operator, make: Builder, x: Tensor, known: np.ndarray[Any, Any]) -> Tensor:
-    """Returns elements as int32, of floats the integers next to 0."""
+    """Returns elements as integers, of floats those next to 0."""
     if known.size and (known.min() < -_EXACT or known.max() > _EXACT):
         raise source.unsupported(
             f"categories, got {int(known.min())} to {int(known.max())}, expected integers in [{-_EXACT}, {_EXACT}]. "
             "Number the categories from 0"
         )
-    return make.cast(x, DType.INT32)
+    return make.cast(x, DType.INT32) if x.dtype.is_float else x
 
 
 @reads("ai.onnx.ml.LabelEncoder")
@@ -158,9 +159,11 @@ def label_encoder(source: Operator, make: Builder) -> Tensor:
             "for keys and values"
         )
     dtype = DType.FLOAT32 if values.dtype.kind == "f" else DType.INT64
-    default = source.options.get(
-        "default_tensor", source.options["default_float" if dtype.is_float else "default_int64"]
-    )
+    plain = "default_float" if dtype.is_float else "default_int64"
+    name = "default_tensor" if "default_tensor" in source.options else plain
+    default = numbers(source, name)
+    if len(default) != 1:
+        raise source.unsupported(f"{name}, got {len(default)} numbers, expected 1. Export the model again")
     last = make.reshape(x, (*x.shape, 1))
     is_key = make.op("equal", [last, make.array(keys, x.dtype)], dtype=DType.BOOL)
     if x.dtype.is_float and np.isnan(keys).any() and source.since >= 4:
@@ -171,7 +174,7 @@ def label_encoder(source: Operator, make: Builder) -> Tensor:
     found = make.cast(is_key, DType.FLOAT32)
     cells = make.join([found, make.array(np.full((*x.shape, 1), 0.5))], len(x.shape))
     place = make.op("arg_max", [cells], PlaceAttributes(len(x.shape)), DType.INT32)
-    table = make.array(np.append(values, np.asarray(default).reshape(-1)[:1]), dtype)
+    table = make.array(np.append(values, default), dtype)
     return make.op("gather", [table, place], GatherAttributes(0))
 
 

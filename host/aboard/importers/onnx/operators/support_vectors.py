@@ -45,6 +45,8 @@ def regressor(source: Operator, make: Builder) -> Tensor:
     """The weighted sum of kernels, [samples, 1]; with `one_class` its sign. Functions of it are not applied."""
     x, count = samples(source, make), int(source.options["n_supports"])
     transformation(source)
+    if count < 0:
+        raise source.unsupported(f"n_supports, got {count}, expected at least 0. Export the model again")
     rho = reals(source, "rho", 1)
     if count == 0:
         made = _sums(make, x, reals(source, "coefficients", x.shape[1]).reshape(1, -1), rho)
