@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 from aboard.quantization.budget import Limits
-from aboard.quantization.layers import Layer
+from aboard.quantization.layers import LayerFigures
 from aboard.quantization.quantizer import Quantized, quantize
 
-__all__ = ["Layer", "Limits", "Quantized", "quantize"]
+__all__ = ["LayerFigures", "Limits", "Quantized", "quantize"]

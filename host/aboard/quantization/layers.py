@@ -15,7 +15,7 @@ from aboard.quantization.simulation import mean_error, run_node
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerFigures:
     """A layer of a quantised model. Signal-to-noise ratios are in dB; infinite where there is no error.
 
     Attributes:
@@ -44,7 +44,7 @@ def figures(
     plan: Plan,
     known: Mapping[str, Sensitivity],
     costs: Callable[[Plan], Costs | None],
-) -> tuple[Layer, ...]:
+) -> tuple[LayerFigures, ...]:
     """Returns the figures of all layers that compute something, in execution order.
 
     Args:
@@ -65,7 +65,7 @@ def figures(
             before, after = narrow.layers.get(node.output.name), wide.layers.get(node.output.name)
             extra = None if before is None or after is None else after - before
         layers.append(
-            Layer(
+            LayerFigures(
                 node.output.name,
                 node.op,
                 plan.dtype(node).value,

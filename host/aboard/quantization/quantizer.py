@@ -20,7 +20,7 @@ from aboard.quantization.budget import Limits
 from aboard.quantization.calibration import Calibrated
 from aboard.quantization.costs import Costs
 from aboard.quantization.insertion import integer_graph
-from aboard.quantization.layers import Layer, figures
+from aboard.quantization.layers import LayerFigures, figures
 from aboard.quantization.plan import Plan, nodes_of_reals
 from aboard.quantization.prepare import prepare
 from aboard.quantization.samples import Data
@@ -51,7 +51,7 @@ class Quantized:
 
     model: bytes
     name: str
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerFigures, ...]
     accuracy: Accuracy
     costs: Costs | None
     target: Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aboard.quantization import Layer
+from aboard.quantization import LayerFigures
 from aboard.reports.svg import FONT, Picture, Rect, fitting
 
 _TOP, _BAR, _GAP, _PAD = 22, 9, 3, 8
@@ -20,7 +20,7 @@ _MOST = 60.0
 _GRID = 10
 
 
-def picture(layers: Sequence[Layer], width: float, key: str) -> Picture:
+def picture(layers: Sequence[LayerFigures], width: float, key: str) -> Picture:
     """Returns two bars for each layer: its result with all layers quantised, and the scores with this layer alone.
 
     Args:
