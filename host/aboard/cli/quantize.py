@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aboard import boards, outputs
+from aboard.base.manifest import label
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import (
@@ -191,7 +192,7 @@ def _text(result: QuantizeResult) -> str:
     )
     rows = [
         (
-            layer.name[-_NAME:],
+            label(layer.name, _NAME),
             layer.op,
             layer.dtype,
             _decibels(layer.snr_db),

@@ -24,6 +24,8 @@ class Pass(ABC):
         changes_borders: True if inputs and outputs of the model get other types. Such a pass runs on the model only:
             the graphs inside nodes have the borders that their node gives them.
         choices: The values that an option may have, by its name; options that are not named may have any.
+        enters_graphs: True if the pass changes graphs inside nodes for what the nodes' operands are: it runs before
+            these graphs get their passes.
         requires: Passes that must have run before, and must have nothing left to do when this pass starts.
     """
 
@@ -31,6 +33,7 @@ class Pass(ABC):
     summary: ClassVar[str] = ""
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     changes_borders: ClassVar[bool] = False
+    enters_graphs: ClassVar[bool] = False
     requires: ClassVar[tuple[type[Pass], ...]] = ()
 
     @abstractmethod

@@ -16,6 +16,7 @@ from aboard.passes.contract import Pass
 from aboard.passes.depthwise_to_conv import DepthwiseToConv
 from aboard.passes.divide_wide_nodes import DivideWideNodes
 from aboard.passes.drop_clamps import DropClamps
+from aboard.passes.enter_constants import EnterConstants
 from aboard.passes.fold_constants import FoldConstants
 from aboard.passes.fuse_activations import FuseActivations
 from aboard.passes.fuse_dilation import FuseDilation
@@ -32,6 +33,7 @@ from aboard.passes.remove_no_ops import RemoveNoOps
 from aboard.passes.round_exactly import RoundExactly
 
 NEUTRAL: tuple[Pass, ...] = (
+    EnterConstants(),
     MoveTransposes(),
     FuseQuantisation(),
     RemoveDeadCode(),

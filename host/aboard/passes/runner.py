@@ -23,6 +23,9 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
         VerifyError: A pass left a graph that breaks a rule, which is a bug of aboard; or a pass that another requires
             ran too early.
     """
+    for step in passes:
+        if step.enters_graphs:
+            step.run(graph)
     for body in graphs(graph):
         _run(body, [step for step in passes if not step.changes_borders], None)
     _run(graph, passes, on_step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from aboard.base.manifest import label
 from aboard.quantization import LayerFigures
 from aboard.reports.svg import FONT, Picture, Rect, fitting
 
@@ -42,7 +43,7 @@ def picture(layers: Sequence[LayerFigures], width: float, key: str) -> Picture:
         drawn.text(at, _TOP - 8, f"{decibels} dB", "quiet", "middle" if decibels else "start")
     for number, layer in enumerate(layers):
         top = _TOP + number * row
-        title = f"{layer.op} {layer.name}"
+        title = f"{layer.op} {label(layer.name)}"
         if wide:
             drawn.text(0, top + FONT + 2, fitting(title, left - 8))
         else:

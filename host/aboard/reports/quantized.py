@@ -12,6 +12,7 @@ from aboard.outputs import SEAL
 from aboard.quantization import Quantized
 from aboard.reports import noise_svg
 from aboard.reports.page import drawn, environment, style
+from aboard.reports.prediction import core_name
 from aboard.reports.table import amount
 
 
@@ -29,7 +30,7 @@ def html(found: Quantized, model: str) -> str:
         "facts": _facts(found),
         "picture": _picture(found),
         "layers": found.layers,
-        "target": found.target,
+        "target": found.target.hardware or core_name(str(found.target.host.attrs["mcpu"])),
         "notes": found.notes,
         "seal": SEAL,
     }

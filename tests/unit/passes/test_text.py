@@ -18,8 +18,8 @@ from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.text import parse
 
 DEFAULT = (
-    "move-transposes,fuse-quantisation,remove-dead-code,move-transposes,fold-constants,remove-no-ops,merge-reshapes,"
-    "remove-dead-code,partition,"
+    "enter-constants,move-transposes,fuse-quantisation,remove-dead-code,move-transposes,fold-constants,remove-no-ops,"
+    "merge-reshapes,remove-dead-code,partition,"
     "fuse-dilation,fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,depthwise-to-conv,"
     "divide-wide-nodes"
 )
@@ -82,7 +82,7 @@ def test_without_partition_every_pass_comes_after_it():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("fold-constant", r"passes: unknown pass fold-constant\. Did you mean fold-constants\?"),
+        ("fold-constant", r"passes: unknown pass fold-constant\. Did you mean fold-constants, enter-constants\?"),
         ("partitoin", r"passes: unknown pass partitoin\. Did you mean partition.*\?"),
         ("fold-constants,", r"passes: column 16, got the end, expected the name of a pass\. Write it as in .*"),
         (",", r"passes: column 1, got ',', expected the name of a pass\. Write it as in .*"),

@@ -13,8 +13,9 @@ from aboard.ir import DType
 from aboard.ops import interpreter
 from aboard.quantization import Limits, accuracy
 from aboard.quantization.costs import of_model
+from aboard.reports import quantized
 from aboard.target import Target
-from support import float_models, models, oracle
+from support import float_models, html_tables, models, oracle
 from support.tflite_builder import ModelBuilder
 
 DIGITS = resources.models() / "digits_f32.tflite"
@@ -199,3 +200,14 @@ def test_accuracy_counts_classes_and_errors():
     power = 0.01 + 0.81 + 0.64 + 0.04
     error = 2 * 0.01 + 2 * 0.16
     assert found.snr == pytest.approx(power / error, rel=1e-5)
+
+
+def test_the_page_shows_each_layer_in_picture_and_table(digits):
+    page = quantized.html(digits, "digits_f32.tflite")
+    (rows,) = html_tables.tables(page)
+    wanted = [[layer.op, layer.dtype, f"{layer.snr_db:.1f}"] for layer in digits.layers]
+    assert [row[1:4] for row in rows[1:]] == wanted
+    assert page.count('class="ours"') == 2 * len(digits.layers) + 1
+    assert f"{digits.costs.ram_bytes:,} bytes" in page
+    assert "predicted for Cortex-M4" in page
+    assert "<script" not in page
