@@ -50,16 +50,17 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    metavar="FILE.tflite",
+    metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The file to write. Default: NAME_int8.tflite.",
+    help="The file to write, .tflite or .onnx. Default: NAME_int8.tflite, or .onnx for a model with operators that "
+    "TFLite has not.",
 )
 @click.option(
     "--io",
     type=click.Choice(["int8", "float"]),
     default="int8",
     show_default=True,
-    help="Element type of inputs and outputs.",
+    help="Element type of inputs and outputs; of an ONNX file they are float.",
 )
 @click.option(
     "--drop",
@@ -108,25 +109,27 @@ def command(
 
     Chooses the integers by the error that they cause at the outputs, which the samples measure: some ten at least,
     better 100, like those that the model will see. Prints what each layer costs in accuracy, and what more bits would
-    cost. The result is a TFLite file that tflite-micro and LiteRT run too.
+    cost. The result is a file that tflite-micro and LiteRT, or onnxruntime, run too.
     """
     with models.whole_installation(model):
         from aboard import quantization as quantizer
-        from aboard.quantization.quantizer import check_path
+        from aboard.quantization.quantizer import format_of
 
     path = models.find(model)
     if path.is_dir():
         raise ModelError(f"{path}: a bundle, expected a model file of real numbers. Name the .tflite or .onnx file")
-    written = output or Path(f"{path.stem}_int8.tflite")
-    check_path(written)
-    for each in (written, report):
+    kind = None if output is None else format_of(output)
+    for each in (output, report):
         if each is not None:
             outputs.check_file(each, force=force)
     place = Place.chosen(target, board) if target or board else None
     chosen = None if place is None else place.target or boards.load(str(place.board)).target
     limits = quantizer.Limits(drop, ram, None if ms is None else ms / 1000)
     with console.step(f"quantising {model}"):
-        found = quantizer.quantize(path, data, io=io, target=chosen, limits=limits, dimensions=dict(dimensions))
+        found = quantizer.quantize(
+            path, data, io=io, file_format=kind, target=chosen, limits=limits, dimensions=dict(dimensions)
+        )
+    written = output or Path(f"{path.stem}_int8.{found.file_format}")
     found.save(written, force=force)
     if report is not None:
         from aboard.reports import quantized as page

@@ -1,1 +1,1 @@
-"""Writes model files: graphs as TFLite files."""
+"""Writes model files: graphs as TFLite and ONNX files."""

@@ -36,8 +36,7 @@ def integer_graph(graph: Graph, plan: Plan, tables: bool = False, inputs: bool =
         tables: Make functions of one int8 number tables, which no model file can say.
         inputs: Quantise the inputs even where nodes that compute real numbers read them.
     """
-    made = copy.deepcopy(graph)
-    _Insertion(made, plan).run(inputs=inputs)
+    made = real_graph(graph, plan, inputs=inputs)
     run_passes(
         made,
         (
@@ -49,6 +48,14 @@ def integer_graph(graph: Graph, plan: Plan, tables: bool = False, inputs: bool =
             RemoveDeadCode(),
         ),
     )
+    return made
+
+
+def real_graph(graph: Graph, plan: Plan, inputs: bool = True) -> Graph:
+    """Returns the graph of real numbers with quantize and dequantize nodes; arguments as for `integer_graph`."""
+    made = copy.deepcopy(graph)
+    _Insertion(made, plan).run(inputs=inputs)
+    run_passes(made, (RemoveDeadCode(),))
     return made
 
 

@@ -62,7 +62,7 @@ def figures(
         each = known.get(node.name) if plan.dtype(node) is DType.INT8 else None
         extra = None
         if each is not None and narrow is not None and wide is not None:
-            before, after = narrow.layers.get(node.output.name), wide.layers.get(node.output.name)
+            before, after = (_of_layer(cost.layers, node.output.name) for cost in (narrow, wide))
             extra = None if before is None or after is None else after - before
         layers.append(
             LayerFigures(
@@ -77,6 +77,11 @@ def figures(
             )
         )
     return tuple(layers)
+
+
+def _of_layer(costs: Mapping[str, int], name: str) -> int | None:
+    """Returns the instructions of a layer, whose result is named after its integers in an ONNX file."""
+    return next((count for each, count in costs.items() if each == name or each.startswith(f"{name}/int")), None)
 
 
 def _errors(found: Calibrated, plan: Plan) -> dict[str, float]:

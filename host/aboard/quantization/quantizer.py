@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aboard import outputs
-from aboard.errors import InputError
-from aboard.exporters import tflite
+from aboard.errors import InputError, ModelError
+from aboard.exporters import onnx, tflite
 from aboard.importers import load
 from aboard.ir import DType, Graph
 from aboard.ir.rewriting import free_name
@@ -19,7 +19,7 @@ from aboard.quantization.accuracy import Accuracy
 from aboard.quantization.budget import Limits
 from aboard.quantization.calibration import Calibrated
 from aboard.quantization.costs import Costs
-from aboard.quantization.insertion import integer_graph
+from aboard.quantization.insertion import integer_graph, real_graph
 from aboard.quantization.layers import LayerFigures, figures
 from aboard.quantization.plan import Plan, nodes_of_reals
 from aboard.quantization.prepare import prepare
@@ -35,12 +35,17 @@ DEFAULT_TARGET = "c -mcpu=cortex-m4"
 _MOST_TRIED = 16
 
 
+#: The formats of quantised models, by the suffix of their files.
+FORMATS = {".tflite": "tflite", ".onnx": "onnx"}
+
+
 @dataclass(frozen=True)
 class Quantized:
     """A quantised model.
 
     Attributes:
-        model: The bytes of its file, TFLite.
+        model: The bytes of its file.
+        file_format: `tflite` or `onnx`.
         name: Name of the model that it was made from.
         layers: What each layer costs in accuracy, in execution order.
         accuracy: Figures over the test samples.
@@ -50,6 +55,7 @@ class Quantized:
     """
 
     model: bytes
+    file_format: str
     name: str
     layers: tuple[LayerFigures, ...]
     accuracy: Accuracy
@@ -58,31 +64,37 @@ class Quantized:
     notes: tuple[str, ...]
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Writes the file of the quantised model, a TFLite file.
+        """Writes the file of the quantised model.
 
         Args:
-            path: The file; its suffix is `.tflite`.
+            path: The file; its suffix is that of the format.
             force: Overwrite a file that aboard did not write, or that was changed since.
 
         Raises:
             InputError: Another suffix, or the file cannot be written.
         """
-        check_path(Path(path))
+        if format_of(Path(path)) != self.file_format:
+            raise InputError(
+                f"{path}: suffix of a quantised model, got {Path(path).suffix}, expected .{self.file_format}. Name the "
+                f"file {Path(path).stem}.{self.file_format}, or quantise with file_format"
+            )
         outputs.write_file(Path(path), outputs.sealed(self.model), force=force)
         return Path(path)
 
 
-def check_path(path: Path) -> None:
-    """Refuses a file that a quantised model cannot be written to, for its suffix.
+def format_of(path: Path) -> str:
+    """Returns the format of a quantised model by the suffix of its file.
 
     Raises:
-        InputError: The suffix is wrong.
+        InputError: The suffix is that of no format.
     """
-    if path.suffix != ".tflite":
+    found = FORMATS.get(path.suffix)
+    if found is None:
         raise InputError(
-            f"{path}: suffix of a quantised model, got {path.suffix or 'none'}, expected .tflite. Name the file "
-            f"{path.stem}.tflite"
+            f"{path}: suffix of a quantised model, got {path.suffix or 'none'}, expected .tflite or .onnx. Name the "
+            f"file {path.stem}.tflite"
         )
+    return found
 
 
 def quantize(
@@ -90,6 +102,7 @@ def quantize(
     data: Data,
     *,
     io: str = "int8",
+    file_format: str | None = None,
     target: str | Target | None = None,
     limits: Limits | None = None,
     dimensions: Mapping[str, int] | None = None,
@@ -104,14 +117,16 @@ def quantize(
         model: A TFLite or ONNX file of real numbers: its path, or its bytes.
         data: Samples: the path of a `.npz` file, arrays by the names of inputs, or one array. At least some ten, better
             100, like those that the model will see. With labels `y`, accuracy is measured.
-        io: Element type of inputs and outputs: `int8`, or `float`.
+        io: Element type of inputs and outputs: `int8`, or `float`. In ONNX files they are float; `-io=int8` of a target
+            makes them integers.
+        file_format: `tflite` or `onnx`; by default TFLite, and ONNX for a model with nodes that have no form in TFLite.
         target: Whose RAM, instructions and time are predicted, and bounded by `limits`.
         limits: Accuracy that may be lost, and what may be spent for it; None for int8 throughout.
         dimensions: Sizes of free dimensions of an ONNX file by their name; a batch is 1 by default.
         on_step: Called with the name of each step.
 
     Raises:
-        ModelError: The model cannot be read, is quantised already, keeps state, or has no form in TFLite.
+        ModelError: The model cannot be read, is quantised already, keeps state, or has no form in the format.
         InputError: The samples cannot be read or do not fit; or no choice within the limits is accurate enough.
         TargetError: The target is wrong.
     """
@@ -128,28 +143,45 @@ def quantize(
     on_step("running the test")
     exact = accuracy.outputs(graph, given.test)
 
-    def written(plan: Plan) -> tuple[Graph, bytes]:
-        made = finished(found, plan, io)
-        return made, tflite.write(made, f"quantised by aboard {outputs.SEAL}")
+    kind = file_format or _suitable(found, io)
+    border = "float" if kind == "onnx" else io
+    said = f"quantised by aboard {outputs.SEAL}"
+
+    def written(plan: Plan) -> bytes:
+        if kind == "onnx":
+            return onnx.write(real_graph(found.graph, plan), said)
+        return tflite.write(finished(found, plan, border), said)
 
     def measured(plan: Plan) -> Accuracy:
-        return accuracy.compare(exact, accuracy.outputs(written(plan)[0], given.test), given.labels)
+        # A TFLite file is measured itself; of an ONNX file, the integer layers that it becomes.
+        made = finished(found, plan, border) if kind == "onnx" else load(written(plan), name=graph.name)
+        return accuracy.compare(exact, accuracy.outputs(made, given.test), given.labels)
 
     def cost(plan: Plan) -> Costs:
-        return costs.of_model(written(plan)[1], chosen)
+        return costs.of_model(written(plan), chosen)
 
     plan = budget.choose(found.plan, known, limits or Limits(), measured, cost)
-    data_of = written(plan)[1]
+    data_of = written(plan)
     notes = [*graph.notes, *_notes(graph, plan, len(found.inputs))]
     return Quantized(
         data_of,
+        kind,
         graph.name,
-        figures(found, plan, known, lambda p: costs.if_compiled(written(p)[1], chosen)),
+        figures(found, plan, known, lambda p: costs.if_compiled(written(p), chosen)),
         measured(plan),
         costs.if_compiled(data_of, chosen),
         chosen,
         tuple(notes),
     )
+
+
+def _suitable(found: Calibrated, io: str) -> str:
+    """Returns the format that can say all nodes: TFLite if it can, else ONNX."""
+    try:
+        tflite.write(finished(found, found.plan, io))
+    except ModelError:
+        return "onnx"
+    return "tflite"
 
 
 def finished(found: Calibrated, plan: Plan, io: str) -> Graph:

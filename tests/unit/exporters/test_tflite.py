@@ -15,10 +15,13 @@ from aboard.errors import ModelError
 from aboard.exporters.tflite import write
 from aboard.importers import load
 from aboard.ir import Graph, Node, Tensor, TensorType
-from aboard.ir.types import DType
+from aboard.ir.types import DType, Quantization
 from aboard.ops import interpreter
+from aboard.ops.conv2d import ConvAttributes
 from aboard.ops.transpose import TransposeAttributes
-from support import models, zoo
+from aboard.ops.verify import verify
+from aboard.ops.window import Padding
+from support import models, oracle, zoo
 from support.examples import examples, part
 
 WITHOUT_STATE = part(
@@ -89,7 +92,14 @@ def test_what_a_file_says_of_itself():
 
 @pytest.mark.parametrize(
     ("shape", "order"),
-    [((1, 3, 3, 2, 2, 4), (0, 1, 3, 2, 4, 5)), ((2, 3, 1, 2, 2, 3), (4, 3, 2, 1, 0, 5)), ((2, 3, 4), (2, 0, 1))],
+    [
+        ((1, 3, 3, 2, 2, 4), (0, 1, 3, 2, 4, 5)),
+        ((2, 3, 1, 2, 2, 3), (4, 3, 2, 1, 0, 5)),
+        ((2, 3, 4), (2, 0, 1)),
+        ((1, 1, 1, 1, 1, 1), (5, 4, 3, 2, 1, 0)),
+        ((1, 1, 3, 1, 1, 2), (5, 4, 3, 0, 1, 2)),
+        ((1, 1, 3, 1, 1, 1), (5, 4, 3, 2, 1, 0)),
+    ],
 )
 def test_transposes_of_many_axes_move_neighbours_together(shape, order):
     x = Tensor("x", TensorType(shape, DType.FLOAT32))
@@ -98,6 +108,29 @@ def test_transposes_of_many_axes_move_neighbours_together(shape, order):
     value = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     (got,) = interpreter.run(load(write(graph)), {"x": value}).values()
     np.testing.assert_array_equal(got, value.transpose(order))
+
+
+@pytest.mark.parametrize("op", ["conv2d", "depthwise_conv2d"])
+@pytest.mark.parametrize(("dtype", "zero"), [(DType.INT8, -128), (DType.INT8, 5), (DType.INT8, 0), (DType.FLOAT32, 0)])
+def test_padding_that_is_neither_same_nor_valid(op, dtype, zero):
+    rng = np.random.default_rng(1)
+    real = dtype.is_float
+    image, result = (1, 4, 5, 2), (1, 5, 5, 2)
+    quant = None if real else Quantization((0.1,), (zero,))
+    x, y = Tensor("x", TensorType(image, dtype, quant)), Tensor("y", TensorType(result, dtype, quant))
+    shape = (1, 2, 3, 2) if op == "depthwise_conv2d" else (2, 2, 3, 2)
+    values = rng.integers(-50, 50, shape).astype(np.float32 if real else np.int8)
+    weights = Tensor("w", TensorType(shape, dtype, None if real else Quantization((0.01,), (0,))), values)
+    attrs = ConvAttributes(padding=Padding(2, 2, 0, 0))
+    graph = Graph("padded", [x], [y], [Node(op, "y", [x, weights], [y], attrs)])
+    verify(graph)
+    value = rng.integers(-100, 100, image).astype(dtype.numpy)
+    (wanted,) = interpreter.run(graph, {"x": value}).values()
+    data = write(graph)
+    (got,) = interpreter.run(load(data), {"x": value}).values()
+    np.testing.assert_array_equal(got, wanted)
+    (other,) = oracle.tflm(data, value)
+    np.testing.assert_allclose(other, wanted, rtol=1e-5)
 
 
 def test_what_has_no_form_is_named_at_once():

@@ -106,7 +106,9 @@ def _version(operator: Operator) -> int:
 def _plain(node: Node, _making: Making) -> list[Operator]:
     """The form of ops that are one operator of TFLite without options."""
     op = ops.get(node.op)
-    if len(op.tflite) != 1 or op.tflite[0].startswith("CUSTOM") or op.holds_graphs:
+    if op.holds_graphs:
+        raise NoFormError(f"{node.op} is not written to TFLite")
+    if len(op.tflite) != 1 or op.tflite[0].startswith("CUSTOM"):
         raise NoFormError(f"{node.op} has no operator in TFLite")
     if op.attributes is not Attributes or op.tflite_updates:
         raise NoFormError(f"{node.op} is not written to TFLite")
@@ -127,7 +129,9 @@ def _arithmetic(node: Node, _making: Making) -> list[Operator]:
 def _convolution(node: Node, making: Making) -> list[Operator]:
     attrs: Any = node.attrs
     _, height, width, _ = node.input(WEIGHTS).shape
-    before, operand, padding = _padded(node, making, (height, width), attrs.strides, attrs.dilations, 0)
+    quant = node.input(INPUT).type.quant
+    zero = 0 if quant is None else quant.zero_point
+    before, operand, padding = _padded(node, making, (height, width), attrs.strides, attrs.dilations, zero)
     options = {
         "Padding": padding,
         "StrideH": attrs.strides[0],
@@ -159,7 +163,7 @@ def _padded(
         window: Height and width.
         strides: Of the window.
         dilations: Of the window.
-        value: Real value of the padding; None if padding cannot be an operator of its own.
+        value: Of the padding, as it is stored; None if padding cannot be an operator of its own.
     """
     attrs: Any = node.attrs
     padding, operand = cast(Padding, attrs.padding), node.input(INPUT)
@@ -179,7 +183,7 @@ def _padded(
 
 
 def _pad(operand: Tensor, result: Tensor, amounts: Iterable[tuple[int, int]], value: float, making: Making) -> Operator:
-    """Returns PAD, or PADV2 for another value than real 0; `value` is real where the tensor is, else an integer."""
+    """Returns PAD, or PADV2 for another value than real 0; `value` is the stored one."""
     pairs = np.array(list(amounts), np.int32)
     constant = making.tensor(f"{result.name}/amounts", TensorType(pairs.shape, DType.INT32), pairs)
     quant = operand.type.quant
@@ -261,6 +265,8 @@ def _transpose(node: Node, making: Making) -> list[Operator]:
     if len(operand.shape) <= _MOST_AXES:
         return [Operator("TRANSPOSE", [operand, making.constant(f"{result.name}/order", attrs.order)], node.outputs)]
     extents, order = _joined_axes(operand.shape, attrs.order)
+    if len(extents) < 2:
+        return _reshape(node, making)
     if len(extents) > _MOST_AXES:
         raise NoFormError(
             f"transpose of {len(operand.shape)} axes, of which TFLite moves {_MOST_AXES}, has no operator in it"
