@@ -47,7 +47,7 @@ class Published:
         return hashlib.sha256(self.data).hexdigest()
 
 
-class _Tree:
+class Tree:
     """Files of the newest commit of a git directory, or of a work tree's."""
 
     def __init__(self, folder: Path) -> None:
@@ -96,7 +96,7 @@ def models(folder: Path) -> Iterator[Published]:
     Raises:
         subprocess.CalledProcessError: The folder is no checkout.
     """
-    tree = _Tree(folder)
+    tree = Tree(folder)
     in_c = tree.c_files()
     for path, (size, _) in sorted(tree.files.items()):
         if path.endswith(".tflite") and size <= LARGEST:
@@ -116,7 +116,7 @@ def arrays(text: str) -> Iterator[tuple[str, bytes]]:
             yield match[1], data
 
 
-def _goldens(tree: _Tree, path: str) -> tuple[tuple[str, ...], str]:
+def _goldens(tree: Tree, path: str) -> tuple[tuple[str, ...], str]:
     """Returns inputs and the output that stand beside a model, as TFLM's integration tests name them."""
     stem = re.escape(path.removesuffix(".tflite"))
     named = {

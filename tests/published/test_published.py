@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from aboard.compiler.host_runtime import HostModel
-from published import examine, page, run, sources
+from published import examine, page, quantised, run, sources
 from published.sources import Published
 from support.tflite_builder import ModelBuilder
 
@@ -138,3 +138,11 @@ def test_the_page_names_what_is_not_equal() -> None:
     assert "2 models of 1 publishers:" in text
     assert "| a/b | `0000000000` | 2 | 1 |" in text
     assert "| a/b: `n.tflite` | refused, and `tflite-micro` runs it | m: a \\| b |" in text
+
+
+def test_the_page_of_quantised_models_is_that_of_its_record():
+    record = json.loads(quantised.RECORD.read_text(encoding="utf-8"))
+    assert quantised.PAGE.read_text(encoding="utf-8") == quantised.text(record)
+    for row in record["models"]:
+        assert row["aboard"] >= row["float"] - 0.003
+        assert row["aboard_db"] > row["onnxruntime_db"]

