@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +25,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_page(folder: Path) -> None:
-    printed = list[str]()
-    for language, text in markdown.blocks(PAGE):
-        if language == "python":
-            (folder / "quantise.py").write_text(text, encoding="utf-8")
-            markdown.run(f"{sys.executable} quantise.py", folder)
-        elif language == "sh":
-            printed += [markdown.run(command, folder) for command in markdown.commands(text)]
-    assert len(printed) == 3
-    for out in printed[:2]:
+    commands = [
+        line for language, text in markdown.blocks(PAGE) if language == "sh" for line in markdown.commands(text)
+    ]
+    printed = {command.split()[1] + command.split()[2]: markdown.run(command, folder) for command in commands}
+    assert len(printed) == 4
+    for out in (printed["verifydigits.onnx"], printed["verifydigits_int8.onnx"]):
         assert re.search(r"^reference +onnxruntime$", out, re.MULTILINE)
         assert re.search(r"^result +0 differing bytes", out, re.MULTILINE)
-    accuracy = re.search(r"^accuracy +([\d.]+) %$", printed[2], re.MULTILINE)
+    accuracy = re.search(r"^accuracy +([\d.]+) %$", printed["evaluatedigits_int8.onnx"], re.MULTILINE)
     assert accuracy is not None
     assert float(accuracy[1]) >= 97
 
