@@ -76,7 +76,7 @@ class Simulation:
             self._run(values, range(len(graph.nodes)), plan)
 
     def error(self) -> float:
-        """Returns the error of the plan at the measured tensors: its power over that of the values, summed up."""
+        """Returns the error of the plan at the measured tensors (`mean_error`), summed up."""
         return self._error(self._values)
 
     def error_with(self, plan: Plan, groups: Iterable[str] = (), nodes: Iterable[str] = ()) -> float:
@@ -99,12 +99,7 @@ class Simulation:
 
     def _behind(self, groups: Iterable[str], nodes: set[str]) -> list[int]:
         """Returns the numbers of the nodes that a change of groups and nodes changes, in order."""
-        reached = {
-            number
-            for number, node in enumerate(self._graph.nodes)
-            if node.name in nodes or any(t.name in nodes for t in node.operands)
-        }
-        pending: list[str] = []
+        reached = {number for number, node in enumerate(self._graph.nodes) if node.name in nodes}
         for group in groups:
             for tensor in self._plan.groups.members[group]:
                 producer = self._graph.producer(tensor)
