@@ -71,6 +71,22 @@ def perceptron(seed: int) -> bytes:
     )
 
 
+def embedding(seed: int) -> bytes:
+    """Returns rows of a table, by four indices `x` from 0 to 49, and a layer that reads them."""
+    rng = np.random.default_rng(seed)
+    builder = ModelBuilder().tensor("x", (1, 4), np.int32).tensor("e", (1, 4, 8), np.float32)
+    builder.tensor("table", (50, 8), np.float32, data=rng.standard_normal((50, 8)).astype(np.float32))
+    builder.tensor("shape", (2,), np.int32, data=np.array([1, 32], np.int32)).tensor("f", (1, 32), np.float32)
+    builder.tensor("w", (CLASSES, 32), np.float32, data=rng.standard_normal((CLASSES, 32)).astype(np.float32))
+    builder.tensor("y", (1, CLASSES), np.float32)
+    return (
+        builder.op("GATHER", ["table", "x"], ["e"], {"Axis": 0, "BatchDims": 0})
+        .op("RESHAPE", ["e", "shape"], ["f"])
+        .op("FULLY_CONNECTED", ["f", "w"], ["y"])
+        .build(["x"], ["y"])
+    )
+
+
 def images(count: int, seed: int) -> np.ndarray:
     """Returns samples for the input of `convolutional`."""
     return np.random.default_rng(seed).standard_normal((count, 8, 8, 3)).astype(np.float32)

@@ -165,8 +165,11 @@ def _real_parts(graph: Graph, node: Node) -> bool:
 
 
 def _moves(node: Node) -> bool:
-    """True for a node that only moves the data of its one operand, and is no border of the model."""
-    known = [tensor for tensor in node.inputs[1:] if tensor is not None and tensor.is_constant]
+    """True for a node that only moves the data of its one operand, and is no border of the model.
+
+    The indices of a gather may be computed: they say which elements move.
+    """
+    known = [tensor for tensor in node.inputs[1:] if tensor is not None and (tensor.is_constant or node.op == "gather")]
     one = len(node.outputs) == 1 and len(node.inputs) == 1 + len(known) and node.inputs[0] is not None
     return one and node.op in _MOVING and node.input(0).dtype is DType.FLOAT32 and not node.input(0).is_constant
 

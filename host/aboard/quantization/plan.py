@@ -150,5 +150,5 @@ def nodes_of_reals(graph: Graph) -> list[Node]:
         node
         for node in graph.nodes
         if all(tensor.dtype is DType.FLOAT32 for tensor in node.outputs)
-        and any(tensor.dtype is DType.FLOAT32 and not tensor.is_constant for tensor in node.operands)
+        and any(tensor.dtype is DType.FLOAT32 for tensor in node.operands)
     ]

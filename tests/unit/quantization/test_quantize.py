@@ -149,6 +149,17 @@ def test_a_limit_of_accuracy_needs_scores():
         aboard.quantize(model, samples, limits=Limits(drop=1.0))
 
 
+def test_the_table_of_an_embedding_has_integers():
+    indices = np.random.default_rng(0).integers(0, 50, (60, 4)).astype(np.int32)
+    found = aboard.quantize(float_models.embedding(1), indices)
+    graph = load(found.model)
+    (gather,) = (node for node in graph.nodes if node.op == "gather")
+    assert gather.input(0).dtype is DType.INT8
+    assert [node.op for node in graph.nodes] == ["gather", "reshape", "fully_connected"]
+    assert found.costs.flash_bytes < 50 * 8 * 4
+    assert 10 * np.log10(found.accuracy.snr) > 30
+
+
 def test_a_layer_without_integers_stays_float_and_a_note_says_so():
     builder = ModelBuilder()
     for name in ("x", "a", "y"):
