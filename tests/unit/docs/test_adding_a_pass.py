@@ -38,6 +38,7 @@ def test_the_page_adds_one_line_to_the_pipeline() -> None:
     (now,) = _NEUTRAL.findall((markdown.CHECKOUT / PIPELINE).read_text(encoding="utf-8"))
     added = set(FILES[PIPELINE].splitlines()) - set(now.splitlines())
     assert added == {"    MergePads(),"}
+    assert set(now.splitlines()) <= set(FILES[PIPELINE].splitlines())
 
 
 def test_the_pass_of_the_page_works(checkout: Path) -> None:
@@ -47,7 +48,7 @@ def test_the_pass_of_the_page_works(checkout: Path) -> None:
     command = "from aboard.cli import main; main()"
     listed = page_checkout.run(checkout, "-c", command, "passes", "--target", "c -mcpu=cortex-m4").splitlines()
     (line,) = [line for line in listed if " merge-pads " in line]
-    assert line.split() == ["8", "merge-pads", "neutral", "makes", "a", "pad", "of", "a", "pad", "one", "pad"]
+    assert line.split() == ["9", "merge-pads", "neutral", "makes", "a", "pad", "of", "a", "pad", "one", "pad"]
 
 
 def test_the_files_of_the_page_are_tidy(checkout: Path) -> None:
