@@ -8,7 +8,7 @@ C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'test
 JOBS ?= 2
 
 .PHONY: help setup setup-dev demo test test-full lint format docs docs-json docs-ops bench bench-costs bench-line bench-planner \
-  bench-check fuzz fuzz-long fuzz-page published published-page snapshots wheel clean
+  bench-check fuzz fuzz-long fuzz-page published published-page quantised snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -22,6 +22,7 @@ help:
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
 	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
 	@echo "make published   tries the models of git checkouts, CHECKOUTS=, and writes docs/published.json and its page"
+	@echo "make quantised   quantises models with data of git checkouts, CHECKOUTS=, and writes docs/quantised.json and its page"
 	@echo "make snapshots   write tests/snapshots: every error message, and what commands print"
 	@echo "make wheel   build dist/*.whl"
 
@@ -114,6 +115,9 @@ fuzz-page: setup-dev
 
 published: setup-dev
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/published/run.py --jobs $(JOBS) --record $(CHECKOUTS)
+
+quantised: setup-dev
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/published/quantised.py $(CHECKOUTS)
 
 published-page: setup-dev
 	@$(BIN)/python tests/published/run.py --page

@@ -49,8 +49,8 @@ _HEAD = """# Quantised models
 Float models of MLPerf Tiny, quantised by `aboard quantize`, and by onnxruntime's `quantize_static` with its defaults
 from the same samples. Accuracy and error are measured with other samples than those that ranges come from. Outputs are
 compared with those of the float model: the signal-to-noise ratio is the power of its outputs over that of the
-difference. The page is written by `python tests/published/quantised.py FOLDER ...`, which takes checkouts of the
-repositories below.
+difference. The page is written by `make quantised CHECKOUTS="FOLDER ..."`, which takes checkouts of the repositories
+below; it needs Pillow.
 
 Last run: {date}.
 
