@@ -28,15 +28,15 @@ _FORMS = (
 )
 
 #: Operands of the TFLite operator that become operands of the node, in its order; and what the others are for.
-_TFLITE_OPERANDS = 24
-_TAKEN = (*range(9), *range(12, 16), 18, 19)
+TFLITE_OPERANDS = 24
+TAKEN = (*range(9), *range(12, 16), 18, 19)
 _VARIANTS = {"peephole connections": (9, 10, 11), "a projection": (16, 17), "layer normalisation": (20, 21, 22, 23)}
 
 #: Operands without which input and forget gate are coupled.
 _INPUT_GATE = (1, 5, 12)
 
 #: Number of the hyperbolic tangent in the TFLite schema (`ActivationFunctionType`).
-_TANH = 4
+TANH = 4
 
 #: Most bits by which sums are moved up: of 32 bits, and of 64.
 _MOST_SHIFT, _WIDE_MOST_SHIFT = 30, 7
@@ -112,7 +112,7 @@ class Lstm(Op):
         if wrong is not None:
             raise source.unsupported(wrong)
         attrs = LstmAttributes(bool(source.options["TimeMajor"]), max(float(source.options["CellClip"]), 0.0))
-        node = source.node(self.name, [source.input(index) for index in _TAKEN], attrs)
+        node = source.node(self.name, [source.input(index) for index in TAKEN], attrs)
         wrong = self.problem(node)
         if wrong is not None:
             raise source.unsupported(f"{wrong}. Convert the model again with TFLite's converter")
@@ -165,9 +165,9 @@ class Lstm(Op):
 def _variant_problem(source: SourceNode) -> str | None:
     """Returns why tflite-micro refuses an operator whatever its operands are, or None."""
     count, present = len(source.inputs), [tensor is not None for tensor in source.inputs]
-    if count != _TFLITE_OPERANDS or len(source.outputs) != 3:
+    if count != TFLITE_OPERANDS or len(source.outputs) != 3:
         return (
-            f"operands and results, got {count} and {len(source.outputs) - 2}, expected {_TFLITE_OPERANDS} and 1. "
+            f"operands and results, got {count} and {len(source.outputs) - 2}, expected {TFLITE_OPERANDS} and 1. "
             "Convert the model again with TFLite's converter"
         )
     for what, indices in _VARIANTS.items():
@@ -176,8 +176,8 @@ def _variant_problem(source: SourceNode) -> str | None:
     if not all(present[index] for index in _INPUT_GATE):
         return "couples input and forget gate, which tflite-micro refuses. Use a plain LSTM layer"
     activation = int(source.options["FusedActivationFunction"])
-    if activation != _TANH:
-        return f"activation, got number {activation}, expected {_TANH} (TANH). Use a plain LSTM layer"
+    if activation != TANH:
+        return f"activation, got number {activation}, expected {TANH} (TANH). Use a plain LSTM layer"
     return None
 
 

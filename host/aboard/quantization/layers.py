@@ -11,7 +11,7 @@ from aboard.quantization.costs import Costs
 from aboard.quantization.groups import keeps_scale
 from aboard.quantization.plan import Plan, nodes_of_reals
 from aboard.quantization.sensitivity import Sensitivity, decibels
-from aboard.quantization.simulation import mean_error, run_node
+from aboard.quantization.simulation import mean_error, run_node, started
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _of_layer(costs: Mapping[str, int], name: str) -> int | None:
 
 def _errors(found: Calibrated, plan: Plan) -> dict[str, float]:
     """Returns the error of each node's result, relative to the power of its values, by the node's name."""
-    runs = [dict(values) for values in found.inputs]
+    runs = [started(found.graph, values) for values in found.inputs]
     errors = {}
     for node in found.graph.nodes:
         for values in runs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.errors import ModelError
+from aboard.exporters.tflite import is_of_layer
 from aboard.importers.onnx import affine
 from aboard.ir import DType, Graph, TensorType
 from aboard.ir.rewriting import free_name
@@ -41,10 +42,11 @@ def _refuse(graph: Graph) -> None:
             f"{where}: quantised already, got {quantised.output.type} of {quantised.op} {quantised.name}, expected "
             "float32. Quantise the float model that it was made from"
         )
-    if graph.states:
+    other = next((state for state in graph.states if not is_of_layer(graph, state)), None)
+    if other is not None:
         raise ModelError(
-            f"{where}: keeps state {graph.states[0].name} from run to run, expected a model without state. Quantise "
-            "the model before it is made a streaming one"
+            f"{where}: keeps state {other.name} from run to run, expected a model whose runs are sequences of their "
+            "own. Quantise the model before it is made a streaming one"
         )
 
 

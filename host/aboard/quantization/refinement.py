@@ -17,7 +17,7 @@ from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.quantization import weights
 from aboard.quantization.plan import Float64, Plan
 from aboard.quantization.samples import Inputs
-from aboard.quantization.simulation import operands, run_node
+from aboard.quantization.simulation import operands, run_node, started
 
 #: Windows of a layer that are looked at.
 _MOST_WINDOWS = 4096
@@ -38,7 +38,7 @@ def refine(graph: Graph, plan: Plan, inputs: Sequence[Inputs], exact: Sequence[d
         inputs: Samples.
         exact: The values of all tensors without quantisation, for each sample.
     """
-    runs: list[dict[str, Array]] = [dict(values) for values in inputs]
+    runs: list[dict[str, Array]] = [started(graph, values) for values in inputs]
     layers = {id(node) for node in weights.layers(graph)}
     for node in graph.nodes:
         if id(node) in layers and plan.dtype(node) is not DType.FLOAT32:

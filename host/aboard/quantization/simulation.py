@@ -71,7 +71,7 @@ class Simulation:
         for number, node in enumerate(graph.nodes):
             for tensor in node.operands:
                 self._readers.setdefault(tensor.name, []).append(number)
-        self._values: list[dict[str, Array]] = [dict(values) for values in inputs]
+        self._values: list[dict[str, Array]] = [started(graph, values) for values in inputs]
         for values in self._values:
             self._run(values, range(len(graph.nodes)), plan)
 
@@ -120,6 +120,11 @@ class Simulation:
 
     def _error(self, found: Sequence[Mapping[str, Array]]) -> float:
         return sum(mean_error(found, self._exact, name) for name in self._measured)
+
+
+def started(graph: Graph, inputs: Inputs) -> dict[str, Array]:
+    """Returns the values that there are before the first node of a run: inputs, and states as after a reset."""
+    return {**inputs, **{state.read.name: state.initial for state in graph.states}}
 
 
 def mean_error(found: Sequence[Mapping[str, Array]], exact: Sequence[Mapping[str, Array]], name: str) -> float:

@@ -34,6 +34,7 @@ WITHOUT_STATE = part(
             "keras_mnist",
             "kws",
             "kws_hybrid",
+            "lstm_f32",
             "mcunet_vww",
             "person",
             "sww",
@@ -152,7 +153,7 @@ def test_what_has_no_form_is_named_at_once():
 
 def test_a_model_with_state_is_refused():
     with pytest.raises(ModelError, match=r"keeps state .* from run to run, which is not written to TFLite files\."):
-        write(load(models.read("lstm_f32")))
+        write(load(models.read("svdf")))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])

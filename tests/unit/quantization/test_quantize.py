@@ -9,9 +9,10 @@ import aboard
 from aboard.base import resources
 from aboard.errors import InputError, ModelError
 from aboard.importers import load
-from aboard.ir import DType
+from aboard.ir import DType, Graph, Node, State, Tensor, TensorType
 from aboard.ops import interpreter
-from aboard.quantization import Limits, accuracy
+from aboard.ops.arithmetic import ArithmeticAttributes
+from aboard.quantization import Limits, accuracy, prepare
 from aboard.quantization.costs import of_model
 from aboard.reports import quantized
 from aboard.target import Target
@@ -177,8 +178,27 @@ def test_a_layer_without_integers_stays_float_and_a_note_says_so():
 def test_what_cannot_be_quantised_is_named():
     with pytest.raises(ModelError, match=r"digits\.tflite: quantised already, got int8.*, expected float32\."):
         aboard.quantize(resources.models() / "digits.tflite", SAMPLES)
-    with pytest.raises(ModelError, match=r"model \(bytes\): keeps state .* from run to run, expected a model without"):
-        aboard.quantize(models.read("lstm_f32"), np.zeros((4, 28, 28), np.float32))
+    x = Tensor("x", TensorType((1, 4), DType.FLOAT32))
+    y, last = (Tensor(name, x.type) for name in ("y", "last"))
+    graph = Graph("streaming", [x], [y], [Node("add", "y", [x, last], [y], ArithmeticAttributes())])
+    graph.states = [State("last", last, y, np.zeros((1, 4), np.float32))]
+    with pytest.raises(
+        ModelError, match=r"^streaming: keeps state last from run to run, expected a model whose runs are"
+    ):
+        prepare.prepare(graph)
+
+
+def test_a_recurrent_layer_of_keras_stays_float_between_integers():
+    samples = np.random.default_rng(0).random((40, 28, 28)).astype(np.float32)
+    found = aboard.quantize(models.read("lstm_f32"), samples)
+    assert [(layer.op, layer.dtype) for layer in found.layers] == [
+        ("lstm", "float32"),
+        ("fully_connected", "int8"),
+        ("softmax", "int8"),
+    ]
+    assert any("lstm" in note for note in found.notes)
+    assert 10 * np.log10(found.accuracy.snr) > 30
+    _bytes_alike(found.model, samples[:4])
 
 
 def test_limits_that_nothing_keeps(perceptron):

@@ -91,6 +91,8 @@ class _File:
         tflite.TensorAddType(builder, _TYPES[tensor.dtype])
         tflite.TensorAddBuffer(builder, buffer)
         tflite.TensorAddName(builder, name)
+        if any(tensor is state.read for state in self._graph.states):
+            tflite.TensorAddIsVariable(builder, True)
         if quant is not None:
             tflite.TensorAddQuantization(builder, quant)
         return int(tflite.TensorEnd(builder))

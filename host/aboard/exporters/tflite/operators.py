@@ -14,6 +14,7 @@ from aboard import ops
 from aboard.exporters.tflite.versions import version
 from aboard.importers.free_names import FreeNames
 from aboard.ir import Array, Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.ops import lstm
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.ops.window import Padding, same
 
@@ -348,6 +349,18 @@ def _split(node: Node, making: Making) -> list[Operator]:
     sizes = making.constant(f"{node.output.name}/sizes", attrs.sizes)
     axis = making.tensor(f"{node.output.name}/axis", TensorType((), DType.INT32), np.array(attrs.axis, np.int32))
     return [Operator("SPLIT_V", [node.input(0), sizes, axis], node.outputs, {"NumSplits": len(attrs.sizes)})]
+
+
+@form("lstm")
+def _lstm(node: Node, _making: Making) -> list[Operator]:
+    attrs = lstm.attributes(node)
+    if not node.input(INPUT).dtype.is_float:
+        raise NoFormError("lstm of integers is not written to TFLite")
+    operands: list[Tensor | None] = [None] * lstm.TFLITE_OPERANDS
+    for place, tensor in zip(lstm.TAKEN, node.inputs, strict=True):
+        operands[place] = tensor
+    options = {"FusedActivationFunction": lstm.TANH, "TimeMajor": attrs.time_major, "CellClip": attrs.cell_clip}
+    return [Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, node.outputs[:1], options)]
 
 
 @form("gather")
