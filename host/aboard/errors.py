@@ -9,6 +9,7 @@
     ├── CapacityError            the model or image does not fit the board's memory
     ├── ProjectError             a template, a project folder or its options
     ├── ToolError                a compiler, emulator or probe is missing or failed
+    │   ├── ExtraError           a part of aboard is not installed; the message ends with the line that installs it
     │   └── FlashError           a board was not flashed; the message gives the state of the board
     ├── PluginError              a package with a target, runner or flasher failed; the message names the package
     ├── InputError               data given for a run: name, shape, type or file
@@ -82,6 +83,10 @@ class ProjectError(AboardError):
 
 class ToolError(AboardError):
     """A compiler, emulator or probe is missing or failed."""
+
+
+class ExtraError(ToolError):
+    """A part of aboard is not installed. The last line of the message installs it; then the call can be repeated."""
 
 
 class FlashError(ToolError):

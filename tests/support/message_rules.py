@@ -14,9 +14,9 @@ from support.message_tails import ANY, TAILS
 
 _VERBS = (
     "add ask attach begin build call change check choose close compile convert copy correct create download "
-    "end export flash get give hold install join keep leave limit list look lower make mount move name open pass plug "
-    "poll put quantise raise read record remove rename repair repeat report reset reshape restart restore return run "
-    "save say see send set shorten start state take try turn unlock update use wait write"
+    "end export flash get give hold install join keep leave limit list load look lower make mount move name open pass "
+    "plug poll put quantise raise read record remove rename repair repeat replace report reset reshape restart restore "
+    "return run save say see send set shorten start state take try turn unlock update use wait write"
 )
 #: The end of a message: a sentence or clause that begins with a verb, a question, or a page or command that helps.
 _INSTRUCTION = re.compile(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from aboard import flashers
 from aboard.flashers import Problem
+from aboard.frameworks import foreign, keras, pytorch, scikit_learn
 from aboard.project import templates
 from aboard.rpc import status
 from support import error_messages
@@ -81,6 +82,16 @@ def _advice_of_flashers() -> Iterator[str]:
         yield from flasher.advice.values()
 
 
+def _advice_of_frameworks() -> Iterator[str]:
+    """Yields the advice of foreign formats, and that of converters for errors of each kind."""
+    yield from (kind.advice for kind in vars(foreign).values() if isinstance(kind, foreign.ForeignFormat))
+    yield from (advice for _, _, advice in keras.EXPLAINED)
+    texts = ("", "Weights only load failed", "No ONNX function found", "is not fitted")
+    errors = [*map(ValueError, texts), ModuleNotFoundError(), type("MissingConverter", (Exception,), {})()]
+    for converter in (keras, pytorch, scikit_learn):
+        yield from (converter.explain(error)[1] for error in errors)
+
+
 def _next_steps() -> list[str]:
     found = map(templates.load, templates.names())
     return [template.next for template in found if template.build == "none"]
@@ -112,6 +123,9 @@ TAILS: Mapping[tuple[str, str], Source] = {
     ("flashers/__init__.py", "missing"): _returned("flashers/base.py:missing"),
     ("flashers/__init__.py", "problem"): _returned("flashers/base.py:missing"),
     ("flashers/base.py", "advice"): _said(_advice_of_flashers),
+    ("frameworks/conversion.py", "facts"): _said(_advice_of_frameworks),
+    ("frameworks/model_file.py", "advice"): _said(_advice_of_frameworks),
+    ("frameworks/objects.py", "advice"): _said(_advice_of_frameworks),
     ("importers/registry.py", "hint"): _assigned("importers/registry.py", "hint"),
     ("passes/text.py", "hint"): _assigned("passes/text.py", "hint"),
     ("project/build.py", "next"): _said(_next_steps),

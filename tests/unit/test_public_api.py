@@ -18,6 +18,7 @@ NAMES = {
     "DeviceFault",
     "DeviceStatusError",
     "DeviceTimeout",
+    "ExtraError",
     "FlashError",
     "InputError",
     "ModelError",

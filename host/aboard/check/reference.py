@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from aboard import frameworks
 from aboard.errors import ModelError, ToolError
 from aboard.importers import load
 from aboard.ir import Array, DType, Graph, Tensor
@@ -71,7 +72,7 @@ class Reference(ABC):
             return _Numpy(graph, "asked for")
         if graph.format == "ONNX" and kind == "tflm":
             raise ModelError(f"{graph.source}: an ONNX file, expected a TFLite file for tflite-micro. Use kind='auto'")
-        data = model if isinstance(model, bytes) else Path(model).read_bytes()
+        data = model if isinstance(model, bytes) else frameworks.read_bytes(Path(model))
         try:
             if graph.format == "ONNX":
                 return _OnnxRuntime(graph, data)

@@ -9,6 +9,7 @@ error too (`{"error": ...}`).
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from aboard.cli.console import Console
 from aboard.cli.group import group
 from aboard.cli.os_errors import machine_error
 from aboard.cli.schema import ErrorDetail
-from aboard.errors import AboardError, CapacityError, ToolError
+from aboard.errors import AboardError, CapacityError, ExtraError, ToolError
 
 __all__ = ["EXIT_BUG", "EXIT_USAGE", "EXIT_USER", "invoke", "main"]
 
@@ -55,6 +56,7 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
     """
     console = Console(json="--json" in arguments)
     stdout = sys.stdout
+    again = shlex.join([program, *arguments])
     try:
         problem = platforms.problem()
         if problem is not None:
@@ -70,14 +72,14 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
             return _without_reader()
         return _failed(console, "ToolError", "a program that aboard talked to has ended. Try again", EXIT_USER)
     except Exception as error:
-        return _failure(console, error)
+        return _failure(console, error, again)
     except KeyboardInterrupt:
         return _failed(console, "Interrupted", "interrupted", _EXIT_INTERRUPTED)
     return result if isinstance(result, int) else 0
 
 
-def _failure(console: Console, error: Exception) -> int:
-    """Prints the message of an error, and returns the exit code."""
+def _failure(console: Console, error: Exception, again: str) -> int:
+    """Prints the message of an error, and returns the exit code; `again` is the command line, to be repeated."""
     unwritable = streams.failure()
     if isinstance(unwritable, BrokenPipeError):
         return _without_reader()
@@ -97,7 +99,8 @@ def _failure(console: Console, error: Exception) -> int:
         if os.environ.get(TRACEBACK):
             console.traceback(error)
         least = known.least_bytes if isinstance(known, CapacityError) else None
-        return _failed(console, type(known).__name__, str(known), EXIT_USER, least_bytes=least)
+        message = f"{known}\n    {again}" if isinstance(known, ExtraError) else str(known)
+        return _failed(console, type(known).__name__, message, EXIT_USER, least_bytes=least)
     # Any other exception is a bug in aboard and keeps its traceback.
     console.traceback(error)
     console.error("this is a bug in aboard, not in what you did. Please report it with the lines above")

@@ -99,10 +99,11 @@ def init(
 
 def _computed(project: Project, files: Sequence[str], samples: int) -> tuple[list[Golden], str]:
     """Returns golden outputs that the reference interpreter computes from the model files."""
+    from aboard import frameworks
     from aboard.check.reference import Reference
 
     paths = [models.model_file(text) for text in files]
-    by_hash = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in paths}
+    by_hash = {hashlib.sha256(frameworks.read_bytes(path)).hexdigest(): path for path in paths}
     golden, names = [], []
     for model in project.models:
         if model.model_hash not in by_hash:

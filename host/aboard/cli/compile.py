@@ -102,8 +102,9 @@ def command(
 ) -> None:
     """Compile MODEL to a bundle of standalone C.
 
-    MODEL is a .tflite or .onnx file, or the name of a shipped model (digits, digits_f32). Prints the operators, the
-    memory that the model needs, the lower bound that no plan can beat, and the memory map.
+    MODEL is a .tflite or .onnx file, a model of Keras or PyTorch (.keras, .h5, .pt2, the folder of a SavedModel), or
+    the name of a shipped model (digits, digits_f32). Prints the operators, the memory that the model needs, the lower
+    bound that no plan can beat, and the memory map.
     """
     printer = IrPrinter(console, ir_before, ir_after)
     if printer.wanted:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from aboard import frameworks
 from aboard.base import extensions, manifest, resources
 from aboard.base.manifest import Manifest
 from aboard.errors import ModelError, ProjectError, TargetError, ToolError, did_you_mean
@@ -102,9 +103,14 @@ def model_file(text: str) -> Path:
         ModelError: There is neither, or it is a bundle.
     """
     path = find(text)
-    if path.is_dir():
+    if is_bundle(path):
         raise ModelError(f"{path}: a folder, expected a model file. Name the .tflite file")
     return path
+
+
+def is_bundle(path: Path) -> bool:
+    """True for a folder that is not a model of a framework: a bundle, or what is wrongly taken for one."""
+    return path.is_dir() and not frameworks.is_model_folder(path)
 
 
 def compile_file(
@@ -225,7 +231,7 @@ def load(
         AboardError: There is no such model, it does not compile, or it is a bundle and name, opt or tuning is given.
     """
     path = find(text)
-    if not path.is_dir():
+    if not is_bundle(path):
         return compile_file(text, place, name=name, opt=opt, tuning=tuning, toolchain=toolchain, passes=passes)
     if not (path / manifest.FILE_NAME).is_file():
         raise ProjectError(f"{path}: a folder without {manifest.FILE_NAME}, expected a bundle. Give the .tflite file")

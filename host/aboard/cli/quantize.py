@@ -116,7 +116,7 @@ def command(
         from aboard.quantization.quantizer import format_of
 
     path = models.find(model)
-    if path.is_dir():
+    if models.is_bundle(path):
         raise ModelError(f"{path}: a bundle, expected a model file of real numbers. Name the .tflite or .onnx file")
     kind = None if output is None else format_of(output)
     for each in (output, report):

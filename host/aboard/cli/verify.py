@@ -99,7 +99,7 @@ def command(
 
     plan = deploy.prepare(place, means)
     path = models.find(model)
-    if path.is_dir():
+    if models.is_bundle(path):
         raise ModelError(
             f"{path}: a bundle, expected the model file that the reference interpreter runs. Name the .tflite file"
         )

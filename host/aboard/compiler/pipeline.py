@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aboard import boards, ops
+from aboard import boards, frameworks, ops
 from aboard.base import extensions
 from aboard.base.manifest import Manifest
 from aboard.compiler import fitting, ram_advice
 from aboard.compiler.fitting import Scheduled
 from aboard.emit import bundle, limits
 from aboard.errors import CapacityError, ProjectError, TargetError
-from aboard.importers import load
+from aboard.importers import identifier, load
 from aboard.ir import Graph
 from aboard.kernels.select import strategy
 from aboard.partition import pipeline as pipelines
@@ -171,7 +171,7 @@ class Module:
 
 @extensions.blamed()
 def compile_model(
-    model: str | Path | bytes,
+    model: str | Path | bytes | object,
     *,
     target: str | Target | None = None,
     board: str | None = None,
@@ -182,14 +182,16 @@ def compile_model(
     on_step: OnStep | None = None,
     hooks: bool = False,
     dimensions: Mapping[str, int] | None = None,
+    example_inputs: object = None,
 ) -> Module:
     """Compiles a model to standalone C.
 
     Args:
-        model: A TFLite or ONNX file: its path, or its bytes.
+        model: A model file: its path, or the bytes of a TFLite or ONNX file. Or an object: a module or exported program
+            of PyTorch, a fitted estimator of scikit-learn, a Keras model.
         target: The target of the code. Give either `target` or `board`.
         board: A board; the code is for its target.
-        name: C identifier for the model; from the file name by default.
+        name: C identifier for the model; from the file name, or the class of an object, by default.
         opt: `size`, `balanced` or `speed`; overrides the target's.
         tuning: The source of the values of devices' knobs: a file that `aboard tune` wrote, or an object that chooses
             (`aboard.tuning.choice`). By default the user's own file, if it exists.
@@ -200,6 +202,8 @@ def compile_model(
         hooks: True for C source that can profile, trace, and run a single node. `aboard.create` adds hooks to a module
             without them, but not to a bundle on disk.
         dimensions: Sizes of free dimensions of an ONNX file by their name; a batch is 1 by default.
+        example_inputs: Of a module of PyTorch the arguments of a call, with one sample: a tensor or array, a tuple of
+            them, or a dictionary by name. Of an estimator of scikit-learn samples, (N, features).
 
     Returns:
         The compiled module.
@@ -209,14 +213,16 @@ def compile_model(
         TargetError: The target is not valid, or neither or both of `target` and `board` are given.
         BoardError: The board is unknown.
         PassError: `passes` names an unknown pass or option, or lacks a pass that others need.
-        InputError: The tuning records cannot be read.
+        InputError: The tuning records cannot be read; or `example_inputs` are missing, wrong or not needed.
+        ExtraError: The framework that converts the model is not installed.
         CapacityError: The model does not fit the arenas of the target (`-arena`, `-ram-max`) or its flash
             (`-flash-max`).
     """
     chosen = _target(target, board, opt)
     tuned = _tuning(tuning)
     pipeline = pipelines.pipeline_of(chosen, passes)
-    graph = load(model, name, dimensions)
+    file, name_of_class = frameworks.as_file(model, example_inputs)
+    graph = load(file, name or (identifier(name_of_class) if name_of_class else None), dimensions)
     limits.check(graph)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from aboard import frameworks
 from aboard.base import printable, resources
 from aboard.errors import ModelError, did_you_mean
 from aboard.ir import Graph
@@ -85,7 +86,7 @@ def load(model: str | Path | bytes, name: str | None = None, dimensions: Mapping
     """Reads a model.
 
     Args:
-        model: Path of the file, or its bytes.
+        model: Path of the file, or its bytes. A file of a framework is converted (`aboard.frameworks`).
         name: C identifier in lower case, the prefix of every symbol of the generated code. By default it is made from
             the file name (`model` for bytes).
         dimensions: Sizes of the file's free dimensions by their name.
@@ -95,6 +96,7 @@ def load(model: str | Path | bytes, name: str | None = None, dimensions: Mapping
 
     Raises:
         ModelError: The file cannot be read, has an unknown format, is corrupt, or uses an unsupported feature.
+        ExtraError: The framework that converts the file is not installed.
     """
     data, where, stem = (model, "model (bytes)", "model") if isinstance(model, bytes) else _read(Path(model))
     if name is not None and len(name) > MOST_NAME:
@@ -141,7 +143,7 @@ def _firmware_headers() -> frozenset[str]:
 def _read(path: Path) -> tuple[bytes, str, str]:
     where = printable.one_line(path.name or str(path))
     try:
-        return path.read_bytes(), where, path.stem
+        return frameworks.read_bytes(path), where, path.stem
     except IsADirectoryError:
         raise ModelError(f"{where}: got a folder, expected a model file. Name the file within it") from None
     except FileNotFoundError:

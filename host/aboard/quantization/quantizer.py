@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aboard import outputs
+from aboard import frameworks, outputs
 from aboard.errors import InputError, ModelError
 from aboard.exporters import onnx, tflite
-from aboard.importers import load
+from aboard.importers import identifier, load
 from aboard.ir import DType, Graph
 from aboard.ir.rewriting import free_name
 from aboard.passes import run_passes
@@ -98,7 +98,7 @@ def format_of(path: Path) -> str:
 
 
 def quantize(
-    model: str | Path | bytes,
+    model: str | Path | bytes | object,
     data: Data,
     *,
     io: str = "int8",
@@ -106,6 +106,7 @@ def quantize(
     target: str | Target | None = None,
     limits: Limits | None = None,
     dimensions: Mapping[str, int] | None = None,
+    example_inputs: object = None,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Quantized:
     """Quantises a model to int8, and layers that need it to int16 or not at all.
@@ -114,7 +115,7 @@ def quantize(
     real numbers. The choices are those with the least error at the outputs, which samples measure.
 
     Args:
-        model: A TFLite or ONNX file of real numbers: its path, or its bytes.
+        model: A model of real numbers: a file or an object, as for `aboard.compile`.
         data: Samples: the path of a `.npz` file, arrays by the names of inputs, or one array. At least some ten, better
             100, like those that the model will see. With labels `y`, accuracy is measured.
         io: Element type of inputs and outputs: `int8`, or `float`. In ONNX files they are float; `-io=int8` of a target
@@ -123,15 +124,18 @@ def quantize(
         target: Whose RAM, instructions and time are predicted, and bounded by `limits`.
         limits: Accuracy that may be lost, and what may be spent for it; None for int8 throughout.
         dimensions: Sizes of free dimensions of an ONNX file by their name; a batch is 1 by default.
+        example_inputs: As for `aboard.compile`.
         on_step: Called with the name of each step.
 
     Raises:
         ModelError: The model cannot be read, is quantised already, keeps state, or has no form in the format.
         InputError: The samples cannot be read or do not fit; or no choice within the limits is accurate enough.
         TargetError: The target is wrong.
+        ExtraError: The framework that converts the model is not installed.
     """
     chosen = Target(target if target is not None else DEFAULT_TARGET)
-    graph = load(model, dimensions=dimensions)
+    file, name_of_class = frameworks.as_file(model, example_inputs)
+    graph = load(file, identifier(name_of_class) if name_of_class else None, dimensions)
     prepare(graph)
     given = samples.read(data, graph)
     found = calibration.calibrate(graph, given.calibration, on_step)
