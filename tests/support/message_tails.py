@@ -86,7 +86,14 @@ def _advice_of_frameworks() -> Iterator[str]:
     """Yields the advice of foreign formats, and that of converters for errors of each kind."""
     yield from (kind.advice for kind in vars(foreign).values() if isinstance(kind, foreign.ForeignFormat))
     yield from (advice for _, _, advice in keras.EXPLAINED)
-    texts = ("", "Weights only load failed", "No ONNX function found", "is not fitted")
+    texts = (
+        "",
+        "Weights only load failed",
+        "No ONNX function found",
+        "data-dependent",
+        "is not fitted",
+        "Unable to create node",
+    )
     errors = [*map(ValueError, texts), ModuleNotFoundError(), type("MissingConverter", (Exception,), {})()]
     for converter in (keras, pytorch, scikit_learn):
         yield from (converter.explain(error)[1] for error in errors)

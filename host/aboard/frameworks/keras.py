@@ -22,7 +22,12 @@ EXPLAINED = (
     (r"TensorList\w+.*element_shape", "a recurrent layer has a free batch", _FIX),
     (r"(?:Flex|Custom) ops: ([\w, ]+)", "TensorFlow Lite has no operators {}", _REPLACE),
     (r"(signatures .*)", "{}", "Export it with one signature, or one named serving_default"),
-    (r"(has no inputs .*)", "{}", "Call the model once with a sample, and save it again"),
+    (r"(has no inputs .*)", "{}", _FIX),
+    (
+        r"(input .* has free dimensions.*)",
+        "{}",
+        "Build it with `keras.Input(batch_shape=(1, ...))`",
+    ),
     (r"(keras [\d.]+ .*)", "{}", "Run pip install --upgrade keras"),
 )
 
@@ -64,12 +69,12 @@ def of_model(model: Any, folder: Path) -> bytes:
     import keras
     import tensorflow as tf
 
-    structure = getattr(model, "_inputs_struct", None) or model.inputs
+    structure = getattr(model, "_inputs_struct", None) or getattr(model, "inputs", None)
     if not structure:
         raise ValueError("has no inputs of known shape")
 
     def fixed(tensor: Any) -> Any:
-        return tf.TensorSpec(_batch_of_1(tensor.shape), tensor.dtype, name=tensor.name)
+        return tf.TensorSpec(_batch_of_1(tensor.shape, tensor.name), tensor.dtype, name=tensor.name)
 
     specs = keras.tree.map_structure(fixed, structure)
     signature = specs if isinstance(specs, list) and len(specs) == 1 else [specs]
@@ -93,13 +98,17 @@ def _of_saved_model(source: Path, folder: Path) -> bytes:
     holder = tf.Module()
     holder.loaded = loaded
     holder.serve = tf.function(lambda **inputs: serve(**inputs))
-    specs = {key: tf.TensorSpec(_batch_of_1(spec.shape), spec.dtype, name=key) for key, spec in given.items()}
+    specs = {key: tf.TensorSpec(_batch_of_1(spec.shape, key), spec.dtype, name=key) for key, spec in given.items()}
     tf.saved_model.save(holder, str(folder), signatures=holder.serve.get_concrete_function(**specs))
     return _converted(folder)
 
 
-def _batch_of_1(shape: Any) -> list[int | None]:
-    return [1 if axis == 0 and size is None else size for axis, size in enumerate(shape)]
+def _batch_of_1(shape: Any, name: str) -> list[int]:
+    """Returns the sizes of an input, the batch 1 if it is free."""
+    first, *others = list(shape) or [1]
+    if None in others:
+        raise ValueError(f"input {name} has free dimensions beside the batch, {tuple(shape)}")
+    return [1 if first is None else first, *others] if len(shape) else []
 
 
 def _converted(folder: Path, signature: str = "serving_default") -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,32 @@ def _tensor(value: object) -> Any:
 def _exported(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
     import torch
 
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _quietly():
         program = torch.onnx.export(model, args, kwargs=kwargs or None, dynamo=True, verbose=False)
     return bytes(program.model_proto.SerializeToString())
 
 
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keeps the exporter's messages, which are those of a conversion that succeeds too, from the user."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
 def explain(error: Exception) -> tuple[str, str]:
     """Returns the reason of a failed conversion, and what to do."""
-    text = str(error).strip()
-    first = next(iter(text.splitlines()), "")
+    cause: BaseException = error
+    while cause.__cause__ is not None:  # PyTorch wraps reasons in steps of its exporter
+        cause = cause.__cause__
+    text = f"{error} {cause}"
+    first = next(iter(str(cause).strip().splitlines()), "")
     if isinstance(error, ModuleNotFoundError):
         return f"the package {error.name} is missing", "Run pip install 'aboard[torch]'"
     if "weights_only" in text or "Weights only" in text or "weights only" in text:
@@ -93,6 +110,8 @@ def explain(error: Exception) -> tuple[str, str]:
             "it holds a pickle that runs code, which is not loaded",
             "Load it in Python, and call `aboard.compile(program, target)`",
         )
-    if "torch.ops." in text or "No ONNX function found" in text:
+    if "No ONNX function" in text:
         return first, "Replace the operator that the reason names"
-    return f"{type(error).__name__}: {first}", "Export the network again with the installed version of PyTorch"
+    if "data-dependent" in text or "GuardOnDataDependent" in type(cause).__name__:
+        return f"its path depends on values: {first}", "Write the branch with `torch.where` or `torch.cond`"
+    return f"{type(cause).__name__}: {first}", "Export the network again with the installed version of PyTorch"

@@ -69,4 +69,9 @@ def explain(error: Exception) -> tuple[str, str]:
         return text.partition(".")[0], (
             "Convert models of LightGBM and XGBoost with `onnxmltools`; replace other steps by those of scikit-learn"
         )
+    if "Unable to create node" in text:
+        return (
+            "skl2onnx writes an attribute that the package onnx refuses",
+            "Replace it, or try other versions",
+        )
     return f"{kind}: {text}", "Replace the step that the reason names"
