@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aboard.base import programs, scratch
 from aboard.errors import ExtraError, ModelError
-from aboard.frameworks.signatures import FrameworkFormat
+from aboard.frameworks.signatures import FrameworkFormat, installation
 
 _TIMEOUT_S = 900
 
@@ -35,7 +35,7 @@ def require(kind: FrameworkFormat, where: str) -> None:
     if importlib.util.find_spec(kind.package) is None:
         raise ExtraError(
             f"{where}: {kind.name}, which the package {kind.package} converts; got no such package. Run:\n"
-            f"    pip install 'aboard[{kind.extra}]'"
+            f"    {installation(kind.extra)}"
         )
 
 

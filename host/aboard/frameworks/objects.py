@@ -9,6 +9,7 @@ from typing import Any
 
 from aboard.base import scratch
 from aboard.errors import ExtraError, InputError, ModelError
+from aboard.frameworks.signatures import installation
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _converted(kind: ObjectKind, model: Any, example_inputs: object) -> bytes:
     except ModuleNotFoundError as error:
         raise ExtraError(
             f"{name}: {kind.name}, for whose conversion the package {error.name} is missing. Run:\n"
-            f"    pip install 'aboard[{kind.extra}]'"
+            f"    {installation(kind.extra)}"
         ) from error
     except Exception as error:  # converters raise anything
         reason, advice = converter.explain(error)

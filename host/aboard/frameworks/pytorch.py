@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aboard.errors import InputError
+from aboard.frameworks.signatures import installation
 
 
 def convert(source: Path, folder: Path) -> bytes:
@@ -104,7 +105,7 @@ def explain(error: Exception) -> tuple[str, str]:
     text = f"{error} {cause}"
     first = next(iter(str(cause).strip().splitlines()), "")
     if isinstance(error, ModuleNotFoundError):
-        return f"the package {error.name} is missing", "Run pip install 'aboard[torch]'"
+        return f"the package {error.name} is missing", f"Run {installation('torch')}"
     if "weights_only" in text or "Weights only" in text or "weights only" in text:
         return (
             "it holds a pickle that runs code, which is not loaded",

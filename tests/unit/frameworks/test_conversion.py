@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import aboard
 from aboard import cli, frameworks
 from aboard.check.reference import Reference
 from aboard.errors import ExtraError, InputError, ModelError
-from aboard.frameworks import conversion, keras, pytorch, scikit_learn
+from aboard.frameworks import conversion, keras, pytorch, scikit_learn, signatures
 from aboard.importers import load
 from support.archives import archive
 from support.markdown import CHECKOUT
@@ -139,7 +140,7 @@ def test_a_missing_extra_gives_the_two_lines(
     assert cli.invoke(command) == 1
     assert capsys.readouterr().err.splitlines() == [
         "error: net.pt2: an exported program of PyTorch, which the package torch converts; got no such package. Run:",
-        "    pip install 'aboard[torch]'",
+        "    pip install torch onnxscript onnx  # the extra aboard[torch]",
         "    aboard compile net.pt2 --target 'c -mcpu=cortex-m4'",
     ]
     assert cli.invoke([*command, "--json"]) == 1
@@ -150,7 +151,7 @@ def test_a_missing_extra_gives_the_two_lines(
     for text in ("folder", "folder/saved_model.pb"):
         assert cli.invoke(["compile", text, "--target", TARGET]) == 1
         assert "a SavedModel of TensorFlow" in capsys.readouterr().err
-    with pytest.raises(ExtraError, match=r"Run:\n    pip install 'aboard\[keras\]'$"):
+    with pytest.raises(ExtraError, match=r"Run:\n    pip install tensorflow keras  # the extra aboard\[keras\]$"):
         aboard.compile(archive(tmp_path / "m.keras", {"config.json": b"", "model.weights.h5": b""}), target=TARGET)
 
 
@@ -243,3 +244,10 @@ def test_a_converter_of_another_library_is_named() -> None:
     reason, advice = scikit_learn.explain(kind("Unable to find a shape calculator for type 'LGBM'. Help"))
     assert reason == "Unable to find a shape calculator for type 'LGBM'"
     assert "onnxmltools" in advice
+
+
+def test_the_commands_install_what_the_extras_do() -> None:
+    text = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+    for extra, packages in signatures.EXTRAS.items():
+        (line,) = re.findall(rf"^{extra} = \[(.*)\]$", text, re.MULTILINE)
+        assert re.findall(r'"([\w-]+)', line) == packages.split()
