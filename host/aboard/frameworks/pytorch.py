@@ -80,7 +80,19 @@ def _exported(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> byte
 
     with _quietly():
         program = torch.onnx.export(model, args, kwargs=kwargs or None, dynamo=True, verbose=False)
-    return bytes(program.model_proto.SerializeToString())
+    made = program.model_proto
+    _forget_sources(made.graph)
+    return bytes(made.SerializeToString())
+
+
+def _forget_sources(graph: Any) -> None:
+    """Removes the lines of Python that nodes and values came from: paths of this machine, which change the hash."""
+    for each in (graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        del each.metadata_props[:]
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                _forget_sources(inner)
 
 
 @contextlib.contextmanager
