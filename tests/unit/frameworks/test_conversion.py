@@ -44,13 +44,15 @@ class export:
             import time
             time.sleep(60)
         return order
-class onnx:
+class Exporter:
     @staticmethod
     def export(model, args, **kwargs):
+        import onnx
         class Program:
-            class model_proto:
-                SerializeToString = staticmethod(pathlib.Path(os.environ["DIGITS"]).read_bytes)
+            model_proto = onnx.load(os.environ["DIGITS"])
+        Program.model_proto.graph.node[0].metadata_props.add(key="stack_trace", value="/home/me/net.py")
         return Program
+onnx = Exporter
 """
 
 
