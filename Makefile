@@ -7,13 +7,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= 2
 
-.PHONY: help setup setup-dev demo test test-full lint format docs docs-json docs-ops bench bench-costs bench-line bench-planner \
-  bench-check fuzz fuzz-long fuzz-page published published-page quantised snapshots wheel clean
+# What `make test-frameworks` tests with, and what made tests/data/frameworks. Of torch, the build for CPUs is enough:
+# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu saves some gigabytes.
+FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
+
+.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops bench bench-costs \
+  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page published published-page snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
 	@echo "make test    set up, then run all tests"
 	@echo "make setup   only set up: .venv, compilers, emulators"
+	@echo "make test-frameworks   run the tests that need TensorFlow, PyTorch and scikit-learn, in .venv-frameworks"
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
@@ -57,6 +62,14 @@ test: setup-dev
 
 test-full: setup-dev
 	@ABOARD_FULL=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+.venv-frameworks/.stamp: pyproject.toml Makefile
+	@$(PYTHON) -m venv .venv-frameworks
+	@.venv-frameworks/bin/python -m pip --disable-pip-version-check install -q $(FRAMEWORKS) -e '.[keras,torch,sklearn,dev]'
+	@touch $@
+
+test-frameworks: setup-dev .venv-frameworks/.stamp
+	@ABOARD_FRAMEWORKS=1 .venv-frameworks/bin/python -m pytest -q -W default tests/frameworks
 
 lint: setup-dev
 	@$(BIN)/ruff check .
@@ -129,4 +142,4 @@ wheel: setup-dev
 	@$(BIN)/python -m build --wheel --outdir dist .
 
 clean:
-	rm -rf build dist site $(VENV)
+	rm -rf build dist site $(VENV) .venv-frameworks

@@ -2,6 +2,7 @@
 
 Tests that need a source tree of CMSIS-NN are deselected where there is none, and the first lines say so
 (`support.cmsis_nn_tree`).
+Tests that need TensorFlow, PyTorch or scikit-learn are left to `make test-frameworks`.
 Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases
 that hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new.
 No test reads the tuning records of whoever runs it.
@@ -14,6 +15,9 @@ import pytest
 from hypothesis import settings
 
 from support import cmsis_nn_tree, renode
+
+#: `make test-frameworks` has the packages that the tests of this folder need.
+collect_ignore = [] if os.environ.get("ABOARD_FRAMEWORKS") else ["frameworks"]
 
 settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI"):

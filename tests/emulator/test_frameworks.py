@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aboard import cli
+from support.commands import deployed
 from support.markdown import CHECKOUT
 
 FOLDER = CHECKOUT / "tests" / "data" / "frameworks"
@@ -19,15 +19,6 @@ FILES = sorted(path.name for path in FOLDER.iterdir() if path.suffix in (".tflit
 
 #: Largest difference, relative to the largest output: sums are ordered differently.
 TOLERANCE = 1e-5
-
-
-def deployed(path: Path, x: np.ndarray, folder: Path) -> list[np.ndarray]:
-    """Returns the outputs of the file on the board, for one sample."""
-    np.save(folder / "x.npy", x)
-    command = ["deploy", str(path), "--board", "arm/mps2_an386", "-o", str(folder / "project"), "--force"]
-    assert cli.invoke([*command, "--input", str(folder / "x.npy"), "--output", str(folder / "y.npz")]) == 0
-    with np.load(folder / "y.npz") as outputs:
-        return list(outputs.values())
 
 
 def test_every_framework_is_here() -> None:

@@ -8,6 +8,7 @@
 | `objects` | models as Python objects |
 | `conversion` | runs a converter in a process of its own |
 | `worker` | what that process runs |
+| `extras` | packages that convert, and how to install them |
 | `keras`, `pytorch`, `scikit_learn` | one framework each |
 
 No framework is imported before a file or an object of it is given.

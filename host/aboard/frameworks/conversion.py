@@ -11,7 +11,8 @@ from pathlib import Path
 
 from aboard.base import programs, scratch
 from aboard.errors import ExtraError, ModelError
-from aboard.frameworks.signatures import FrameworkFormat, installation
+from aboard.frameworks import extras
+from aboard.frameworks.signatures import FrameworkFormat
 
 _TIMEOUT_S = 900
 
@@ -34,8 +35,8 @@ def require(kind: FrameworkFormat, where: str) -> None:
     """
     if importlib.util.find_spec(kind.package) is None:
         raise ExtraError(
-            f"{where}: {kind.name}, which the package {kind.package} converts; got no such package. Run:\n"
-            f"    {installation(kind.extra)}"
+            f"{where}: {kind.name}, which the package {kind.package} converts (extra {kind.extra} of aboard); got no "
+            f"such package. Run:\n    pip install {extras.requirements(kind.extra)}"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from aboard.base import scratch
 from aboard.errors import ExtraError, InputError, ModelError
-from aboard.frameworks.signatures import installation
+from aboard.frameworks import extras
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def _converted(kind: ObjectKind, model: Any, example_inputs: object) -> bytes:
         raise
     except ModuleNotFoundError as error:
         raise ExtraError(
-            f"{name}: {kind.name}, for whose conversion the package {error.name} is missing. Run:\n"
-            f"    {installation(kind.extra)}"
+            f"{name}: {kind.name}, for whose conversion the package {error.name} is missing (extra {kind.extra} of "
+            f"aboard). Run:\n    pip install {extras.requirements(kind.extra)}"
         ) from error
     except Exception as error:  # converters raise anything
         reason, advice = converter.explain(error)

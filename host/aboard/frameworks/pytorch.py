@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aboard.errors import InputError
-from aboard.frameworks.signatures import installation
+from aboard.frameworks import extras
 
 
 def convert(source: Path, folder: Path) -> bytes:
@@ -117,7 +117,7 @@ def explain(error: Exception) -> tuple[str, str]:
     text = f"{error} {cause}"
     first = next(iter(str(cause).strip().splitlines()), "")
     if isinstance(error, ModuleNotFoundError):
-        return f"the package {error.name} is missing", f"Run {installation('torch')}"
+        return f"the package {error.name} is missing", f"Run pip install {extras.requirements('torch')}"
     if "weights_only" in text or "Weights only" in text or "weights only" in text:
         return (
             "it holds a pickle that runs code, which is not loaded",

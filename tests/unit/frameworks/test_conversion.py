@@ -16,7 +16,7 @@ import aboard
 from aboard import cli, frameworks
 from aboard.check.reference import Reference
 from aboard.errors import ExtraError, InputError, ModelError
-from aboard.frameworks import conversion, keras, pytorch, scikit_learn, signatures
+from aboard.frameworks import conversion, extras, keras, pytorch, scikit_learn
 from aboard.importers import load
 from support.archives import archive
 from support.markdown import CHECKOUT
@@ -141,8 +141,11 @@ def test_a_missing_extra_gives_the_two_lines(
     command = ["compile", "net.pt2", "--target", TARGET]
     assert cli.invoke(command) == 1
     assert capsys.readouterr().err.splitlines() == [
-        "error: net.pt2: an exported program of PyTorch, which the package torch converts; got no such package. Run:",
-        "    pip install torch onnxscript onnx  # the extra aboard[torch]",
+        (
+            "error: net.pt2: an exported program of PyTorch, which the package torch converts (extra torch of aboard); "
+            "got no such package. Run:"
+        ),
+        "    pip install 'torch>=2.7' 'onnxscript>=0.5' 'onnx>=1.19'",
         "    aboard compile net.pt2 --target 'c -mcpu=cortex-m4'",
     ]
     assert cli.invoke([*command, "--json"]) == 1
@@ -153,8 +156,14 @@ def test_a_missing_extra_gives_the_two_lines(
     for text in ("folder", "folder/saved_model.pb"):
         assert cli.invoke(["compile", text, "--target", TARGET]) == 1
         assert "a SavedModel of TensorFlow" in capsys.readouterr().err
-    with pytest.raises(ExtraError, match=r"Run:\n    pip install tensorflow keras  # the extra aboard\[keras\]$"):
+    with pytest.raises(ExtraError, match=r"Run:\n    pip install 'tensorflow>=2.18' 'keras>=3.11.3'$"):
         aboard.compile(archive(tmp_path / "m.keras", {"config.json": b"", "model.weights.h5": b""}), target=TARGET)
+
+
+def test_the_extras_are_those_of_the_project() -> None:
+    text = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+    for name, packages in extras.EXTRAS.items():
+        assert f"\n{name} = {json.dumps(packages)}\n" in text
 
 
 def test_a_verdict_needs_the_model_not_a_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
