@@ -17,19 +17,6 @@ MOST_BYTES = 1 << 30
 _HEAD_BYTES = 512
 
 
-#: What the extras of aboard for frameworks install.
-EXTRAS = {
-    "keras": "tensorflow keras",
-    "torch": "torch onnxscript onnx",
-    "sklearn": "skl2onnx scikit-learn onnx",
-}
-
-
-def installation(extra: str) -> str:
-    """Returns the command that installs what an extra of aboard installs, wherever aboard itself came from."""
-    return f"pip install {EXTRAS[extra]}  # the extra aboard[{extra}]"
-
-
 @dataclass(frozen=True)
 class FrameworkFormat:
     """A format that a framework converts.

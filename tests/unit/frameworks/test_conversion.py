@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -255,10 +254,3 @@ def test_a_converter_of_another_library_is_named() -> None:
     reason, advice = scikit_learn.explain(kind("Unable to find a shape calculator for type 'LGBM'. Help"))
     assert reason == "Unable to find a shape calculator for type 'LGBM'"
     assert "onnxmltools" in advice
-
-
-def test_the_commands_install_what_the_extras_do() -> None:
-    text = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
-    for extra, packages in signatures.EXTRAS.items():
-        (line,) = re.findall(rf"^{extra} = \[(.*)\]$", text, re.MULTILINE)
-        assert re.findall(r'"([\w-]+)', line) == packages.split()
