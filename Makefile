@@ -7,12 +7,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= 2
 
-# What `make test-frameworks` tests with, and what made tests/data/frameworks. Of torch, the build for CPUs is enough:
-# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu saves some gigabytes.
+# What `make test-frameworks` tests with, and what made tests/data/frameworks. Of torch, the build for CPUs is enough, which
+# saves some gigabytes.
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops bench bench-costs \
-  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page published published-page snapshots wheel clean
+  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page published published-page quantised snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
