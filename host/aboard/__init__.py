@@ -43,6 +43,7 @@ from aboard.errors import (
 
 if TYPE_CHECKING:
     from aboard.api import Project, Session, create
+    from aboard.check.compare import compare
     from aboard.base.version import VERSION as __version__  # noqa: N811 - the name that packages have
     from aboard.compiler.pipeline import Module
     from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
@@ -75,6 +76,7 @@ __all__ = [
     "VerifyError",
     "WrongModelError",
     "__version__",
+    "compare",
     "compile",
     "create",
     "quantize",
@@ -87,6 +89,7 @@ _LAZY = {
     "Session": ("aboard.api", "Session"),
     "Target": ("aboard.target", "Target"),
     "__version__": ("aboard.base.version", "VERSION"),
+    "compare": ("aboard.check.compare", "compare"),
     "compile": ("aboard.compiler.pipeline", "compile_model"),
     "create": ("aboard.api", "create"),
     "quantize": ("aboard.quantization", "quantize"),

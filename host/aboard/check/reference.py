@@ -33,6 +33,12 @@ from aboard.ops.interpreter import check_inputs, initial_states, next_states, ru
 # The interpreter keeps every tensor and its own tables.
 _ARENA_BYTES = 1 << 24
 
+#: What a reference may be asked for.
+KINDS = ("auto", "tflm", "litert", "onnxruntime", "numpy")
+
+#: The format of the files that an interpreter runs.
+_FORMATS = {"tflm": "TFLite", "litert": "TFLite", "onnxruntime": "ONNX"}
+
 _WRONG_SHAPES = "tflite-micro believes shapes of the file that are wrong, and reads memory that it never wrote"
 
 
@@ -57,34 +63,38 @@ class Reference(ABC):
 
         Args:
             model: A model file: its path, or its bytes.
-            kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `numpy` for this package's own
-                evaluation of each op, `auto` for the first of these that is installed and can run the model, with
-                LiteRT in place of tflite-micro where `Graph.corrected_shapes` is true.
+            kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `litert` for LiteRT with its
+                reference kernels, `onnxruntime`, `numpy` for this package's own evaluation of each op, `auto` for the
+                first of these that is installed and can run the model, with LiteRT in place of tflite-micro where
+                `Graph.corrected_shapes` is true.
 
         Raises:
-            ModelError: The model cannot be read; or `kind` is `tflm` and the interpreter refuses it.
-            ToolError: `kind` is `tflm` and the interpreter is not installed; or `kind` is unknown.
+            ModelError: The model cannot be read; or the interpreter that is asked for refuses it.
+            ToolError: The interpreter that is asked for is not installed; or `kind` is unknown.
         """
-        if kind not in ("auto", "tflm", "numpy"):
-            raise ToolError(f"reference: kind, got {kind!r}, expected auto, tflm or numpy. Choose one")
+        if kind not in KINDS:
+            raise ToolError(f"reference: kind, got {kind!r}, expected one of {', '.join(KINDS)}. Choose one")
         graph = load(model)
         if kind == "numpy":
             return _Numpy(graph, "asked for")
-        if graph.format == "ONNX" and kind == "tflm":
-            raise ModelError(f"{graph.source}: an ONNX file, expected a TFLite file for tflite-micro. Use kind='auto'")
+        wanted = _FORMATS.get(kind, graph.format)
+        if graph.format != wanted:
+            raise ModelError(
+                f"{graph.source}: format, got {graph.format}, expected {wanted} for {kind}. Use kind='auto'"
+            )
         data = model if isinstance(model, bytes) else frameworks.read_bytes(Path(model))
         try:
             if graph.format == "ONNX":
                 return _OnnxRuntime(graph, data)
-            if graph.corrected_shapes and kind == "auto":
-                return _LiteRT(graph, data, f"{graph.source}: {_WRONG_SHAPES}")
+            if kind == "litert" or (graph.corrected_shapes and kind == "auto"):
+                return _LiteRT(graph, data, f"{graph.source}: {_WRONG_SHAPES}" if kind == "auto" else "asked for")
             return _TFLM(graph, data)
         except ToolError as error:
-            if kind == "tflm":
+            if kind != "auto":
                 raise
             return _Numpy(graph, str(error))
         except _RefusedError as error:
-            if kind == "tflm":
+            if kind != "auto":
                 raise ModelError(f"{graph.source}: {error}. Open the reference with kind='numpy'") from error
             return _Numpy(graph, f"{graph.source}: {error}")
 
@@ -287,13 +297,16 @@ def _litert(data: bytes) -> Any:
         raise ToolError(
             "LiteRT: not installed, expected the Python package. Install it with: pip install ai-edge-litert"
         ) from error
-    interpreter = litert.Interpreter(
-        model_content=data,
-        experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
-        experimental_preserve_all_tensors=True,
-        num_threads=1,
-    )
-    interpreter.allocate_tensors()
+    try:
+        interpreter = litert.Interpreter(
+            model_content=data,
+            experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
+            experimental_preserve_all_tensors=True,
+            num_threads=1,
+        )
+        interpreter.allocate_tensors()
+    except (RuntimeError, ValueError) as error:
+        raise _RefusedError(f"LiteRT refuses the model, got {' '.join(str(error).split())[:160]}") from error
     return interpreter
 
 

@@ -1,0 +1,205 @@
+"""Which value of B is which value of A: by name, producer, shape, and by what the samples make of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aboard.check.compare.real_graph import RealGraph, RealNode, Reals, Value
+from aboard.check.compare.recording import Recording
+from aboard.ops import registry
+
+#: Scores of two values that may be the same.
+_NAME, _OP, _LAYERS, _ALIKE, _BOTH_ENDS, _ONE_END = 4.0, 1.5, 1.0, 3.0, 1.0, -2.0
+
+#: Correlation of two values that are alike, and elements that it is taken of.
+_CORRELATED, _ELEMENTS = 0.95, 4096
+
+#: Samples that correlation is taken of.
+_SAMPLES = 2
+
+#: Orders of axes in which another format may hold an image or a sequence, preferred ones first.
+_ORDERS = {4: ((0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2)), 3: ((0, 1, 2), (0, 2, 1))}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value of A and the value of B that is the same.
+
+    Attributes:
+        a: Key in A.
+        b: Key in B.
+        order: For each axis of A's value, the axis of B's behind `shape`.
+        shape: Shape of A's value.
+    """
+
+    a: str
+    b: str
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def in_a(self, value: Reals) -> Reals:
+        """Returns a value of B with the axes of A."""
+        moved = value.transpose(self.order) if len(self.order) == value.ndim else value
+        return moved.reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """All pairs, in B's order of execution.
+
+    Attributes:
+        pairs: The pairs of computed values.
+        entries: Pairs of inputs, and of states.
+        misshapen: Pairs of results of the same operator that have different shapes.
+    """
+
+    pairs: tuple[Pair, ...]
+    entries: tuple[Pair, ...] = ()
+    misshapen: tuple[tuple[str, str], ...] = ()
+
+    def without(self, key: str) -> Alignment:
+        """Returns the same without the pair of a value of A."""
+        return replace(self, pairs=tuple(pair for pair in self.pairs if pair.a != key))
+
+    def of(self, key: str) -> Pair | None:
+        """Returns the pair of a value of A; None if it has none."""
+        return next((pair for pair in self.pairs if pair.a == key), None)
+
+
+def align(a: Recording, b: Recording) -> Alignment:
+    """Returns which values of two sides are the same.
+
+    Values are paired in order of execution, so that no two pairs cross. Models with the same sequence of operators are
+    paired operator by operator.
+    """
+    ours, theirs, entries = _computed(a), _computed(b), _entries(a, b)
+    if _sequence(a.network) == _sequence(b.network):
+        places = {value.key: place for place, value in enumerate(b.network.computed())}
+        both = [(value, b.network.computed()[place]) for place, value in enumerate(a.network.computed())]
+        both = [(one, other) for one, other in both if a.known(one.key) and b.known(other.key)]
+        pairs = [
+            Pair(one.key, other.key, tuple(range(len(one.shape))), one.shape)
+            for one, other in both
+            if one.shape == other.shape
+        ]
+        misshapen = [(one.key, other.key) for one, other in both if one.shape != other.shape]
+        return Alignment(tuple(sorted(pairs, key=lambda pair: places[pair.b])), entries, tuple(misshapen))
+    return Alignment(tuple(_matched(a, b, ours, theirs)), entries)
+
+
+def same_axes(ours: Sequence[int], theirs: Sequence[int]) -> tuple[int, ...] | None:
+    """Returns for each axis of one shape the axis of another that holds the same; None if the shapes do not fit.
+
+    Axes of one element do not count, nor does the order in which formats hold channels.
+    """
+    return next(iter(_orders(tuple(ours), tuple(theirs))), None)
+
+
+def _entries(a: Recording, b: Recording) -> tuple[Pair, ...]:
+    """Returns the pairs of inputs and states, in the order of the model files."""
+    pairs = []
+    for one, other in zip(a.network.graph.entries, b.network.graph.entries, strict=False):
+        order = same_axes(one.shape, other.shape)
+        if order is not None and a.known(one.name) and b.known(other.name):
+            pairs.append(Pair(one.name, other.name, order, one.shape))
+    return tuple(pairs)
+
+
+def _computed(side: Recording) -> list[Value]:
+    return [value for value in side.network.computed() if side.known(value.key)]
+
+
+def _sequence(network: RealGraph) -> list[tuple[str, int]]:
+    return [(node.op, len(node.inputs)) for node in network.nodes]
+
+
+def _matched(a: Recording, b: Recording, ours: Sequence[Value], theirs: Sequence[Value]) -> list[Pair]:
+    """Returns the pairs with the largest sum of scores, among those that do not cross."""
+    orders = [[_order(a, b, one, other) for other in theirs] for one in ours]
+    scores = np.full((len(ours), len(theirs)), -np.inf)
+    for i, j in itertools.product(range(len(ours)), range(len(theirs))):
+        found = orders[i][j]
+        if found is not None:
+            scores[i, j] = _score(a, b, ours[i], theirs[j], found[1])
+    best = np.zeros((len(ours) + 1, len(theirs) + 1))
+    for i, j in itertools.product(range(len(ours)), range(len(theirs))):
+        best[i + 1, j + 1] = max(best[i, j + 1], best[i + 1, j], best[i, j] + max(scores[i, j], -1e9))
+    pairs, i, j = list[Pair](), len(ours), len(theirs)
+    while i and j:
+        if best[i, j] == best[i - 1, j]:
+            i -= 1
+        elif best[i, j] == best[i, j - 1]:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+            found = orders[i][j]
+            if found is not None:
+                pairs.append(Pair(ours[i].key, theirs[j].key, found[0], ours[i].shape))
+    return pairs[::-1]
+
+
+def _order(a: Recording, b: Recording, one: Value, other: Value) -> tuple[tuple[int, ...], float] | None:
+    """Returns the order of axes in which two values correlate most, and that correlation; None if no order fits."""
+    if int(np.prod(one.shape)) != int(np.prod(other.shape)):
+        return None
+    found = [
+        (order, _correlation(a, b, Pair(one.key, other.key, order, one.shape)))
+        for order in _orders(one.shape, other.shape)
+    ]
+    return max(found, key=lambda each: round(each[1], 3), default=None)
+
+
+def _orders(ours: tuple[int, ...], theirs: tuple[int, ...]) -> list[tuple[int, ...]]:
+    known = _ORDERS.get(len(theirs), (tuple(range(len(theirs))),))
+    return [order for order in known if _extents([theirs[axis] for axis in order]) == _extents(ours)]
+
+
+def _extents(shape: Sequence[int]) -> list[int]:
+    return [extent for extent in shape if extent != 1]
+
+
+def _correlation(a: Recording, b: Recording, pair: Pair) -> float:
+    """Returns the correlation of two values over some samples, 0 for values that do not vary."""
+    ours, theirs = (
+        np.concatenate([each.reshape(-1)[:_ELEMENTS] for each in values])
+        for values in (
+            [sample[pair.a] for sample in a.samples[:_SAMPLES]],
+            [pair.in_a(sample[pair.b]) for sample in b.samples[:_SAMPLES]],
+        )
+    )
+    ours, theirs = ours - ours.mean(), theirs - theirs.mean()
+    size = float(np.sqrt((ours**2).sum() * (theirs**2).sum()))
+    return float((ours * theirs).sum() / size) if size > 0 and np.isfinite(size) else 0.0
+
+
+def _score(a: Recording, b: Recording, one: Value, other: Value, correlation: float) -> float:
+    producers = a.network.producers[one.key], b.network.producers[other.key]
+    same_op = producers[0].op == producers[1].op
+    layers = all(is_layer(node) for node in producers)
+    ends = [_is_end(side.network, value) for side, value in ((a, one), (b, other))]
+    return (
+        _NAME * bool(one.names & other.names)
+        + _OP * same_op
+        + _LAYERS * layers
+        + _ALIKE * (correlation > _CORRELATED)
+        + (_BOTH_ENDS if all(ends) else _ONE_END if any(ends) else 0.0)
+    )
+
+
+def is_layer(node: RealNode) -> bool:
+    """True for an operator with weights."""
+    return registry.get(node.op).weights_axis is not None
+
+
+def _is_end(network: RealGraph, value: Value) -> bool:
+    """True unless the only reader changes each element by itself, as an activation behind a layer does."""
+    readers = network.readers(value.key)
+    if len(readers) != 1:
+        return True
+    computed = [key for key in readers[0].inputs if key is not None and network.values[key].constant is None]
+    moves = registry.get(readers[0].op).moves_data
+    return moves or len(computed) != 1 or not registry.get(readers[0].op).elementwise

@@ -1,0 +1,162 @@
+"""The likely cause of a defect: the way of being wrong that gives B's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aboard.check.compare import hypotheses
+from aboard.check.compare.real_graph import Reals, weighted
+from aboard.check.compare.segments import Segment, Segments, weights_of, with_weights
+from aboard.check.compare.types import Cause, Explanation
+
+#: Share of the power of a difference that may remain if a reason explains it.
+_EXPLAINED = 0.15
+
+#: A way with further numbers to choose must leave this many times less than one without.
+_SIMPLER = 2.0
+
+#: Share of the elements that must be neither at a limit nor beyond it for a factor to be seen.
+_FREE = 0.02
+
+#: A factor or a shift counts as one if it differs from none by this share, or by this many steps.
+_CHANGE, _STEPS = 0.04, 1.5
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A layer that is wrong.
+
+    Attributes:
+        segments: The sides.
+        segment: The operators of A.
+        got: B's results, [samples, *shape].
+        noise: The spread that rounding explains, for each channel.
+        limits: The least and the largest number that B's integers hold.
+        step: Step of B's integers; 0 for float32.
+    """
+
+    segments: Segments
+    segment: Segment
+    got: Reals
+    noise: Reals
+    limits: tuple[float, float]
+    step: float
+
+    def rest(self, values: Reals) -> float:
+        """Returns the power of what B's results differ by from some values, beyond rounding."""
+        difference = (np.clip(values, *self.limits) - self.got) ** 2
+        return float(np.maximum(difference.mean(tuple(range(difference.ndim - 1))) - self.noise**2, 0).mean())
+
+
+def explain(seen: Observation) -> Explanation:
+    """Returns the likely cause: the way that leaves least of the difference, or UNKNOWN if none leaves little."""
+    samples = range(len(seen.got))
+    expected = np.stack([seen.segments.computed(seen.segment, sample) for sample in samples])
+    all_of = seen.rest(expected)
+    found = [(rest, explanation) for rest, explanation in _tried(seen)]
+    found += [(_SIMPLER * rest, explanation) for rest, explanation in _fitted(seen)]
+    found += _wrapped(seen, expected)
+    best = min(found, key=lambda each: each[0], default=None)
+    if best is not None and best[0] <= _EXPLAINED * all_of:
+        return best[1]
+    return _at_border(seen, expected) or Explanation(Cause.UNKNOWN, "no known way of being wrong gives B's numbers")
+
+
+def _tried(seen: Observation) -> Iterator[tuple[float, Explanation]]:
+    for hypothesis in hypotheses.all_of(seen.segment):
+        values = [hypothesis.value(seen.segments, seen.segment, sample) for sample in range(len(seen.got))]
+        yield seen.rest(np.stack(values)), hypothesis.explanation
+
+
+def _fitted(seen: Observation) -> Iterator[tuple[float, Explanation]]:
+    """Yields what factors on the products, and numbers added to the results, leave."""
+    products, base, low, high = _parts(seen)
+    free = _free(seen, products + base, low, high)
+    for by_channel in (False, True):
+        factor = _factor(products, seen.got - base, free, by_channel)
+        values = np.clip(factor * products + base, low, high)
+        if np.abs(factor - 1).max() > _CHANGE:
+            yield seen.rest(values), Explanation(Cause.SCALE, _factors(factor))
+    shift = float(np.median((seen.got - products - base)[free])) if free.any() else 0.0
+    if abs(shift) > _STEPS * seen.step:
+        values = np.clip(products + base, low, high) if seen.step else products + base
+        steps = f", {shift / seen.step:.1f} steps" if seen.step else ""
+        yield seen.rest(values + shift), Explanation(Cause.ZERO_POINT, f"results are {shift:.4g} larger in B{steps}")
+    yield from _scaled_results(seen, np.clip(products + base, low, high))
+
+
+def _scaled_results(seen: Observation, expected: Reals) -> Iterator[tuple[float, Explanation]]:
+    factor = _factor(expected, seen.got, np.ones(expected.shape, bool), by_channel=False)
+    if np.abs(factor - 1).max() > _CHANGE:
+        yield seen.rest(factor * expected), Explanation(Cause.SCALE, _factors(factor, "results"))
+
+
+def _parts(seen: Observation) -> tuple[Reals, Reals, float, float]:
+    """Returns what depends on the weights, what does not, and the limits of activations behind them."""
+    changed, samples = hypotheses.linear(seen.segment), range(len(seen.got))
+    whole = np.stack([seen.segments.computed(seen.segment, sample, changed) for sample in samples])
+    layers = [node.real for node in seen.segment.nodes if weighted(node) and node.real is not None]
+    base = np.zeros(1)
+    if len(layers) == 1:
+        (layer,) = layers
+        without = with_weights(changed.get(layer.name, layer), 0 * weights_of(layer))
+        base = np.stack(
+            [seen.segments.computed(seen.segment, sample, {**changed, layer.name: without}) for sample in samples]
+        )
+    low, high = -np.inf, np.inf
+    for node in seen.segment.nodes:
+        activation = hypotheses.activation_of(node)
+        least, most = activation.limits
+        low, high = max(low, -np.inf if least is None else least), min(high, np.inf if most is None else most)
+    return whole - base, base, low, high
+
+
+def _free(seen: Observation, linear: Reals, low: float, high: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Returns which elements are at no limit on either side."""
+    least, most = max(low, seen.limits[0]), min(high, seen.limits[1])
+    span = 1e-6 + seen.step
+    free = (seen.got > least + span) & (seen.got < most - span) & (linear > low) & (linear < high)
+    return free if free.mean() > _FREE else np.ones(seen.got.shape, bool)
+
+
+def _factor(
+    values: Reals, wanted: Reals, free: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], by_channel: bool
+) -> Reals:
+    """Returns the factors that bring values nearest to others; 1 where nothing tells."""
+    axes = tuple(range(values.ndim - int(by_channel)))
+    with np.errstate(all="ignore"):
+        factor = (values * wanted * free).sum(axes, keepdims=True) / (values**2 * free).sum(axes, keepdims=True)
+    return np.asarray(np.where(np.isfinite(factor), factor, 1.0))
+
+
+def _factors(factor: Reals, what: str = "products with the weights") -> str:
+    changed = factor[np.abs(factor - 1) > _CHANGE]
+    where = "" if factor.size == 1 else f" in {changed.size} of {factor.size} channels"
+    return f"{what} are {changed.min():.4g} to {changed.max():.4g} times as large in B{where}"
+
+
+def _wrapped(seen: Observation, expected: Reals) -> Sequence[tuple[float, Explanation]]:
+    """Returns what numbers that wrap at the end of B's integers leave, if any do."""
+    span = seen.limits[1] - seen.limits[0] + seen.step
+    if not np.isfinite(span):
+        return []
+    turns = np.rint((expected - seen.got) / span)
+    if not turns.any():
+        return []
+    text = f"results beyond the range of the integers come out at its other end: {int((turns != 0).sum())} elements"
+    difference = (expected - turns * span - seen.got) ** 2
+    return [(float(difference.mean()), Explanation(Cause.OVERFLOW, text))]
+
+
+def _at_border(seen: Observation, expected: Reals) -> Explanation | None:
+    """Returns that results differ at the border of the image only, or None."""
+    if seen.got.ndim != 5 or min(seen.got.shape[2:4]) < 3:  # samples, batch, rows, columns, channels
+        return None
+    difference = ((expected - seen.got) ** 2).mean((0, 1, 4))
+    inner = difference[1:-1, 1:-1].sum()
+    if inner > _EXPLAINED * difference.sum():
+        return None
+    return Explanation(Cause.PADDING, "results differ at the border of the image only")

@@ -1,0 +1,281 @@
+"""Compares two sides, layer by layer, and names the first layer that is wrong.
+
+Each layer of B is judged by A's layer on the same operands, so that what layers in front add does not count. What
+rounding explains is the spread of results within a step of B's integers, and of weights within a step of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aboard.check.compare import definitions
+from aboard.check.compare.alignment import Pair, align
+from aboard.check.compare.causes import Observation, explain
+from aboard.check.compare.real_graph import RealNode, Reals
+from aboard.check.compare.recording import Recording
+from aboard.check.compare.segments import Segment, Segments
+from aboard.check.compare.types import (
+    Cause,
+    Comparison,
+    Defect,
+    Explanation,
+    Layer,
+    OutputDifference,
+    State,
+)
+
+#: A channel is wrong if it differs by more than this many times the spread that rounding explains.
+_SPREADS = 3.5
+
+#: What sums of float32 in another order may differ by, of the spread of the results.
+_FLOAT = 2e-4
+
+#: Kernels of integers round twice: a further step, at most.
+_KERNEL_STEPS = 0.5
+
+#: Share of the values' power that the range of integers may cut off, and how many times more than in any other layer.
+_CUT, _MORE_CUT = 0.05**2, 9.0
+
+#: Ops that can hide that their operand is wrong.
+_HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "hard_swish")
+
+
+@dataclass
+class _Judged:
+    """A layer of B beside A's on the same operands; arrays are [samples, *shape], those by channel [channels]."""
+
+    pair: Pair
+    segment: Segment
+    producer: RealNode
+    expected: Reals
+    got: Reals
+    own: Reals
+    spread: Reals
+    limits: tuple[float, float]
+    step: float
+
+    @property
+    def wrong(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which channels differ by more than rounding."""
+        return np.asarray(_by_channel(self.got - self.expected) > _SPREADS * self.spread)
+
+    @property
+    def only_limits(self) -> bool:
+        """True if the range of B's integers explains the difference."""
+        cut = np.clip(self.expected, *self.limits)
+        return not (_by_channel(self.got - cut) > _SPREADS * self.spread).any()
+
+    @property
+    def cut(self) -> float:
+        """The share of the power of the values that the range of B's integers cuts off."""
+        rest = self.expected - np.clip(self.expected, *self.limits)
+        return float((rest**2).sum() / max((self.expected**2).sum(), 1e-30))
+
+    @property
+    def state(self) -> State:
+        """How the layers differ."""
+        if np.array_equal(self.own, self.got):
+            return State.EQUAL
+        if not self.wrong.any():
+            return State.ROUNDING
+        return State.LIMITS if self.only_limits else State.DEFECT
+
+    def observation(self, segments: Segments) -> Observation:
+        """Returns what the cause is looked for with."""
+        return Observation(segments, self.segment, self.got, self.spread, self.limits, self.step)
+
+
+def compare(a: Recording, b: Recording) -> Comparison:
+    """Returns how two sides differ that ran with the same samples."""
+    return _Comparer(a, b).found()
+
+
+class _Comparer:
+    def __init__(self, a: Recording, b: Recording) -> None:
+        self._a, self._b = a, b
+        self._alignment = align(a, b)
+        self._differing = definitions.differing(a.network, b.network)
+
+    def found(self) -> Comparison:
+        judged, defect = self._judged()
+        layers = tuple(self._layer(each) for each in judged)
+        if defect is not None:
+            layers = tuple(replace(each, state=State.DEFECT) if each.b == defect.layer.b else each for each in layers)
+        pairs = self._alignment.pairs
+        return Comparison(
+            a=self._a.label,
+            b=self._b.label,
+            samples=len(self._a.samples),
+            outputs=tuple(self._outputs()),
+            layers=layers,
+            defect=defect,
+            unpaired_a=_unpaired(self._a, {pair.a for pair in pairs}),
+            unpaired_b=_unpaired(self._b, {pair.b for pair in pairs}),
+        )
+
+    def _judged(self) -> tuple[list[_Judged], Defect | None]:
+        """Returns all layers, and the first that is wrong."""
+        segments = Segments(self._a, self._b, self._alignment)
+        judged = [each for each in (_judge(segments, pair) for pair in self._alignment.pairs) if each is not None]
+        by_definition = self._by_definition(judged)
+        if by_definition is not None:
+            return judged, by_definition
+        for each in list(judged):
+            if each.state is State.DEFECT:
+                explanation = self._explanation(segments, each)
+                if self._is_undone(segments, each):
+                    judged.remove(each)
+                    segments = segments.without(each.pair.a)
+                    continue
+                return judged, self._defect(each, explanation)
+        return judged, self._cut_off(judged)
+
+    def _by_definition(self, judged: Sequence[_Judged]) -> Defect | None:
+        """Returns the defect of the first operator that B's file defines otherwise, if it changes results."""
+        if not self._differing or all(each.state is State.EQUAL for each in judged):
+            return None
+        one, other = self._differing[0]
+        explanation = definitions.explained(self._a.network, self._b.network, one, other)
+        found = next((each for each in judged if each.pair.b in other.outputs), None)
+        if explanation is None:
+            return None
+        first = next((number for number, each in enumerate(judged) if each.state is State.DEFECT), None)
+        if found is not None and first is not None and judged.index(found) > first:
+            return None
+        if found is not None:
+            return self._defect(found, explanation)
+        layer = Layer(
+            one.outputs[0], other.outputs[0], one.op, _operator(one), _operator(other), State.DEFECT, None, None, None
+        )
+        return Defect(layer, explanation, (), self._a.network.values[one.outputs[0]].shape[-1:][0])
+
+    def _explanation(self, segments: Segments, each: _Judged) -> Explanation:
+        """Returns the likely cause: how the files define the layer, or else what gives its numbers."""
+        other = self._b.network.producers[each.pair.b]
+        if len(each.segment.nodes) == 1 and other.op == each.producer.op:
+            networks = self._a.network, self._b.network
+            found = definitions.constants(*networks, each.producer, other)
+            if found is not None and found.cause is not Cause.WEIGHTS:
+                return found
+        return explain(each.observation(segments))
+
+    def _is_undone(self, segments: Segments, each: _Judged) -> bool:
+        """True if the layers behind one give what they should: both sides only divide the work otherwise.
+
+        Quantisation moves factors from a layer to the next one.
+        """
+        network = self._a.network
+        readers = network.readers(each.pair.a)
+        if not readers or network.graph.is_output(network.values[each.pair.a].tensors[-1]):
+            return False
+        if any(node.op in _HIDING for node in readers):
+            return False
+        without = segments.without(each.pair.a)
+        parts = ((pair, without.segment(pair.a)) for pair in without.alignment.pairs)
+        behind = [pair for pair, part in parts if part is not None and each.producer in part.nodes]
+        found = [_judge(without, pair) for pair in behind]
+        return bool(found) and all(other is not None and not other.wrong.any() for other in found)
+
+    def _cut_off(self, judged: Sequence[_Judged]) -> Defect | None:
+        """Returns the defect of a layer whose integers hold far less of its results than those of all others."""
+        cuts = sorted(((each.cut, number) for number, each in enumerate(judged)), reverse=True)
+        if not cuts or cuts[0][0] < _CUT or (len(cuts) > 1 and cuts[0][0] < _MORE_CUT * cuts[1][0]):
+            return None
+        each = judged[cuts[0][1]]
+        low, high = each.limits
+        least, most = float(each.expected.min()), float(each.expected.max())
+        cause = Cause.ZERO_POINT if most - least <= 1.05 * (high - low) else Cause.SCALE
+        text = f"B's integers hold numbers from {low:.4g} to {high:.4g}, the results are {least:.4g} to {most:.4g}"
+        return self._defect(each, Explanation(cause, text))
+
+    def _defect(self, each: _Judged, explanation: Explanation) -> Defect:
+        channels = tuple(int(channel) for channel in np.flatnonzero(each.wrong))
+        layer = replace(self._layer(each), state=State.DEFECT)
+        return Defect(layer, explanation, channels, len(each.spread))
+
+    def _layer(self, each: _Judged) -> Layer:
+        difference = float(np.abs(each.got - each.expected).max(initial=0.0))
+        return Layer(
+            a=each.pair.a,
+            b=each.pair.b,
+            op=each.producer.op,
+            operator=_operator(each.producer),
+            operator_b=_operator(self._b.network.producers[each.pair.b]),
+            state=each.state,
+            own_db=decibels(each.expected, each.got),
+            total_db=decibels(each.own, each.got),
+            steps=difference / each.step if each.step else None,
+        )
+
+    def _outputs(self) -> list[OutputDifference]:
+        found = []
+        networks = self._a.network, self._b.network
+        for one, other in zip(networks[0].graph.outputs, networks[1].graph.outputs, strict=False):
+            keys = networks[0].of[one.name], networks[1].of[other.name]
+            ours, theirs = (
+                np.stack([sample[key].reshape(-1) for sample in side.samples])
+                for side, key in zip((self._a, self._b), keys, strict=True)
+            )
+            if ours.shape != theirs.shape:
+                continue
+            largest, step = float(np.abs(ours - theirs).max(initial=0.0)), networks[1].values[keys[1]].step
+            same = (ours.argmax(1) == theirs.argmax(1)).mean() if ours.shape[1] > 1 else None
+            found.append(
+                OutputDifference(
+                    a=one.name,
+                    b=other.name,
+                    largest=largest,
+                    steps=largest / step if step else None,
+                    snr_db=decibels(ours, theirs),
+                    agreement=None if same is None else float(same),
+                )
+            )
+        return found
+
+
+def _operator(node: RealNode) -> int | None:
+    return node.node.sources[0] if node.node.sources else None
+
+
+def _unpaired(side: Recording, paired: set[str]) -> tuple[str, ...]:
+    return tuple(value.key for value in side.network.computed() if value.key not in paired)
+
+
+def _by_channel(values: Reals) -> Reals:
+    """Returns the root of the mean square of [samples, *shape] for each index of the last axis."""
+    flat = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)
+    return np.asarray(np.sqrt((flat**2).mean(0)))
+
+
+def _judge(segments: Segments, pair: Pair) -> _Judged | None:
+    """Returns a layer beside A's; None if a value in front of it is unknown, as a state may be."""
+    segment = segments.segment(pair.a)
+    if segment is None:
+        return None
+    samples = range(len(segments.b.samples))
+    expected = np.stack([segments.computed(segment, sample) for sample in samples])
+    noise = np.stack([segments.noise(segment, sample) for sample in samples])
+    value = segments.b.network.values[pair.b]
+    fixed = _FLOAT * np.sqrt((expected**2).mean()) + value.step * np.sqrt(1 / 12 + _KERNEL_STEPS**2)
+    return _Judged(
+        pair=pair,
+        segment=segment,
+        producer=segments.a.network.producers[pair.a],
+        expected=expected,
+        got=np.stack([pair.in_a(sample[pair.b]) for sample in segments.b.samples]),
+        own=np.stack([sample[pair.a] for sample in segments.a.samples]),
+        spread=np.sqrt(_by_channel(noise) ** 2 + fixed**2) + 1e-12,
+        limits=value.range,
+        step=value.step,
+    )
+
+
+def decibels(right: Reals, values: Reals) -> float | None:
+    """Returns the ratio of the power of right values to that of the difference, in dB; None for no difference."""
+    power, error = float((right**2).sum()), float(((values - right) ** 2).sum())
+    if error == 0:
+        return None
+    return float(10 * np.log10(max(power, 1e-30) / error))

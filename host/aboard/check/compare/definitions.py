@@ -1,0 +1,199 @@
+"""How the definitions of one layer in two model files differ: attributes, weights, scales."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+
+from aboard.check.compare.orders import orders, reordered
+from aboard.check.compare.real_graph import RealGraph, RealNode, Reals, Value, is_quantised
+from aboard.check.compare.types import Cause, Explanation
+from aboard.ir import Attributes, Tensor
+from aboard.ops import registry
+from aboard.ops.activation import Activation
+
+#: Relative difference of constants and scales that counts as none: far above float32's rounding, far below a defect.
+_SAME = 1e-4
+
+#: Share of the power of a difference that may remain if a reason explains it.
+_EXPLAINED = 0.02
+
+#: Share of the operators that may be defined otherwise in two files of one model of which one is damaged.
+_FEW = 0.2
+
+
+def differing(a: RealGraph, b: RealGraph) -> list[tuple[RealNode, RealNode]]:
+    """Returns the operators that two files define differently, if all others are the same; none if many differ.
+
+    Two files of one training, quantised separately, differ everywhere: then a difference is no sign of a defect.
+    """
+    if len(a.nodes) != len(b.nodes):
+        return []
+    pairs = list(zip(a.nodes, b.nodes, strict=True))
+    found = [pair for pair in pairs if pair[0].op != pair[1].op or explained(a, b, *pair) is not None]
+    return found if len(found) <= max(1, _FEW * len(pairs)) else []
+
+
+def explained(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Explanation | None:
+    """Returns how the definitions of an operator differ, results' integers included; None if they do not."""
+    if one.op != other.op:
+        return Explanation(Cause.OPERATOR, f"A computes {one.op}, B {other.op}")
+    return (
+        attributes(one.node.attrs, other.node.attrs)
+        or constants(a, b, one, other)
+        or next(filter(None, itertools.starmap(_integers, _results(a, b, one, other))), None)
+    )
+
+
+def _results(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Iterator[tuple[Value, Value]]:
+    return ((a.values[key], b.values[place]) for key, place in zip(one.outputs, other.outputs, strict=True))
+
+
+def attributes(one: Attributes, other: Attributes) -> Explanation | None:
+    """Returns how the attributes of two operators of the same op differ; None if they do not."""
+    if type(one) is not type(other):
+        return None
+    for field in fields(one):
+        ours, theirs = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "rounding" or ours == theirs:
+            continue
+        cause = {"activation": Cause.ACTIVATION, "padding": Cause.PADDING}.get(field.name, Cause.ATTRIBUTES)
+        return Explanation(cause, f"A has {field.name} {_text(ours)}, B {_text(theirs)}")
+    return None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Activation):
+        return value.name
+    sides = getattr(value, "sides", None)
+    return str(value) if sides is None else "top {}, bottom {}, left {}, right {}".format(*sides)
+
+
+def constants(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Explanation | None:
+    """Returns how the constants of two operators of the same op differ by more than rounding; None if they do not."""
+    for number, (ours, theirs) in enumerate(zip(one.inputs, other.inputs, strict=False)):
+        if ours is None or theirs is None:
+            continue
+        values = a.values[ours], b.values[theirs]
+        if values[0].constant is None or values[1].constant is None or values[0].shape != values[1].shape:
+            continue
+        axis = registry.get(one.op).weights_axis if number == 1 else None
+        found = constant(values[0], values[1], axis)
+        if found is not None:
+            return found
+    return None
+
+
+def constant(one: Value, other: Value, axis: int | None) -> Explanation | None:
+    """Returns how two constants of the same shape differ by more than rounding; None if they do not.
+
+    Args:
+        one: The constant in A.
+        other: That in B.
+        axis: Axis of the output channels of weights; None for other constants.
+    """
+    ours, theirs = one.constant, other.constant
+    if ours is None or theirs is None:
+        return None
+    steps = np.maximum(_steps(one, axis), _steps(other, axis))
+    if (np.abs(ours - theirs) <= _SAME * np.abs(ours) + 1.5 * steps).all():
+        return None
+    return (
+        _stored(one, other)
+        or transposed(ours, theirs, steps, other.key)
+        or _scaled(ours, theirs, axis, other.key)
+        or _shifted(ours, theirs, axis, other.key)
+        or Explanation(Cause.WEIGHTS, f"constant {other.key} has other numbers in B")
+    )
+
+
+def _steps(value: Value, axis: int | None) -> Reals:
+    """Returns the steps of the integers that a constant had: 0 for real numbers."""
+    stored, real = value.tensors[0], value.constant
+    if real is None or not is_quantised(stored) or stored.dtype.bytes > 1:
+        return np.zeros(1)
+    return np.asarray(np.abs(real).max(axis=_others(real, axis), keepdims=True) / np.iinfo(np.int8).max)
+
+
+def _stored(one: Value, other: Value) -> Explanation | None:
+    """Returns how two constants of the same integers stand for other numbers, or None."""
+    ours, theirs = one.tensors[0], other.tensors[0]
+    if ours.data is None or theirs.data is None or not (is_quantised(ours) and is_quantised(theirs)):
+        return None
+    if ours.dtype is not theirs.dtype or ours.shape != theirs.shape:
+        return None
+    if np.array_equal(ours.data, theirs.data):
+        if ours.quant.scales != theirs.quant.scales:
+            return Explanation(Cause.SCALE, f"{other.key} has other scales in B: {_ratios(ours, theirs)}")
+        return Explanation(Cause.ZERO_POINT, f"{other.key} has other zero points in B")
+    return transposed(ours.data.astype(np.float64), theirs.data.astype(np.float64), np.zeros(1), other.key)
+
+
+def _ratios(ours: Tensor, theirs: Tensor) -> str:
+    if len(ours.quant.scales) != len(theirs.quant.scales):
+        return f"{len(theirs.quant.scales)} in place of {len(ours.quant.scales)}"
+    ratios = np.array(theirs.quant.scales) / np.array(ours.quant.scales)
+    changed = ratios[np.abs(ratios - 1) > _SAME]
+    return f"{changed.min():.4g} to {changed.max():.4g} times those of A in {len(changed)} of {len(ratios)} channels"
+
+
+def transposed(ours: Reals, theirs: Reals, steps: Reals, name: str) -> Explanation | None:
+    """Returns that two constants have the same numbers at other places, or None."""
+    for order in orders(ours.shape):
+        moved = reordered(ours, order)
+        if any((np.abs(each - theirs) <= _SAME * np.abs(each) + 1.5 * steps.max()).all() for each in moved):
+            return Explanation(Cause.TRANSPOSITION, f"{name} has its axes in the order {list(order)} in B")
+    same = np.abs(np.sort(ours, None) - np.sort(theirs, None))
+    if ours.size > 1 and (same <= _SAME * np.abs(np.sort(ours, None)) + steps.max()).all():
+        return Explanation(Cause.TRANSPOSITION, f"{name} has its numbers at other places in B")
+    return None
+
+
+def _scaled(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanation | None:
+    """Returns that constants are proportional, channel by channel, or None."""
+    others = _others(ours, axis)
+    with np.errstate(all="ignore"):
+        factors = np.nan_to_num((ours * theirs).sum(others, keepdims=True) / (ours**2).sum(others, keepdims=True))
+    if not _remains_little(theirs - factors * ours, theirs - ours):
+        return None
+    changed = factors[np.abs(factors - 1) > 0.02]
+    if not changed.size:
+        return None
+    where = "" if factors.size == 1 else f" in {changed.size} of {factors.size} channels"
+    return Explanation(Cause.SCALE, f"{name} is {changed.min():.4g} to {changed.max():.4g} times as large in B{where}")
+
+
+def _shifted(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanation | None:
+    """Returns that the numbers of a constant differ by one number, channel by channel, or None."""
+    others = _others(ours, axis)
+    count = int(np.prod([ours.shape[other] for other in others])) if others else 1
+    shift = (theirs - ours).mean(others, keepdims=True)
+    if count < 2 or not _remains_little(theirs - ours - shift, theirs - ours):
+        return None
+    return Explanation(Cause.ZERO_POINT, f"{name} is {shift.min():.4g} to {shift.max():.4g} larger in B")
+
+
+def _others(values: Reals, axis: int | None) -> tuple[int, ...]:
+    """Returns all axes but that of the output channels; all if there is none."""
+    return tuple(other for other in range(values.ndim) if axis is None or other != axis % values.ndim)
+
+
+def _remains_little(rest: Reals, difference: Reals) -> bool:
+    return float((rest**2).sum()) < _EXPLAINED * float((difference**2).sum())
+
+
+def _integers(one: Value, other: Value) -> Explanation | None:
+    """Returns how the integers of a result differ; None if they do not."""
+    ours, theirs = one.stored, other.stored
+    if ours is None or theirs is None:
+        return None if ours is theirs else Explanation(Cause.SCALE, f"only one side stores {one.key} as integers")
+    if abs(ours.quant.scale - theirs.quant.scale) > _SAME * ours.quant.scale:
+        text = f"{other.key} has scale {theirs.quant.scale:.6g} in B, {ours.quant.scale:.6g} in A"
+        return Explanation(Cause.SCALE, text)
+    if ours.quant.zero_point != theirs.quant.zero_point:
+        text = f"{other.key} has zero point {theirs.quant.zero_point} in B, {ours.quant.zero_point} in A"
+        return Explanation(Cause.ZERO_POINT, text)
+    return None

@@ -1,0 +1,268 @@
+"""A model as the network of real numbers that it stands for, whatever its file stores.
+
+Integers with a scale stand for real numbers, and conversions between the two change nothing but rounding. So a
+float32 model, its int8 form and its form with QuantizeLinear and DequantizeLinear have the same real graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from aboard.errors import VerifyError
+from aboard.ir import Array, Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
+from aboard.ops import pad, registry
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
+
+Reals: TypeAlias = npt.NDArray[np.float64]
+
+_CONVERSIONS = ("quantize", "dequantize")
+
+
+@dataclass
+class Value:
+    """A value of the network: one or more tensors that are the same real numbers.
+
+    Attributes:
+        key: Name of its first tensor, which is the name of the value.
+        tensors: The tensors in execution order, as imported.
+        constant: The real numbers of a constant; None for a computed value.
+    """
+
+    key: str
+    tensors: list[Tensor]
+    constant: Reals | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape, the same for all tensors."""
+        return self.tensors[0].shape
+
+    @property
+    def names(self) -> set[str]:
+        """Names of the tensors."""
+        return {tensor.name for tensor in self.tensors}
+
+    @property
+    def stored(self) -> Tensor | None:
+        """The quantised tensor with the largest steps, per tensor; None if no integers hold the value."""
+        found = [tensor for tensor in self.tensors if is_quantised(tensor) and not tensor.quant.per_channel]
+        return max(found, key=lambda tensor: tensor.quant.scale, default=None)
+
+    @property
+    def step(self) -> float:
+        """The difference between two neighbouring numbers that the integers can hold; 0 for float32."""
+        return 0.0 if self.stored is None else self.stored.quant.scale
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest number that the integers can hold."""
+        if self.stored is None:
+            return -np.inf, np.inf
+        info, quant = np.iinfo(self.stored.dtype.value), self.stored.quant
+        return (info.min - quant.zero_point) * quant.scale, (info.max - quant.zero_point) * quant.scale
+
+
+@dataclass
+class RealNode:
+    """An operator of the network.
+
+    Attributes:
+        node: The operator as imported.
+        real: The same with float32 operands and results; None where the op has no such form.
+        inputs: Keys of the operands; None for an absent one.
+        outputs: Keys of the results.
+    """
+
+    node: Node
+    real: Node | None
+    inputs: list[str | None]
+    outputs: list[str]
+
+    @property
+    def op(self) -> str:
+        """Name of the op."""
+        return self.node.op
+
+    def evaluate(self, operands: Sequence[Reals | None], real: Node | None = None) -> list[Reals]:
+        """Returns the results for real operands.
+
+        Args:
+            operands: Values, None for an absent operand.
+            real: A node to compute instead of `self.real`, with the same operands.
+        """
+        chosen = real or self.real
+        if chosen is not None:
+            given = [
+                None if value is None or tensor is None else value.astype(tensor.dtype.numpy)
+                for value, tensor in zip(operands, chosen.inputs, strict=True)
+            ]
+            with np.errstate(all="ignore"):
+                return [result.astype(np.float64) for result in registry.get(chosen.op).evaluate(chosen, given)]
+        stored = [
+            None if value is None or tensor is None else to_stored(value, tensor)
+            for value, tensor in zip(operands, self.node.inputs, strict=True)
+        ]
+        results = registry.get(self.op).evaluate(self.node, stored)
+        return [to_real(result, tensor) for result, tensor in zip(results, self.node.outputs, strict=True)]
+
+
+@dataclass
+class RealGraph:
+    """The network.
+
+    Attributes:
+        graph: The model as imported.
+        nodes: Operators in execution order, without conversions and without those of constants.
+        values: The values by key.
+        of: The key of the value that each tensor of `graph` is, by name.
+    """
+
+    graph: Graph
+    nodes: list[RealNode] = field(default_factory=list)
+    values: dict[str, Value] = field(default_factory=dict)
+    of: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for tensor in self.graph.entries:
+            self._add(tensor)
+        for node in self.graph.nodes:
+            self._take(node)
+        self.producers = {key: node for node in self.nodes for key in node.outputs}
+
+    def readers(self, key: str) -> list[RealNode]:
+        """Returns the operators that read a value."""
+        return [node for node in self.nodes if key in node.inputs]
+
+    def computed(self) -> list[Value]:
+        """Returns the values that operators compute, in execution order."""
+        return [self.values[key] for node in self.nodes for key in node.outputs]
+
+    def reals(self, tensors: Mapping[str, Array]) -> dict[str, Reals]:
+        """Returns the known values by key.
+
+        Args:
+            tensors: Values of tensors of `graph` by name, not necessarily of all. Where a value has several tensors,
+                the last one counts, whose limits the readers see.
+        """
+        return {
+            key: to_real(tensors[tensor.name], tensor)
+            for key, value in self.values.items()
+            for tensor in value.tensors
+            if tensor.name in tensors
+        }
+
+    def _add(self, tensor: Tensor, constant: Reals | None = None) -> str:
+        """Returns the key of a tensor, which is a new value unless it is known."""
+        if tensor.name not in self.of:
+            if constant is None and tensor.data is not None:
+                constant = to_real(tensor.data, tensor)
+            self.of[tensor.name] = tensor.name
+            self.values[tensor.name] = Value(tensor.name, [tensor], constant)
+        return self.of[tensor.name]
+
+    def _take(self, node: Node) -> None:
+        inputs = [None if tensor is None else self._add(tensor) for tensor in node.inputs]
+        if node.op in _CONVERSIONS and inputs[0] is not None:
+            self.of[node.output.name] = inputs[0]
+            self.values[inputs[0]].tensors.append(node.output)
+            return
+        constants = [None if key is None else self.values[key].constant for key in inputs]
+        made = RealNode(node, real_node(node, self._constant_operands(node)), inputs, [t.name for t in node.outputs])
+        known = all(key is None or constant is not None for key, constant in zip(inputs, constants, strict=True))
+        if known and inputs and not self.graph.states:
+            for tensor, result in zip(node.outputs, made.evaluate(constants), strict=True):
+                self._add(tensor, result)
+            return
+        for tensor in node.outputs:
+            self._add(tensor)
+        self.nodes.append(made)
+
+    def _constant_operands(self, node: Node) -> list[Reals | None]:
+        return [None if tensor is None else self.values[self.of[tensor.name]].constant for tensor in node.inputs]
+
+
+def real_node(node: Node, constants: Sequence[Reals | None]) -> Node | None:
+    """Returns a node with float32 tensors in place of quantised ones; None if its op does not compute with them.
+
+    Args:
+        node: The node.
+        constants: The real numbers of its constant operands, None for the others.
+    """
+    inputs = [
+        None if tensor is None else _real_tensor(tensor, constant)
+        for tensor, constant in zip(node.inputs, constants, strict=True)
+    ]
+    outputs = [_real_tensor(tensor, None) for tensor in node.outputs]
+    made = Node(node.op, node.name, inputs, outputs, _real_attributes(node), node.sources)
+    op = registry.get(node.op)
+    try:
+        op.verify(made)
+        fits = [each.shape for each in op.infer(made)] == [tensor.shape for tensor in outputs]
+    except VerifyError:
+        return None
+    return made if fits else None
+
+
+def _real_tensor(tensor: Tensor, constant: Reals | None) -> Tensor:
+    if not is_quantised(tensor) and constant is None:
+        return tensor
+    dtype = DType.FLOAT32 if is_quantised(tensor) or tensor.dtype is DType.FLOAT16 else tensor.dtype
+    data = None if constant is None else constant.astype(dtype.numpy)
+    return Tensor(tensor.name, TensorType(tensor.shape, dtype), data, tensor.source)
+
+
+def _real_attributes(node: Node) -> Attributes:
+    attrs = replace(node.attrs, rounding=Attributes().rounding)
+    operand = node.optional_input(INPUT)
+    if isinstance(attrs, pad.PadAttributes) and operand is not None and is_quantised(operand):
+        quant = operand.quant
+        return replace(attrs, value=float((attrs.value - quant.zero_point) * quant.scale))
+    return attrs
+
+
+def is_quantised(tensor: Tensor) -> bool:
+    """True if integers with a scale are stored."""
+    return tensor.type.quant is not None and tensor.dtype.numpy.kind in "iu"
+
+
+def _columns(numbers: Sequence[float] | Sequence[int], quant: Quantization, rank: int) -> Reals:
+    """Returns scales or zero points in a shape that broadcasts along the tensor."""
+    if len(numbers) == 1:
+        return np.array(numbers[0], np.float64)
+    shape = [1] * rank
+    shape[quant.axis or 0] = -1
+    return np.array(numbers, np.float64).reshape(shape)
+
+
+def to_real(values: Array, tensor: Tensor) -> Reals:
+    """Returns the real numbers that the stored values of a tensor stand for."""
+    found = values.astype(np.float64)
+    if not is_quantised(tensor):
+        return found
+    quant = tensor.quant
+    points = _columns(quant.zero_points, quant, found.ndim)
+    return np.asarray((found - points) * _columns(quant.scales, quant, found.ndim))
+
+
+def to_stored(values: Reals, tensor: Tensor) -> Array:
+    """Returns real numbers as a tensor stores them: the nearest integers, within the range of the type."""
+    if not is_quantised(tensor):
+        return values.astype(tensor.dtype.numpy)
+    info, quant = np.iinfo(tensor.dtype.value), tensor.quant
+    steps = values / _columns(quant.scales, quant, values.ndim)
+    nearest = np.rint(np.nan_to_num(steps)) + _columns(quant.zero_points, quant, values.ndim)
+    return np.asarray(np.clip(nearest, info.min, info.max).astype(tensor.dtype.numpy))
+
+
+def weighted(node: RealNode) -> bool:
+    """True for a layer whose weights and bias, if it has one, are constants of float32."""
+    real = node.real
+    if real is None or registry.get(real.op).weights_axis is None:
+        return False
+    bias = real.optional_input(BIAS)
+    return real.input(WEIGHTS).data is not None and (bias is None or bias.data is not None)
